@@ -1,0 +1,77 @@
+"""The Tokenizer protocol: what any two tokenizers must offer to be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of an encoding: its id, its stored string, and the bytes it stands for once decoded."""
+
+    id: int
+    piece: str
+    token_bytes: bytes
+
+
+class Tokenizer(Protocol):
+    """A tokenizer on either side of a comparison.
+
+    `special_ids` maps `bos`, `eos`, ... to ids as far as the tokenizer tells. `parses_special` is False where
+    the library can never recognize control tokens inside a text, `adds_special` where nothing tells it which
+    tokens go around one; the option is then ignored.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name for reports, such as `tokenizers` or `sentencepiece`."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id."""
+
+    @property
+    def special_ids(self) -> Mapping[str, int]:
+        """The ids of the special tokens this tokenizer knows the roles of."""
+
+    @property
+    def parses_special(self) -> bool:
+        """Whether `parse_special=True` can be honored."""
+
+    @property
+    def adds_special(self) -> bool:
+        """Whether `add_special=True` can be honored."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to token ids.
+
+        Args:
+            text: Any string without lone surrogates.
+            add_special: Add BOS, EOS or SEP around the text where the tokenizer is set to.
+            parse_special: Recognize control tokens inside the text.
+
+        Raises:
+            EncodeError: If this text cannot be encoded.
+        """
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids to bytes, special tokens included; the bytes need not be valid UTF-8.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary.
+        """
+
+    def piece(self, id: int) -> str:
+        """Return a token's stored string, verbatim; an empty string for an id without a token."""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for inside a text, wherever it stands."""
+
+
+def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
+    """Look up the pieces and bytes of `ids`."""
+    return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
