@@ -1,0 +1,230 @@
+"""GGUF file -> TokenizerSpec; the only module that knows GGUF's key names.
+
+As strict about value types as llama.cpp (`GGUFMeta` in `src/llama-model-loader.cpp`, `impl::load` in
+`src/llama-vocab.cpp`): a file it refuses has no ids to verify. What it makes of the values it accepts is left to
+`tokverify.settings`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.gguf_cursor import ValueType
+from tokverify.gguf_metadata import read_metadata
+from tokverify.spec import TokenizerSpec
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokverify.gguf_metadata import Value
+
+# subtle: not taken from `gguf.constants`, since importing any part of that package imports numpy, which takes
+# longer than reading most vocabularies. tests/test_gguf_file.py checks the names against the package.
+MODEL = "tokenizer.ggml.model"
+PRE = "tokenizer.ggml.pre"
+TOKENS = "tokenizer.ggml.tokens"
+SCORES = "tokenizer.ggml.scores"
+TYPES = "tokenizer.ggml.token_type"
+MERGES = "tokenizer.ggml.merges"
+ADD_BOS = "tokenizer.ggml.add_bos_token"
+ADD_EOS = "tokenizer.ggml.add_eos_token"
+ADD_SEP = "tokenizer.ggml.add_sep_token"
+ADD_SPACE_PREFIX = "tokenizer.ggml.add_space_prefix"
+REMOVE_EXTRA_WHITESPACES = "tokenizer.ggml.remove_extra_whitespaces"
+CHARSMAP = "tokenizer.ggml.precompiled_charsmap"
+LOWERCASE = "tokenizer.ggml.normalizer.lowercase"
+STRIP_ACCENTS = "tokenizer.ggml.normalizer.strip_accents"
+CHAT_TEMPLATE = "tokenizer.chat_template"
+HUGGINGFACE_JSON = "tokenizer.huggingface.json"
+SPLIT_NO = "split.no"
+GENERAL = "general."
+
+# In llama.cpp's order: where two keys name one role, the later one wins.
+SPECIAL_IDS = (
+    ("bos", "tokenizer.ggml.bos_token_id"),
+    ("eos", "tokenizer.ggml.eos_token_id"),
+    ("eot", "tokenizer.ggml.eot_token_id"),
+    ("eom", "tokenizer.ggml.eom_token_id"),
+    ("unk", "tokenizer.ggml.unknown_token_id"),
+    ("sep", "tokenizer.ggml.seperator_token_id"),  # subtle: GGUF spells it so.
+    ("pad", "tokenizer.ggml.padding_token_id"),
+    ("mask", "tokenizer.ggml.mask_token_id"),
+    ("fim_pre", "tokenizer.ggml.fim_pre_token_id"),
+    ("fim_suf", "tokenizer.ggml.fim_suf_token_id"),
+    ("fim_mid", "tokenizer.ggml.fim_mid_token_id"),
+    ("fim_pad", "tokenizer.ggml.fim_pad_token_id"),
+    ("fim_rep", "tokenizer.ggml.fim_rep_token_id"),
+    ("fim_sep", "tokenizer.ggml.fim_sep_token_id"),
+    ("fim_pre", "tokenizer.ggml.prefix_token_id"),
+    ("fim_suf", "tokenizer.ggml.suffix_token_id"),
+    ("fim_mid", "tokenizer.ggml.middle_token_id"),
+)
+
+_STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
+_NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
+_FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS)
+_KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_IDS)])
+
+_MODELS_WITH_MERGES = frozenset(["gpt2", "gemma4", "hybriddna", "whitespace"])
+_PRE_WITHOUT_MERGES = "kimi-k2"  # of all models but gemma4, which has a `pre` of its own
+_NO_VOCABULARY = frozenset(["no_vocab", "none"])
+
+
+def read_spec(path: Path | str) -> TokenizerSpec:
+    """Read the tokenizer a GGUF file declares; of a split model, from its first file.
+
+    Tokens and merges are kept as stored. llama.cpp cuts them at the first NUL and renames an empty token to
+    `[EMPTY_<id>]`: that is for the encoder to do.
+
+    Raises:
+        BrokenFileError: If the file is not GGUF, is damaged, or declares a tokenizer that contradicts itself.
+        UnsupportedError: If it is valid but of a kind that cannot be read.
+        TokverifyError: If there is no such file, or it is a later file of a split model.
+    """
+    path = Path(path)
+    fields = _Fields(path, read_metadata(path, _is_wanted))
+    model = fields.string(MODEL)
+    if model is None:
+        raise _no_tokenizer(fields)
+    if model in _NO_VOCABULARY:
+        raise UnsupportedError(f"{path}: {MODEL} is {model}: the model works without a tokenizer")
+    tokens = _tokens(fields)
+    return TokenizerSpec(
+        model=model,
+        tokens=tokens,
+        pre=fields.string(PRE),
+        scores=_scores(fields, len(tokens)),
+        types=_per_token(fields, TYPES, len(tokens), ValueType.INT32),
+        merges=_merges(fields, model),
+        special_ids=_special_ids(fields, len(tokens)),
+        add_bos=fields.flag(ADD_BOS),
+        add_eos=fields.flag(ADD_EOS),
+        add_sep=fields.flag(ADD_SEP),
+        add_space_prefix=fields.flag(ADD_SPACE_PREFIX),
+        remove_extra_whitespaces=fields.flag(REMOVE_EXTRA_WHITESPACES),
+        lowercase=fields.flag(LOWERCASE),
+        strip_accents=fields.flag(STRIP_ACCENTS),
+        charsmap=_charsmap(fields),
+        chat_template=fields.string(CHAT_TEMPLATE),
+        huggingface_json=fields.string(HUGGINGFACE_JSON),
+        general=fields.general(),
+    )
+
+
+def _is_wanted(key: str) -> bool:
+    return key in _KEYS or key.startswith(GENERAL)
+
+
+class _Fields:
+    """The values of a file by key; one of the wrong type is an error that names the key."""
+
+    def __init__(self, path: Path, values: Mapping[str, Value]) -> None:
+        self.path = path
+        self._values = values
+
+    def broken(self, key: str, problem: str) -> BrokenFileError:
+        return BrokenFileError(f"{self.path}: {key}: {problem}; convert the model again")
+
+    def string(self, key: str) -> str | None:
+        return cast("str | None", self._get(key, "STRING"))
+
+    def flag(self, key: str) -> bool | None:
+        return cast("bool | None", self._get(key, "BOOL"))
+
+    def number(self, key: str, kind: ValueType) -> int | None:
+        return cast("int | None", self._get(key, kind.name))
+
+    def strings(self, key: str) -> list[str] | None:
+        return cast("list[str] | None", self._get(key, "ARRAY of STRING"))
+
+    def numbers(self, key: str, *kinds: ValueType) -> array[Any] | None:
+        return cast("array[Any] | None", self._get(key, *(f"ARRAY of {kind.name}" for kind in kinds)))
+
+    def general(self) -> dict[str, str]:
+        return {
+            key.removeprefix(GENERAL): value.data
+            for key, value in self._values.items()
+            if key.startswith(GENERAL) and value.type is ValueType.STRING
+        }
+
+    def _get(self, key: str, *type_names: str) -> object:
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if value.type_name not in type_names:
+            raise self.broken(key, f"is {value.type_name}, must be {' or '.join(type_names)}")
+        return value.data
+
+
+def _no_tokenizer(fields: _Fields) -> TokverifyError:
+    """Build the error for a file without a tokenizer, saying where to look for it."""
+    path = fields.path
+    if fields.number(SPLIT_NO, ValueType.UINT16):
+        name = re.sub(r"-\d{5}(?=-of-\d{5}\.gguf$)", "-00001", path.name)
+        first = name if name != path.name else "that one"
+        return TokverifyError(
+            f"{path}: {SPLIT_NO}: a later file of a split model; the first holds the tokenizer: give {first}"
+        )
+    general = fields.general()
+    told = [
+        f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general
+    ]
+    kind = f" ({', '.join(told)})" if told else ""
+    return BrokenFileError(
+        f"{path}: {MODEL}: missing: no tokenizer here{kind}; give the language model's file"
+    )
+
+
+def _tokens(fields: _Fields) -> list[str]:
+    tokens = fields.strings(TOKENS)
+    if not tokens:
+        raise fields.broken(TOKENS, "missing" if tokens is None else "is empty")
+    return tokens
+
+
+def _scores(fields: _Fields, token_count: int) -> array[float] | None:
+    scores = _per_token(fields, SCORES, token_count, ValueType.FLOAT32, ValueType.INT32)
+    if scores is None:
+        return None
+    for index, score in enumerate(scores):
+        if not math.isfinite(score):
+            raise fields.broken(SCORES, f"the score of id {index} is {score}, must be finite")
+    return array("f", scores)
+
+
+def _per_token(fields: _Fields, key: str, token_count: int, *kinds: ValueType) -> array[Any] | None:
+    numbers = fields.numbers(key, *kinds)
+    if numbers is not None and len(numbers) != token_count:
+        raise fields.broken(key, f"has {len(numbers)} elements for {token_count} tokens")
+    return numbers
+
+
+def _merges(fields: _Fields, model: str) -> list[str] | None:
+    merges = fields.strings(MERGES)
+    is_exempt = model != "gemma4" and fields.string(PRE) == _PRE_WITHOUT_MERGES
+    if merges is None and model in _MODELS_WITH_MERGES and not is_exempt:
+        raise fields.broken(MERGES, f"missing, and {MODEL} {model} needs it")
+    return merges
+
+
+def _special_ids(fields: _Fields, token_count: int) -> dict[str, int]:
+    ids: dict[str, int] = {}
+    for role, key in SPECIAL_IDS:
+        number = fields.number(key, ValueType.UINT32)
+        if number is None:
+            continue
+        if number >= token_count:
+            raise fields.broken(key, f"id {number} is out of range for {token_count} tokens")
+        ids[role] = number
+    return ids
+
+
+def _charsmap(fields: _Fields) -> bytes | None:
+    charsmap = fields.numbers(CHARSMAP, ValueType.INT8, ValueType.UINT8)
+    return None if charsmap is None else charsmap.tobytes()
