@@ -1,0 +1,192 @@
+"""Encoder: the in-house tokenizer, which gives the ids that llama.cpp would.
+
+Source: `llama_vocab::impl::tokenize`, `token_to_piece` and `detokenize` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from array import array
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify import added_token
+from tokverify.decoder import IncrementalDecoder, clean_up_spaces, to_bytes, token_bytes
+from tokverify.errors import EncodeError
+from tokverify.model import MODELS
+from tokverify.normalizer import escape_spaces
+from tokverify.settings import BYTE_PAIR_ALGORITHMS, Settings, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokverify.spec import TokenizerSpec
+
+
+class Encoder:
+    """Encodes and decodes as llama.cpp would with this tokenizer, quirks included.
+
+    `spec` is what the file declares, `settings` what llama.cpp makes of it. Tokens are the stored strings, except
+    that llama.cpp cuts them at a NUL and names empty ones `[EMPTY_<id>]`.
+
+    Raises:
+        UnsupportedError: For a tokenizer family or pre-tokenizer that tokverify lacks.
+        BrokenFileError: Where llama.cpp refuses the file.
+    """
+
+    parses_special = True
+    adds_special = True
+
+    def __init__(self, spec: TokenizerSpec, name: str = "tokverify") -> None:
+        self.spec = spec
+        self.name = name
+        self.settings: Settings = resolve(spec)
+        self._pieces = self.settings.pieces
+        self._model = MODELS[self.settings.algorithm](spec, self.settings)
+        added = self.settings.added_tokens
+        self._split_all = added_token.splitter(added)
+        self._split_user_defined = added_token.splitter([token for token in added if not token.special])
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens."""
+        return len(self._pieces)
+
+    @property
+    def special_ids(self) -> Mapping[str, int]:
+        """The effective special ids by role, defaults of llama.cpp included."""
+        return self.settings.special_ids
+
+    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Encode `text` to ids.
+
+        Raises:
+            EncodeError: If the text holds a lone surrogate, or a byte that no token stands for where llama.cpp
+                would abort.
+        """
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise EncodeError(f"character {error.start} is a lone surrogate, which UTF-8 cannot carry") from None
+        split = self._split_all if parse_special else self._split_user_defined
+        prefix, suffix = self._special_affixes() if add_special else ([], [])
+        return prefix + self._encode_fragments(split(text)) + suffix
+
+    def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
+        ids: list[int] = []
+        after_special = True
+        for fragment in fragments:
+            if isinstance(fragment, int):
+                ids.append(fragment)
+                after_special = True
+            else:
+                prefix = " " if after_special and self._prefixes_space else ""
+                ids += self._model.encode(self._normalize(prefix + fragment))
+                after_special = False
+        return ids
+
+    @property
+    def _prefixes_space(self) -> bool:
+        # subtle: for byte-pair encoding by rank llama.cpp ignores the flag when it encodes.
+        return self.settings.add_space_prefix and self.settings.algorithm == "spm"
+
+    def _normalize(self, text: str) -> str:
+        return escape_spaces(text) if self.settings.escape_whitespaces else text
+
+    def _special_affixes(self) -> tuple[list[int], list[int]]:
+        settings = self.settings
+        if settings.algorithm == "wordpiece":
+            return [self._required("bos")], [self._required("sep")]
+        if settings.algorithm in {"rwkv", "plamo2"}:
+            return [], []
+        bos = [self._required("bos")] if settings.add_bos else []
+        return bos, [self._required("eos")] if settings.add_eos else []
+
+    def _required(self, role: str) -> int:
+        id = self.settings.special_ids.get(role)
+        if id is None:
+            raise EncodeError(f"add_{role} is on but tokenizer.ggml.{role}_token_id is missing; llama.cpp aborts here")
+        return id
+
+    def warnings(self, ids: Sequence[int]) -> list[str]:
+        """Return what llama.cpp warns of in ids encoded with `add_special`: a doubled BOS or EOS."""
+        settings, found = self.settings, []
+        bos, eos = settings.special_ids.get("bos"), settings.special_ids.get("eos")
+        if settings.add_bos and bos is not None and list(ids[:2]) == [bos, bos]:
+            found.append(f"the text begins with BOS ({bos}) and another one was added before it")
+        if settings.add_eos and eos is not None and list(ids[-2:]) == [eos, eos]:
+            found.append(f"the text ends with EOS ({eos}) and another one was added after it")
+        return found
+
+    def piece(self, id: int) -> str:
+        """Return the stored string of a token; empty for an id outside the vocabulary."""
+        return self._pieces[id] if 0 <= id < len(self._pieces) else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for; unused and undefined tokens stand for none.
+
+        Raises:
+            EncodeError: If the id is outside the vocabulary.
+        """
+        if not 0 <= id < len(self._pieces):
+            raise EncodeError(f"id {id} is outside the vocabulary of {len(self._pieces)} tokens")
+        return token_bytes(self._pieces[id], self.settings.attributes[id], self.settings)
+
+    def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
+        """Decode ids to bytes, special tokens included.
+
+        This is what a runtime streams out. With `clean_up` the result is that of `llama_detokenize`, which for some
+        pre-tokenizers also removes spaces before punctuation.
+
+        Raises:
+            EncodeError: If an id is outside the vocabulary.
+        """
+        parts = [self.token_bytes(id) for id in ids]
+        if parts and self.settings.add_space_prefix:
+            parts[0] = parts[0].removeprefix(b" ")
+        decoded = b"".join(parts)
+        return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
+
+    def decode_text(self, ids: Sequence[int]) -> str:
+        """Decode ids to text; bytes that are not UTF-8 become U+FFFD."""
+        return self.decode(ids).decode(errors="replace")
+
+    def decoder(self) -> IncrementalDecoder:
+        """Return a decoder that takes ids one by one and never cuts a character."""
+        return IncrementalDecoder(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256, in hexadecimal, of all that decides which ids a text gets; equal in every file of a model."""
+        return _fingerprint(self.spec, self.settings)
+
+
+def _fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
+    by_score = settings.algorithm in {"spm", "unigram", "plamo2"}
+    digest = hashlib.sha256()
+    flags = {
+        name: getattr(settings, name)
+        for name in (
+            "algorithm", "pre", "add_bos", "add_eos", "add_sep", "add_space_prefix", "escape_whitespaces",
+            "remove_extra_whitespaces", "ignore_merges", "lowercase", "strip_accents",
+        )
+    }  # fmt: skip
+    flags["special_ids"] = {role: settings.special_ids.get(role) for role in ("bos", "eos", "sep", "unk")}
+    flags["stripping"] = [(t.id, t.lstrip, t.rstrip) for t in settings.added_tokens if t.lstrip or t.rstrip]
+    digest.update(json.dumps(flags, sort_keys=True).encode())
+    merges = spec.merges if settings.algorithm in BYTE_PAIR_ALGORITHMS else None
+    for strings in (settings.ids, merges or ()):
+        digest.update(to_bytes("\0".join(strings)) + b"\0\0")
+    digest.update(bytes(settings.attributes) + b"\0")
+    digest.update(_little_endian(spec.scores or ()) if by_score else b"")
+    digest.update(spec.charsmap or b"")
+    return digest.hexdigest()
+
+
+def _little_endian(scores: Sequence[float]) -> bytes:
+    floats = array("f", scores)
+    if sys.byteorder == "big":
+        floats.byteswap()
+    return floats.tobytes()

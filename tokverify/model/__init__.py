@@ -1,0 +1,76 @@
+"""The models: one encoding algorithm a file, each made from a tokenizer's data by the entry in `MODELS`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tokverify.model.bpe import Bpe
+from tokverify.model.hybriddna import HybridDna
+from tokverify.model.plamo2 import Plamo2
+from tokverify.model.rwkv import Rwkv
+from tokverify.model.spm import Spm
+from tokverify.model.whitespace import Whitespace
+from tokverify.model.wordpiece import WordPiece
+from tokverify.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.settings import Settings
+    from tokverify.spec import TokenizerSpec
+
+
+NO_TOKEN = -1
+"""What llama.cpp gives as the unknown token of a vocabulary that has none (`LLAMA_TOKEN_NULL`)."""
+
+
+class Model(Protocol):
+    """Encodes a normalized stretch of text that holds no added tokens."""
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text` to ids."""
+
+
+def _spm(spec: TokenizerSpec, settings: Settings) -> Model:
+    return Spm(settings.ids, spec.scores or [0.0] * len(settings.ids))
+
+
+def _bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
+    merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
+    return Bpe(settings.ids, merges, PRE_TOKENIZERS[settings.pre])
+
+
+def _hybriddna(spec: TokenizerSpec, settings: Settings) -> Model:
+    return HybridDna(settings.ids, _bpe(spec, settings))
+
+
+def _whitespace(spec: TokenizerSpec, settings: Settings) -> Model:
+    return Whitespace(_bpe(spec, settings), lowercase=settings.lowercase)
+
+
+def _wordpiece(spec: TokenizerSpec, settings: Settings) -> Model:
+    unknown_id = settings.special_ids.get("unk", NO_TOKEN)
+    return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+
+
+def _rwkv(spec: TokenizerSpec, settings: Settings) -> Model:
+    return Rwkv(settings.ids, settings.special_ids.get("unk", NO_TOKEN))
+
+
+def _plamo2(spec: TokenizerSpec, settings: Settings) -> Model:
+    # subtle: llama.cpp goes by the types as declared here, before the tokens' texts override any.
+    byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
+    return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)
+
+
+MODELS: Mapping[str, Callable[[TokenizerSpec, Settings], Model]] = {
+    "spm": _spm,
+    "bpe": _bpe,
+    "hybriddna": _hybriddna,
+    "whitespace": _whitespace,
+    "wordpiece": _wordpiece,
+    "rwkv": _rwkv,
+    "plamo2": _plamo2,
+}
+"""Algorithm -> the model, from the declared tokenizer, and its effective settings."""

@@ -1,0 +1,80 @@
+"""BPE: byte-pair encoding by merge rank, as GPT-2 introduced it.
+
+Each pre-token is cut into characters: of the byte-level alphabet, or the text's own. Of all adjacent pairs that the
+merge list holds, the one listed first is joined, the leftmost of equals first, until no pair is listed.
+
+Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tokverify.model.boundary import PartSplitter
+from tokverify.model.memory import Memory
+from tokverify.model.merge import merge
+from tokverify.pre_tokenizer import splitter, to_byte_level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokverify.pre_tokenizer import PreTokenizer
+
+
+class Bpe:
+    """Encodes texts; `merges` are in the order of their ranks, each a pair joined by a space."""
+
+    def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
+        self._ids = ids
+        self._ranks = _ranks(merges)
+        self._pre_tokenizer = pre_tokenizer
+        self._pre_tokens = splitter(pre_tokenizer)
+        self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
+        self._memory = Memory(self._encode_pre_token)
+        # subtle: a part is not a pre-token, so rules about whole pre-tokens must not see it.
+        self._part_memory = Memory(self._encode_part)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`; bytes that no token stands for are dropped, as llama.cpp does."""
+        return list(chain.from_iterable(map(self._memory.__getitem__, self._pre_tokens(text))))
+
+    def _encode_pre_token(self, pre_token: str) -> tuple[int, ...]:
+        word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
+        if self._is_whole(word) and word in self._ids:
+            return (self._ids[word],)
+        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+
+    def _encode_part(self, part: str) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(part), self._ranks, " "))))
+
+    def _is_whole(self, word: str) -> bool:
+        return self._pre_tokenizer.ignore_merges or (self._pre_tokenizer.newline_pieces and not word.strip("\n"))
+
+    def _symbol_ids(self, symbol: str) -> list[int]:
+        id = self._ids.get(symbol)
+        if id is not None:
+            return [id]
+        # subtle: for a byte-level vocabulary llama.cpp looks the bytes of the *mapped* symbol up, so most of them are
+        # not found and dropped.
+        spellings = map(self._spell, symbol.encode())
+        return [self._ids[spelling] for spelling in spellings if spelling in self._ids]
+
+    def _spell(self, byte: int) -> str:
+        if self._pre_tokenizer.byte_level:
+            return bytes([byte]).decode("utf-8", "surrogateescape")
+        return f"<0x{byte:02X}>"
+
+
+def _ranks(merges: Sequence[str]) -> dict[str, int]:
+    """Map each merge to its rank; of a merge listed twice the first counts.
+
+    subtle: no symbol holds a space, so the stored string with its one space is itself a safe key, and a merge that does
+    not consist of two parts is never looked up.
+    """
+    return dict(zip(reversed(merges), range(len(merges) - 1, -1, -1), strict=True))
+
+
+def _pair(merge: str) -> str:
+    left, _, right = merge.partition(" ")
+    return left[-1] + right[0] if left and right else ""

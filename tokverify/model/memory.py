@@ -1,0 +1,36 @@
+"""A dictionary that works out what it does not hold, and never grows without bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LENGTH = 1 << 10
+ROOM = 1 << 24
+
+
+class Memory(dict[str, tuple[int, ...]]):
+    """Ids by text: `memory[text]` encodes a text at its first sight and remembers it.
+
+    Texts longer than `LENGTH` characters hardly ever come again and are not kept; at `ROOM` characters in all it
+    starts afresh.
+    """
+
+    __slots__ = ("_encode", "_room")
+
+    def __init__(self, encode: Callable[[str], tuple[int, ...]]) -> None:
+        super().__init__()
+        self._encode = encode
+        self._room = ROOM
+
+    def __missing__(self, text: str) -> tuple[int, ...]:
+        ids = self._encode(text)
+        if len(text) <= LENGTH:
+            self._room -= len(text)
+            if self._room < 0:
+                self.clear()
+                self._room = ROOM
+            self[text] = ids
+        return ids

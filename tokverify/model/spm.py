@@ -1,0 +1,64 @@
+"""SPM: sentencepiece's byte-pair encoding, which joins the pair whose piece has the highest score.
+
+The text is cut into characters. Of all adjacent pairs that form a piece of the vocabulary, the one whose piece scores
+highest is joined, the leftmost of equals first, until no pair forms a piece. A character that is no piece is spelled in
+byte pieces such as `<0x0A>`.
+
+Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import neg
+from typing import TYPE_CHECKING
+
+from tokverify.errors import EncodeError
+from tokverify.model.boundary import PartSplitter, adjacent_pairs, word_splitter
+from tokverify.model.memory import Memory
+from tokverify.model.merge import merge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Spm:
+    """Encodes texts whose spaces are already written as `▁`; `ids` is in the order of the ids, as `scores` is."""
+
+    def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
+        self._ids = ids
+        self._costs = dict(zip(ids, map(neg, scores), strict=True))
+        pairs = adjacent_pairs(ids)
+        self._words = word_splitter(pairs, {piece for piece in ids if len(piece) == 1})
+        self._parts = PartSplitter(pairs).split
+        self._word_memory = Memory(self._encode_word)
+        self._part_memory = Memory(self._encode_part)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`.
+
+        Raises:
+            EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
+        """
+        return list(chain.from_iterable(map(self._word_memory.__getitem__, self._words(text))))
+
+    def _encode_word(self, word: str) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+
+    def _encode_part(self, part: str) -> tuple[int, ...]:
+        ids: list[int] = []
+        for symbol in merge(list(part), self._costs, "") if len(part) > 1 else part:
+            id = self._ids.get(symbol)
+            if id is None:
+                ids.extend(map(self._byte_id, symbol.encode()))
+            else:
+                ids.append(id)
+        return tuple(ids)
+
+    def _byte_id(self, byte: int) -> int:
+        id = self._ids.get(f"<0x{byte:02X}>")
+        if id is None:
+            id = self._ids.get(bytes([byte]).decode("utf-8", "surrogateescape"))
+        if id is None:
+            raise EncodeError(f"the vocabulary has no token for the byte 0x{byte:02X}; llama.cpp aborts on such a text")
+        return id
