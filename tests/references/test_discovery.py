@@ -1,0 +1,164 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.references import discovery
+from tokverify.references.discovery import PATIENCE, find_reference
+from tokverify.references.hub import UnreachableError
+from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenizerSpec
+
+SPEC = TokenizerSpec(model="gpt2", pre="gpt-2", tokens=["a", "b", "ab"], merges=["a b"])
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    return tmp_path / "fox.Q4_K_M.gguf"
+
+
+@pytest.fixture
+def words(tokenizer_json) -> str:
+    return json.dumps(tokenizer_json)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Repositories by hub id: a reference, or the error that opening it raises; `asked` collects the calls."""
+
+    class Hub(dict):
+        asked: list
+
+    hub = Hub()
+    hub.asked = []
+
+    def open_repository(hub_id, *, patience, online):
+        hub.asked.append((hub_id, patience, online))
+        if isinstance(hub[hub_id], Exception):
+            raise hub[hub_id]
+        return hub[hub_id]
+
+    monkeypatch.setattr(discovery.hub, "open_repository", open_repository)
+    return hub
+
+
+def named(**keys: str) -> TokenizerSpec:
+    return replace(SPEC, general={key.replace("__", "."): value for key, value in keys.items()})
+
+
+def test_files_beside_the_model_in_their_order(model, words, sentencepiece_model):
+    contents = {True: sentencepiece_model, False: words.encode()}
+    stem = "fox.Q4_K_M"
+    names = (f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model")
+    for name in reversed([*names, "tokenizer.json", "tokenizer.model"]):
+        model.with_name(name).write_bytes(contents[name.endswith(".model")])
+        found = find_reference(model, SPEC)
+        assert found.source == str(model.with_name(name))
+        assert found.reason == f"{name} stands beside the model"
+
+
+def test_the_shards_of_a_model_share_a_stem(tmp_path, words):
+    (tmp_path / "fox.tokenizer.json").write_text(words)
+    found = find_reference(tmp_path / "fox-00001-of-00002.gguf", SPEC)
+    assert found.source == str(tmp_path / "fox.tokenizer.json")
+
+
+def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
+    model.with_suffix(".json").write_text('{"some": "notes"}')
+    model.with_name("tokenizer.json").write_text(words)
+    found = find_reference(model, SPEC)
+    assert found.source == str(model.with_name("tokenizer.json"))
+    assert found.reason.endswith("; before it: fox.Q4_K_M.json beside the model is no tokenizer")
+
+
+def test_a_broken_tokenizer_beside_the_model_is_not_passed_over(model):
+    model.with_name("tokenizer.json").write_text("{")
+    with pytest.raises(BrokenFileError, match=r"tokenizer\.json: not a tokenizer\.json"):
+        find_reference(model, SPEC)
+
+
+def test_a_tokenizer_of_a_kind_we_lack_is_passed_over_and_said(model):
+    model.with_name("tokenizer.model").write_text("IQ== 0\nIg== 1\n")
+    found = find_reference(model, SPEC)
+    assert found.source == "rebuilt"
+    assert "a tiktoken vocabulary" in found.reason
+
+
+def test_the_tokenizer_json_inside_the_file(model, words, hub):
+    found = find_reference(model, replace(SPEC, huggingface_json=words))
+    assert found.tokenizer.name == "tokenizers"
+    assert found.source == f"tokenizer.huggingface.json in {model}"
+    assert found.reason == "the GGUF file carries its tokenizer.json; before it: no tokenizer beside the model"
+
+
+@pytest.mark.parametrize("content", ["{", "\udcff"])
+def test_a_broken_tokenizer_json_inside_the_file_is_said(model, content):
+    found = find_reference(model, replace(SPEC, huggingface_json=content))
+    assert found.source == "rebuilt"
+    assert "tokenizer.huggingface.json" in found.reason
+
+
+def test_the_repository_the_file_names(model, hub):
+    hub["org/fox"] = FoundReference(object(), "org/fox@main", "downloaded from the hub")
+    found = find_reference(model, named(source__repo_url="https://huggingface.co/org/fox"))
+    assert (found.source, found.caveat) == ("org/fox@main", "")
+    assert found.reason.startswith("general.source.repo_url names it, downloaded from the hub; before it: ")
+    assert hub.asked == [("org/fox", PATIENCE, True)]
+
+
+def test_repositories_nearest_to_the_model_first_and_each_once(model, hub):
+    gone = TokverifyError("no such repository")
+    hub.update({"org/first": gone, "org/second": gone, "org/base": FoundReference(object(), "base", "cached")})
+    spec = named(
+        base_model__0__repo_url="https://huggingface.co/org/base",
+        repo_url="https://huggingface.co/org/second",
+        url="https://huggingface.co/org/second",
+        source__url="https://example.org/org/elsewhere",
+        source__huggingface__repository="org/first",
+    )
+    found = find_reference(model, spec)
+    assert [hub_id for hub_id, _, _ in hub.asked] == ["org/first", "org/second", "org/base"]
+    assert "base model" in found.caveat
+
+
+def test_an_unreachable_hub_is_asked_once(model, hub):
+    hub["org/fox"] = UnreachableError("org/fox: no network")
+    hub["org/base"] = UnreachableError("org/base: not in the local cache")
+    spec = named(source__huggingface__repository="org/fox", base_model__0__repo_url="https://huggingface.co/org/base")
+    found = find_reference(model, spec)
+    assert [(hub_id, online) for hub_id, _, online in hub.asked] == [("org/fox", True), ("org/base", False)]
+    assert found.source == "rebuilt"
+    assert "org/fox: no network; org/base: not in the local cache" in found.reason
+
+
+def test_at_last_it_is_rebuilt_with_a_caveat(model):
+    found = find_reference(model, SPEC)
+    assert found.tokenizer.encode("ab", add_special=False, parse_special=False) == [2]
+    assert found.caveat.startswith("rebuilt from the GGUF file's own data")
+    assert found.reason == (
+        "nothing better was found; before it: no tokenizer beside the model; no tokenizer.json inside it; "
+        "no repository named in it"
+    )
+
+
+def test_nothing_found_and_nothing_to_rebuild(model):
+    with pytest.raises(UnsupportedError, match=r"fox.Q4_K_M.gguf: found no reference; name one with -r \(rebuilt:"):
+        find_reference(model, replace(SPEC, merges=["a a"]))
+
+
+def test_real_files_side_by_side(vocabs):
+    found = find_reference(vocabs / "llama-spm.gguf", SPEC)
+    assert found.source == str(vocabs / "llama-spm.tokenizer.json")
+    found = find_reference(vocabs / "t5.gguf", SPEC)
+    assert found.source == str(vocabs / "t5.tokenizer.model")
+
+
+def test_no_hub_in_reach_does_not_stop_a_run(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    found = find_reference(model, named(source__huggingface__repository="org/fox"))
+    assert found.source == "rebuilt"
+    assert "org/fox: not in the local cache, and the hub cannot be asked" in found.reason

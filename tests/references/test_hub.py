@@ -1,0 +1,161 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import huggingface_hub
+import pytest
+from huggingface_hub import constants, errors
+
+from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.references.hub import UnreachableError, load, open_repository
+from tokverify.references.reference import Request
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+RESPONSE = SimpleNamespace(headers={}, request=None)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """The hub's local cache, empty, and no hub behind it."""
+
+    def unreachable(*args, **options):
+        raise errors.OfflineModeIsEnabled("offline mode is enabled")
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
+    return tmp_path
+
+
+def put(cache: Path, repo: str, files: dict[str, bytes], *, ref: str = "main") -> Path:
+    """Lay out a repository as `hf_hub_download` leaves it."""
+    folder = cache / f"models--{repo.replace('/', '--')}"
+    snapshot = folder / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / ref).write_text(COMMIT)
+    for name, content in files.items():
+        (snapshot / name).write_bytes(content)
+    return snapshot
+
+
+@pytest.fixture
+def hub(cache, monkeypatch):
+    """A hub with one repository, `org/fox`; `hub.files` are in it, `hub.asked` is what was looked for."""
+    state = SimpleNamespace(files={}, asked=[], patience=None)
+
+    def metadata(url, *, timeout):
+        state.patience = timeout
+        name = url.rpartition("/")[2]
+        state.asked.append(name)
+        if name not in state.files:
+            raise errors.RemoteEntryNotFoundError("404", response=RESPONSE)
+
+    def download(repo, name, *, revision=None, local_files_only=False):
+        if local_files_only:
+            raise errors.LocalEntryNotFoundError("not in the cache")
+        if name not in state.files:
+            raise errors.RemoteEntryNotFoundError("404", response=RESPONSE)
+        path = cache / "models--org--fox" / "snapshots" / COMMIT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(state.files[name])
+        return str(path)
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", metadata)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    return state
+
+
+@pytest.fixture
+def words(tokenizer_json) -> bytes:
+    return json.dumps(tokenizer_json).encode()
+
+
+def test_a_cached_repository_needs_no_hub(cache, words):
+    put(cache, "org/fox", {"tokenizer.json": words, "tokenizer_config.json": b'{"unk_token": "[UNK]"}'})
+    found = load(Request("org/fox"))
+    assert found.tokenizer.encode("red fox", add_special=False, parse_special=False) == [3, 4]
+    assert found.tokenizer.special_ids == {"unk": 0}
+    assert found.source == f"org/fox@{COMMIT}/tokenizer.json"
+    assert found.reason == "as asked, from the local cache of the hub"
+    assert set(found.versions) == {"tokenizers", "huggingface_hub"}
+
+
+def test_a_cached_revision(cache, words):
+    put(cache, "org/fox", {"tokenizer.json": words}, ref="v2")
+    assert open_repository("org/fox@v2").source == f"org/fox@{COMMIT}/tokenizer.json"
+    assert open_repository(f"org/fox@{COMMIT}").source == f"org/fox@{COMMIT}/tokenizer.json"
+    with pytest.raises(UnreachableError):
+        open_repository("org/fox")
+
+
+def test_a_cached_sentencepiece_model(cache, sentencepiece_model):
+    put(cache, "org/fox", {"tokenizer.model": sentencepiece_model})
+    assert open_repository("org/fox").tokenizer.name == "sentencepiece"
+
+
+def test_a_broken_file_in_the_cache_is_named(cache):
+    snapshot = put(cache, "org/fox", {"tokenizer.json": b"{"})
+    with pytest.raises(BrokenFileError, match=str(snapshot)):
+        open_repository("org/fox")
+
+
+def test_neither_cached_nor_reachable_says_what_to_do(cache):
+    with pytest.raises(UnreachableError, match=r"not in the local cache.*\(offline mode is enabled\).*hf download"):
+        open_repository("org/fox")
+    with pytest.raises(UnreachableError, match=r"org/fox: not in the local cache$"):
+        open_repository("org/fox", online=False)
+
+
+def test_what_cannot_be_a_hub_id(cache):
+    with pytest.raises(TokverifyError, match="not a hub id"):
+        open_repository("org/fox/den")
+
+
+def test_a_repository_is_downloaded_with_its_config(hub, words):
+    hub.files = {"tokenizer.json": words, "tokenizer_config.json": b'{"pad_token": "[UNK]"}'}
+    found = open_repository("org/fox", patience=1.5)
+    assert found.reason == "downloaded from the hub"
+    assert found.source == f"org/fox@{COMMIT}/tokenizer.json"
+    assert found.tokenizer.special_ids == {"pad": 0}
+    assert (hub.asked, hub.patience) == (["tokenizer.json"], 1.5)
+
+
+def test_a_repository_with_a_sentencepiece_model_only(hub, sentencepiece_model):
+    hub.files = {"tokenizer.model": sentencepiece_model, "tokenizer_config.json": b'{"add_bos_token": true}'}
+    found = open_repository("org/fox")
+    assert hub.asked == ["tokenizer.json", "tokenizer.model"]
+    assert (found.tokenizer.name, found.tokenizer.adds_special) == ("sentencepiece", True)
+
+
+def test_a_repository_without_a_tokenizer(hub):
+    with pytest.raises(TokverifyError, match=r"holds none of tokenizer\.json, tokenizer\.model, spiece\.model"):
+        open_repository("org/fox")
+
+
+def test_a_download_that_breaks_off(hub, words, monkeypatch):
+    hub.files = {"tokenizer.json": words}
+
+    def download(*args, local_files_only=False, **options):
+        raise errors.LocalEntryNotFoundError("gone") if local_files_only else ConnectionError("reset by peer")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    with pytest.raises(UnreachableError, match=r"tokenizer\.json cannot be downloaded \(reset by peer\)"):
+        open_repository("org/fox")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (errors.RepositoryNotFoundError("401", response=RESPONSE), "no such repository on the hub, or a private one"),
+        (errors.GatedRepoError("403", response=RESPONSE), "the repository is gated"),
+        (errors.RevisionNotFoundError("404", response=RESPONSE), "has no revision v9"),
+    ],
+)
+def test_what_the_hub_refuses(hub, monkeypatch, error, message):
+    def refuse(*args, **options):
+        raise error
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", refuse)
+    with pytest.raises(TokverifyError, match=message) as caught:
+        open_repository("org/fox@v9")
+    assert not isinstance(caught.value, UnreachableError)

@@ -1,0 +1,253 @@
+import gc
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gguf_maker import make_gguf, numbers, string, strings
+
+from tokverify import load_cases, load_gguf
+from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.gguf_cursor import ValueType
+from tokverify.references import llama_cpp, llama_cpp_worker, open_reference
+from tokverify.references.llama_cpp import Library, LlamaCppTokenizer, find_library, load
+from tokverify.references.reference import Request
+
+SAMPLE = Path(llama_cpp.__file__).parents[1] / "sample" / "sample.gguf"
+MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    try:
+        return find_library()
+    except MissingLibraryError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    """A vocabulary without byte pieces: llama.cpp aborts on what it cannot spell."""
+    path = tmp_path_factory.mktemp("llama") / "tiny.gguf"
+    path.write_bytes(
+        make_gguf(
+            {
+                "general.architecture": string("llama"),
+                "tokenizer.ggml.model": string("llama"),
+                "tokenizer.ggml.tokens": strings(["<unk>", "<s>", "</s>", "▁", "a", "b", "▁a"]),
+                "tokenizer.ggml.scores": numbers(ValueType.FLOAT32, [0, 0, 0, -1, -2, -3, -0.5]),
+                "tokenizer.ggml.token_type": numbers(ValueType.INT32, [2, 3, 3, 1, 1, 1, 1]),
+            }
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def tiny(model, library) -> LlamaCppTokenizer:
+    return LlamaCppTokenizer(model, library)
+
+
+def encode(tokenizer, text, *, add_special=False, parse_special=True):
+    return tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def encode_many(tokenizer, texts):
+    results = tokenizer.encode_many(texts, add_special=False, parse_special=True)
+    return [str(result) if isinstance(result, EncodeError) else result for result in results]
+
+
+def test_the_known_ids_are_those_of_the_sample():
+    ids = encode(load_gguf(SAMPLE), llama_cpp_worker.SAMPLE_TEXT)
+    assert tuple(ids) == llama_cpp_worker.SAMPLE_IDS
+
+
+def test_encode_and_decode(tiny):
+    assert encode(tiny, "a b") == [6, 3, 5]
+    assert encode(tiny, "a b", add_special=True) == [1, 6, 3, 5]
+    assert encode(tiny, "") == []
+    assert encode(tiny, "a</s>") == [6, 2]
+    assert tiny.decode([1, 6, 3, 5]) == b"<s> a b"
+    assert tiny.decode([6, 3, 5]) == b"a b"
+    assert tiny.decode([]) == b""
+
+
+def test_what_llama_cpp_made_of_the_vocabulary(tiny):
+    assert tiny.vocab_size == 7
+    assert tiny.special_ids == {"bos": 1, "eos": 2}
+    assert tiny.flags == {"add_bos": True, "add_eos": False, "add_sep": False}
+    assert tiny.attributes == [1, 8, 8, 4, 4, 4, 4]
+    assert tiny.eog_ids == {2}
+    assert [(tiny.piece(id), tiny.token_bytes(id)) for id in (1, 6, 7, -1)] == [
+        ("<s>", b"<s>"),
+        ("▁a", b" a"),
+        ("", b""),
+        ("", b""),
+    ]
+
+
+def test_long_texts_outgrow_the_buffers(tiny):
+    ids = encode(tiny, "ab" * 10_000)
+    assert len(ids) == 20_000
+    assert tiny.decode(ids) == b"ab" * 10_000
+    assert encode(tiny, "a") == [6]
+
+
+def test_nul_and_bytes_come_through(library):
+    sample = LlamaCppTokenizer(SAMPLE, library)
+    ids = encode(sample, "a\0b\N{LLAMA}")
+    assert sample.decode(ids) == "a\0b\N{LLAMA}".encode()
+    assert b"".join(map(sample.token_bytes, ids)) == "a\0b\N{LLAMA}".encode()
+
+
+def test_an_abort_is_the_error_of_one_text(tiny):
+    with pytest.raises(EncodeError, match=r"^llama\.cpp aborted: \S"):
+        encode(tiny, "c")
+    assert encode(tiny, "a") == [6]
+    ids, aborted, others, surrogate, again, last = encode_many(tiny, ["a", "c", "b", "\ud800", "c", "ab"])
+    assert (ids, others, last) == ([6], [3, 5], [6, 5])
+    assert aborted == again
+    assert aborted.startswith("llama.cpp aborted: ")
+    assert surrogate == "character 0 is a lone surrogate, which UTF-8 cannot carry"
+
+
+def test_ids_it_lacks_never_reach_llama_cpp(tiny):
+    for id in (-1, 7, 2**40):
+        with pytest.raises(EncodeError, match=rf"^llama\.cpp has no token with the id {id}$"):
+            tiny.decode([6, id])
+    results = tiny.decode_many([[6], [7], [], [5]])
+    assert [result for result in results if isinstance(result, bytes)] == [b"a", b"", b"b"]
+    assert isinstance(results[1], EncodeError)
+
+
+def test_a_hang_ends_after_the_given_time(model, library):
+    tokenizer = LlamaCppTokenizer(model, library, seconds=0.25)
+    # A text that takes seconds; no input is known that takes forever.
+    slow, after = encode_many(tokenizer, ["ab" * 8_000_000, "a"])
+    assert slow == "llama.cpp gave no answer within 0.25 s"
+    assert after == [6]
+
+
+def test_a_child_that_was_killed_is_started_again(tiny):
+    first = tiny._child._process
+    first.kill()
+    first.wait()
+    assert encode(tiny, "a") == [6]
+    assert tiny._child._process.pid != first.pid
+
+
+def test_an_interrupted_request_leaves_no_answers_behind(tiny, monkeypatch):
+    def interrupt(child):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(type(tiny._child), "answer", interrupt)
+        encode(tiny, "b")
+    assert encode(tiny, "a") == [6]
+
+
+def test_the_child_ends_with_its_tokenizer(model, library):
+    tokenizer = LlamaCppTokenizer(model, library)
+    process = tokenizer._child._process
+    del tokenizer
+    gc.collect()
+    assert process.returncode == 0
+
+
+def test_the_child_ends_with_its_parent(model, library):
+    code = (
+        "import sys\n"
+        "from tokverify.references import load_reference\n"
+        "tokenizer = load_reference(f'llama.cpp:{sys.argv[1]}')\n"
+        "print(tokenizer._child._process.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code, str(model)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        child = int(parent.stdout.readline())
+        # Its end of a pipe of ours closes when the child ends, which only then has no parent.
+        watch = os.open(f"/proc/{child}", os.O_RDONLY) if Path(f"/proc/{child}").exists() else None
+        parent.kill()
+    if watch is None:
+        pytest.skip("no /proc to see processes in")
+    try:
+        for _ in range(500):
+            if not Path(f"/proc/{child}/exe").exists():
+                break
+            signal.sigtimedwait([], 0.02)
+        assert not Path(f"/proc/{child}/exe").exists()
+    finally:
+        os.close(watch)
+
+
+def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
+    found = open_reference("llama.cpp", model=model)
+    assert (found.source, found.versions) == (str(model), {"xllamacpp": library.version})
+    assert "not that the data" in found.caveat
+    assert open_reference(f"llama.cpp:{SAMPLE}", model=model).tokenizer.vocab_size == 2000
+
+
+def test_a_model_that_is_not_there(tmp_path):
+    with pytest.raises(TokverifyError, match=r"gone\.gguf: no such file"):
+        load(Request("gone.gguf"))
+    with pytest.raises(TokverifyError, match=r"name one as in `llama\.cpp:model\.gguf`"):
+        load(Request(""))
+
+
+def test_a_file_that_llama_cpp_refuses_says_why(tmp_path, library):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"hello" * 10)
+    with pytest.raises(BrokenFileError, match=r"bad\.gguf: llama\.cpp cannot load it \(.*magic.*\)$"):
+        load(Request(str(path)))
+
+
+def test_other_versions_are_refused_by_name(model, library):
+    with pytest.raises(UnsupportedError, match=r"^xllamacpp 1\.2\.3 cannot be used: .*; supported are 2026\.10\.11549"):
+        LlamaCppTokenizer(model, Library(library.path, "1.2.3"))
+
+
+def test_a_wrong_layout_is_found_out(model, library, monkeypatch):
+    monkeypatch.setattr(llama_cpp, "VOCAB_ONLY_AT", {library.version: 64})
+    with pytest.raises(UnsupportedError, match=f"^xllamacpp {library.version} cannot be used: it fails on a known"):
+        LlamaCppTokenizer(model, library)
+
+
+def test_another_library_is_found_out(model, library, tmp_path):
+    for path in (tmp_path / "gone.so", Path(model)):
+        with pytest.raises(UnsupportedError, match=r"cannot be used: it fails on a known vocabulary \(.+\)"):
+            LlamaCppTokenizer(model, Library(path, library.version))
+
+
+def test_a_missing_library_says_how_to_install_it(model, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[llama-cpp\]'"):
+        load(Request("", model=model))
+
+
+@pytest.mark.parametrize("name", ["gemma-3", "gemma-4", "llama-spm", "gpt-2", "mpt", "qwen2"])
+def test_the_encoder_is_llama_cpp(vocabs, library, name):
+    encoder, real = load_gguf(vocabs / f"{name}.gguf"), LlamaCppTokenizer(vocabs / f"{name}.gguf", library)
+    texts = [case.text for case in load_cases()]
+    for add_special, parse_special in MODES:
+        ids = [encoder.encode(text, add_special=add_special, parse_special=parse_special) for text in texts]
+        theirs = real.encode_many(texts, add_special=add_special, parse_special=parse_special)
+        assert [text for text, ours, other in zip(texts, ids, theirs, strict=True) if ours != other] == []
+        decoded = [encoder.decode(one, clean_up=True) for one in ids]
+        differing = zip(texts, decoded, real.decode_many(ids), strict=True)
+        assert [text for text, ours, other in differing if ours != other] == []
+
+
+@pytest.mark.parametrize("name", ["gemma-3", "gemma-4", "llama-spm", "gpt-2", "mpt", "qwen2"])
+def test_the_settings_are_those_of_llama_cpp(vocabs, library, name):
+    encoder, real = load_gguf(vocabs / f"{name}.gguf"), LlamaCppTokenizer(vocabs / f"{name}.gguf", library)
+    settings, ids = encoder.settings, range(encoder.vocab_size)
+    assert list(map(encoder.piece, ids)) == list(map(real.piece, ids))
+    assert list(map(encoder.token_bytes, ids)) == list(map(real.token_bytes, ids))
+    assert list(settings.attributes) == [attribute & 63 for attribute in real.attributes]
+    assert settings.eog_ids == real.eog_ids
+    assert {name: getattr(settings, name) for name in real.flags} == real.flags
+    told = {role: id for role, id in settings.special_ids.items() if role not in {"unk", "eom"}}
+    assert told == real.special_ids

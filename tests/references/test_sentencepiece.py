@@ -1,0 +1,125 @@
+import json
+
+import pytest
+
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.references.reference import Request
+from tokverify.references.sentencepiece import SentencePieceTokenizer, load
+
+
+@pytest.fixture
+def model_path(tmp_path, sentencepiece_model):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(sentencepiece_model)
+    return path
+
+
+@pytest.fixture
+def small(model_path) -> SentencePieceTokenizer:
+    return load(Request(str(model_path))).tokenizer
+
+
+def encode(tokenizer, text, *, add_special=False, parse_special=False):
+    return tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def pieces(tokenizer, text, **options):
+    return [tokenizer.piece(id) for id in encode(tokenizer, text, **options)]
+
+
+def test_encode_and_decode(small):
+    ids = encode(small, "the fox")
+    assert b"".join(map(small.token_bytes, ids)) == b" the fox"
+    assert small.decode(ids) == b"the fox"
+    assert encode(small, "") == []
+    assert small.decode([]) == b""
+
+
+def test_user_defined_pieces_are_found_and_control_tokens_never(small):
+    assert small.parses_special is False
+    assert "<tool>" in pieces(small, "fox<tool>")
+    for parse_special in (True, False):
+        assert "<turn>" not in pieces(small, "fox<turn>", parse_special=parse_special)
+
+
+def test_byte_pieces_stand_for_bytes_and_nul_is_one_of_them(small):
+    assert pieces(small, "\x00\n")[1:] == ["<0x00>", "<0x0A>"]
+    ids = encode(small, "a\x00\N{LLAMA}")
+    assert b"".join(map(small.token_bytes, ids)) == " a\x00\N{LLAMA}".encode()
+
+
+def test_control_and_unknown_tokens_stand_for_their_names_though_the_library_decodes_them_otherwise(small):
+    assert [small.token_bytes(id) for id in (0, 1, 2)] == [b"<unk>", b"<s>", b"</s>"]
+    assert small.decode([1, 2]) == b""
+    assert small.decode([0]) == " ⁇ ".encode()
+
+
+def test_ids_outside_the_vocabulary(small):
+    for id in (-1, small.vocab_size):
+        assert (small.piece(id), small.token_bytes(id)) == ("", b"")
+        with pytest.raises(EncodeError, match="sentencepiece cannot decode these ids"):
+            small.decode([id])
+
+
+def test_a_lone_surrogate_is_an_error_of_that_text(small):
+    with pytest.raises(EncodeError, match="sentencepiece cannot encode this text"):
+        encode(small, "\ud800")
+
+
+def test_without_a_config_nothing_goes_around_a_text(small):
+    assert small.adds_special is False
+    assert encode(small, "fox", add_special=True) == encode(small, "fox")
+    assert small.special_ids == {"bos": 1, "eos": 2, "unk": 0}
+
+
+@pytest.mark.parametrize(
+    ("config", "adds_special", "before", "after"),
+    [
+        ({"add_bos_token": True, "add_eos_token": False}, True, [1], []),
+        ({"add_bos_token": True, "add_eos_token": True}, True, [1], [2]),
+        ({"add_eos_token": True, "eos_token": {"content": "<turn>"}}, True, [], [3]),
+        ({"add_bos_token": False}, True, [], []),
+        ({"add_bos_token": None, "eos_token": "</s>"}, False, [], []),
+    ],
+)
+def test_the_config_tells_what_goes_around_a_text(model_path, config, adds_special, before, after):
+    model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
+    tokenizer = load(Request(str(model_path))).tokenizer
+    assert tokenizer.adds_special is adds_special
+    assert encode(tokenizer, "fox", add_special=True) == [*before, *encode(tokenizer, "fox"), *after]
+
+
+def test_a_config_that_adds_a_token_the_model_lacks(model_path):
+    config = {"add_bos_token": True, "bos_token": "<gone>"}
+    model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(BrokenFileError, match="adds a bos token, '<gone>', that the model lacks"):
+        load(Request(str(model_path)))
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\n\x05\n\x03ab"])
+def test_what_is_not_a_model_gives_one_line(tmp_path, content):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(content)
+    with pytest.raises(BrokenFileError, match=r"tokenizer\.model: not a sentencepiece model") as caught:
+        load(Request(str(path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_llama_agrees_with_llama_cpp_where_control_tokens_are_not_parsed(vocabs, golden):
+    llama = load(Request(str(vocabs / "llama-spm.tokenizer.model"))).tokenizer
+    rows = [row for row in golden("llama-spm") if not row[1] and not row[2]]
+    assert len(rows) > 100
+    assert [text for text, _, _, ids in rows if encode(llama, text) != ids] == []
+
+
+def test_t5_agrees_with_llama_cpp_where_no_user_defined_piece_occurs(vocabs, golden):
+    t5 = load(Request(str(vocabs / "t5.tokenizer.model"))).tokenizer
+    rows = [row for row in golden("t5") if not row[1] and not row[2] and "<extra_id_" not in row[0]]
+    assert len(rows) > 100
+    assert [text for text, _, _, ids in rows if encode(t5, text) != ids] == []
+
+
+def test_the_unknown_token_of_a_vocabulary_without_byte_pieces(vocabs):
+    t5 = load(Request(str(vocabs / "t5.tokenizer.model"))).tokenizer
+    assert pieces(t5, "a\x00b") == ["▁", "a", "<unk>", "b"]
+    assert t5.special_ids == {"eos": 1, "unk": 2, "pad": 0}

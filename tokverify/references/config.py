@@ -1,0 +1,59 @@
+"""Read the JSON files that stand beside a tokenizer and tell what its special tokens are for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import BrokenFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.model", "qwen.tiktoken")
+
+
+def read_config(tokenizer_file: Path) -> dict[str, Any]:
+    """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty where there is none.
+
+    To `gemma.tokenizer.json` belongs `gemma.tokenizer_config.json`, and to a file of any other name nothing.
+
+    Raises:
+        BrokenFileError: If it is there but not a JSON object.
+    """
+    return _read_beside(tokenizer_file, "tokenizer_config.json")
+
+
+def special_texts(tokenizer_file: Path) -> dict[str, str]:
+    """Map roles (`bos`, `eos`, ...) to the texts of their tokens, as far as the files beside it tell."""
+    texts = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        config = _read_beside(tokenizer_file, name)
+        for role in ROLES:
+            text = token_text(config.get(f"{role}_token"))
+            if text is not None:
+                texts[role] = text
+    return texts
+
+
+def token_text(value: object) -> str | None:
+    """Return a token's text from its entry in a config: a string, or an object with the text as `content`."""
+    content = value.get("content") if isinstance(value, dict) else value
+    return content if isinstance(content, str) else None
+
+
+def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
+    prefix = next(
+        (tokenizer_file.name.removesuffix(end) for end in _TOKENIZERS if tokenizer_file.name.endswith(end)), None
+    )
+    if prefix is None or not (path := tokenizer_file.with_name(prefix + name)).is_file():
+        return {}
+    try:
+        config = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BrokenFileError(f"{path}: cannot be read as JSON ({error}); repair or remove it") from error
+    if not isinstance(config, dict):
+        raise BrokenFileError(f"{path}: not a JSON object; repair or remove it")
+    return config

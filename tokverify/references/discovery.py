@@ -1,0 +1,144 @@
+"""Find the reference of a GGUF file where the user names none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
+from tokverify.references.location import FILE_NAMES, kind_of, repository, repository_of_url
+from tokverify.settings import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tokverify.references.reference import FoundReference
+    from tokverify.settings import Settings
+    from tokverify.spec import TokenizerSpec
+
+PATIENCE = 3.0
+"""Seconds that a run which did not ask for the hub waits for it."""
+
+_ID_KEY = "source.huggingface.repository"
+_URL_KEYS = (
+    "source.repo_url",
+    "source.url",
+    "repo_url",
+    "url",
+    "base_model.0.repo_url",
+    "base_model.0.url",
+)
+_BASE_MODEL_CAVEAT = "this is the tokenizer of the base model; a fine-tune may have added tokens to it"
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search; `tried` collects what did not lead to a reference, and why."""
+
+    model: Path
+    spec: TokenizerSpec
+    tried: list[str] = field(default_factory=list)
+
+
+def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None = None) -> FoundReference:
+    """Find what to compare a GGUF file's tokenizer with.
+
+    Looks, in this order, at the files beside it, at the tokenizer.json inside it, at the repository it names (in the
+    hub's local cache, then on the hub), and at last rebuilds a tokenizer from the file's own data.
+
+    Args:
+        model: The GGUF file.
+        spec: Its tokenizer.
+        settings: Its effective settings, where already known.
+
+    Raises:
+        UnsupportedError: If nothing is found and nothing can be rebuilt either.
+        BrokenFileError: If a tokenizer file beside it cannot be read.
+    """
+    search = _Search(model, spec)
+    for step in _STEPS:
+        if found := step(search):
+            return _explained(found, search)
+    try:
+        found = rebuilt.rebuild(spec, settings or resolve(spec))
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{model}: found no reference; name one with -r ({error})") from error
+    return _explained(replace(found, reason="nothing better was found"), search)
+
+
+def _explained(found: FoundReference, search: _Search) -> FoundReference:
+    tried = f"; before it: {'; '.join(search.tried)}" if search.tried else ""
+    return replace(found, reason=found.reason + tried)
+
+
+def _beside(search: _Search) -> FoundReference | None:
+    stem = _SHARD.sub("", search.model.stem)
+    for name in (f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model", *FILE_NAMES):
+        path = search.model.with_name(name)
+        if not path.is_file():
+            continue
+        try:
+            found = REFERENCES[kind_of(path)](Request(str(path)))
+        except (UnsupportedError, MissingLibraryError) as error:
+            search.tried.append(str(error))
+            continue
+        except BrokenFileError:
+            # A file of this name may be anything; the others can only be meant as a tokenizer.
+            if name != f"{stem}.json":
+                raise
+            search.tried.append(f"{name} beside the model is no tokenizer")
+            continue
+        return replace(found, reason=f"{name} stands beside the model")
+    search.tried.append("no tokenizer beside the model")
+    return None
+
+
+def _inside(search: _Search) -> FoundReference | None:
+    if search.spec.huggingface_json is None:
+        search.tried.append("no tokenizer.json inside it")
+        return None
+    source = f"tokenizer.huggingface.json in {search.model}"
+    try:
+        content = search.spec.huggingface_json.encode("utf-8", "surrogateescape")
+        found = huggingface.from_json(content, source=source)
+    except BrokenFileError as error:
+        search.tried.append(str(error))
+        return None
+    return replace(found, reason="the GGUF file carries its tokenizer.json")
+
+
+def _on_hub(search: _Search) -> FoundReference | None:
+    online = True
+    repositories = _repositories(search.spec.general)
+    for hub_id, key in repositories.items():
+        try:
+            found = hub.open_repository(hub_id, patience=PATIENCE, online=online)
+        except hub.UnreachableError as error:
+            online = False
+            search.tried.append(str(error))
+        except TokverifyError as error:
+            search.tried.append(str(error))
+        else:
+            caveat = _BASE_MODEL_CAVEAT if key.startswith("base_model") else ""
+            return replace(found, reason=f"general.{key} names it, {found.reason}", caveat=caveat)
+    if not repositories:
+        search.tried.append("no repository named in it")
+    return None
+
+
+def _repositories(general: Mapping[str, str]) -> dict[str, str]:
+    """Map the hub ids that a file names to the keys that name them, those nearest to the model first."""
+    named = {key: repository_of_url(general.get(key, "")) for key in _URL_KEYS}
+    named = {_ID_KEY: repository(general.get(_ID_KEY, "")), **named}
+    ids: dict[str, str] = {}
+    for key, hub_id in named.items():
+        if hub_id:
+            ids.setdefault(hub_id, key)
+    return ids
+
+
+_STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (_beside, _inside, _on_hub)

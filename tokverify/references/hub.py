@@ -1,0 +1,131 @@
+"""References from a repository on the HuggingFace hub: out of the local cache, else by the hub's own download."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.references import huggingface, sentencepiece
+from tokverify.references.library_error import raised_as, summary
+from tokverify.references.location import FILE_NAMES
+from tokverify.references.reference import Request
+
+if TYPE_CHECKING:
+    from tokverify.references.reference import FoundReference
+
+_CONFIG_NAMES = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+class UnreachableError(TokverifyError):
+    """The hub could not be asked: no network, offline mode, or no answer in time."""
+
+
+def load(request: Request) -> FoundReference:
+    """Open the repository that the request names as `org/name` or `org/name@revision`."""
+    found = open_repository(request.location)
+    return replace(found, reason=f"as asked, {found.reason}")
+
+
+def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True) -> FoundReference:
+    """Open the tokenizer of a repository, from the local cache if it is there.
+
+    Args:
+        hub_id: `org/name` or `org/name@revision`.
+        patience: Seconds to wait for the hub's first answer.
+        online: Whether to ask the hub for what the cache lacks.
+
+    Raises:
+        UnreachableError: If it is not in the cache and the hub cannot be asked.
+        TokverifyError: If the hub has no such repository or revision, or there is no tokenizer in it.
+        BrokenFileError: If the tokenizer in it cannot be read.
+    """
+    import huggingface_hub
+
+    repo, _, revision = hub_id.partition("@")
+    reason = "from the local cache of the hub"
+    path = _cached(repo, revision or None)
+    if path is None and not online:
+        raise UnreachableError(f"{hub_id}: not in the local cache")
+    if path is None:
+        reason = "downloaded from the hub"
+        path = _download(repo, revision or None, patience)
+    loader = sentencepiece.load if path.suffix == ".model" else huggingface.load
+    found = loader(Request(str(path)))
+    return replace(
+        found,
+        source=f"{repo}@{_commit(path) or revision or 'main'}/{path.name}",
+        reason=reason,
+        versions={**found.versions, "huggingface_hub": huggingface_hub.__version__},
+    )
+
+
+def _cached(repo: str, revision: str | None) -> Path | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    for name in FILE_NAMES:
+        try:
+            return Path(hf_hub_download(repo, name, revision=revision, local_files_only=True))
+        except LocalEntryNotFoundError:
+            continue
+        except HFValidationError as error:
+            raise TokverifyError(f"{repo}: not a hub id ({summary(error)})") from error
+    return None
+
+
+def _download(repo: str, revision: str | None, patience: float) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    name = _name_on_hub(repo, revision, patience)
+    with raised_as(UnreachableError, f"{repo}: {name} cannot be downloaded"):
+        path = Path(hf_hub_download(repo, name, revision=revision))
+        for config_name in _CONFIG_NAMES:
+            try:
+                hf_hub_download(repo, config_name, revision=revision)
+            except EntryNotFoundError:
+                continue
+    return path
+
+
+def _name_on_hub(repo: str, revision: str | None, patience: float) -> str:
+    """Ask the hub which tokenizer file a repository has.
+
+    `hf_hub_download` alone would retry for minutes where there is no network.
+    """
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import EntryNotFoundError
+
+    for name in FILE_NAMES:
+        try:
+            get_hf_file_metadata(hf_hub_url(repo, name, revision=revision), timeout=patience)
+        except EntryNotFoundError:
+            continue
+        except Exception as error:
+            raise _explained(error, repo, revision) from error
+        return name
+    raise TokverifyError(f"{repo}: the repository holds none of {', '.join(FILE_NAMES)}")
+
+
+def _explained(error: Exception, repo: str, revision: str | None) -> TokverifyError:
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    if isinstance(error, GatedRepoError):
+        return TokverifyError(f"{repo}: the repository is gated; accept its terms there, then `hf auth login`")
+    if isinstance(error, RepositoryNotFoundError):
+        return TokverifyError(
+            f"{repo}: no such repository on the hub, or a private one; check the name, or `hf auth login`"
+        )
+    if isinstance(error, RevisionNotFoundError):
+        return TokverifyError(f"{repo}: the repository has no revision {revision}")
+    return UnreachableError(
+        f"{repo}: not in the local cache, and the hub cannot be asked ({summary(error)}); "
+        f"`hf download {repo} tokenizer.json` while online, or name a local file"
+    )
+
+
+def _commit(path: Path) -> str | None:
+    """Return the commit that a file in the hub's cache belongs to."""
+    return path.parent.name if path.parent.parent.name == "snapshots" else None

@@ -1,0 +1,191 @@
+"""The reference `tokenizers`: a tokenizer.json as HuggingFace's own Rust library reads it.
+
+The library is used directly and never through `transformers`, which may change a tokenizer while it loads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.references.config import special_texts
+from tokverify.references.library_error import raised_as
+from tokverify.references.location import read_file
+from tokverify.references.piece_bytes import PieceBytes, piece_bytes
+from tokverify.references.reference import FoundReference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokenizers import Tokenizer
+
+    from tokverify.references.reference import Request
+
+
+class HuggingFaceTokenizer:
+    """A `tokenizers.Tokenizer`, its truncation and padding switched off for good.
+
+    Without `special_ids`, BOS and EOS are the tokens that the post-processor puts around a text.
+    """
+
+    parses_special = True
+    adds_special = True
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, name: str = "tokenizers", special_ids: Mapping[str, int] | None = None
+    ) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.name = name
+        self.special_ids = special_ids or _ids_around(tokenizer)
+        self._tokenizer = tokenizer
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id."""
+        return len(self._pieces)
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to token ids."""
+        with raised_as(EncodeError, f"{self.name} cannot encode this text"):
+            self._tokenizer.encode_special_tokens = not parse_special
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the library does, which shows bytes that are not UTF-8 as U+FFFD."""
+        # subtle: the library leaves out ids it does not know, without a word.
+        for id in ids:
+            if not self.piece(id):
+                raise EncodeError(f"{self.name} has no token with the id {id}")
+        with raised_as(EncodeError, f"{self.name} cannot decode these ids"):
+            text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False)
+        return text.encode()
+
+    def piece(self, id: int) -> str:
+        """Return a token's stored string, verbatim; an empty string for an id without a token."""
+        return self._pieces[id] if 0 <= id < len(self._pieces) else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for inside a text, wherever it stands."""
+        piece = self.piece(id)
+        return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        pieces = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size(with_added_tokens=True))))
+        if None not in pieces:
+            return pieces
+        # Where ids are missing, the highest one is unknown; the slower way of asking tells them all.
+        ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        pieces = [""] * (max(ids.values(), default=-1) + 1)
+        for piece, id in ids.items():
+            pieces[id] = piece
+        return pieces
+
+    @cached_property
+    def _spelling(self) -> list[dict[str, Any]]:
+        """The stages that decide how a piece is written, those of the model among them."""
+        tokenizer = self._tokenizer
+        stages = [
+            stage
+            for component in (tokenizer.decoder, tokenizer.pre_tokenizer, tokenizer.normalizer)
+            for stage in _stages(component)
+        ]
+        if getattr(tokenizer.model, "byte_fallback", False):
+            stages.append({"type": "ByteFallback"})
+        if type(tokenizer.model).__name__ == "WordPiece":
+            stages.append({"type": "WordPiece", "prefix": tokenizer.model.continuing_subword_prefix})
+        return stages
+
+    @cached_property
+    def _piece_bytes(self) -> PieceBytes:
+        return piece_bytes(self._spelling)
+
+    @cached_property
+    def _literal_ids(self) -> frozenset[int]:
+        """The ids of added tokens that stand for their own text."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        # subtle: an added token `▁▁` that is not special is also what two spaces become, and decodes to them.
+        own_text = any(stage["type"] in {"ByteLevel", "WordPiece"} for stage in self._spelling)
+        return frozenset(id for id, token in added.items() if own_text or token.special)
+
+
+def load(request: Request) -> FoundReference:
+    """Load a tokenizer.json, and the roles of its special tokens from the files beside it.
+
+    Raises:
+        BrokenFileError: If the file cannot be read or is not a tokenizer.json.
+    """
+    path = Path(request.location)
+    return from_json(read_file(path), source=str(path), special_texts=special_texts(path))
+
+
+def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | None = None) -> FoundReference:
+    """Make a reference of the content of a tokenizer.json; `special_texts` maps roles to token texts.
+
+    Raises:
+        BrokenFileError: If it is not a tokenizer.json.
+    """
+    import tokenizers
+
+    try:
+        with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it"):
+            tokenizer = tokenizers.Tokenizer.from_buffer(data)
+    except BrokenFileError:
+        _require_tokenizer_json(data, source)
+        raise
+    ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
+    return FoundReference(
+        HuggingFaceTokenizer(tokenizer, special_ids={role: id for role, id in ids.items() if id is not None}),
+        source=source,
+        sha256=hashlib.sha256(data).hexdigest(),
+        versions={"tokenizers": tokenizers.__version__},
+    )
+
+
+def _require_tokenizer_json(data: bytes, source: str) -> None:
+    """Raise the plainest error there is for what is no tokenizer.json; the library's own words mislead there."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BrokenFileError(f"{source}: not a tokenizer.json, as it is not valid JSON ({error})") from error
+    if not isinstance(content, dict) or "model" not in content:
+        raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
+
+
+def _stages(component: object) -> list[dict[str, Any]]:
+    """Return a component of a tokenizer as JSON objects, sequences unrolled.
+
+    The state that a component is pickled by is its part of the tokenizer.json.
+    """
+    return [] if component is None else _unroll(json.loads(cast("bytes", component.__getstate__())))
+
+
+def _unroll(stage: dict[str, Any]) -> list[dict[str, Any]]:
+    if stage["type"] != "Sequence":
+        return [stage]
+    parts = next(value for value in stage.values() if isinstance(value, list))
+    return [inner for part in parts for inner in _unroll(part)]
+
+
+def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return what the post-processor puts around one text, where it is one token at either end."""
+    ids = {}
+    for stage in _stages(tokenizer.post_processor):
+        if stage["type"] == "TemplateProcessing":
+            single = [next(iter(item.items())) for item in stage["single"]]
+            # subtle: the library lets a template leave out the text, or name a token that it does not define.
+            middle = next((index for index, (kind, _) in enumerate(single) if kind == "Sequence"), len(single))
+            for role, around in (("bos", single[:middle]), ("eos", single[middle + 1 :])):
+                defined = [stage["special_tokens"].get(token["id"]) for _, token in around]
+                found = [id for token in defined if token for id in token["ids"]]
+                if len(found) == 1:
+                    ids[role] = found[0]
+        elif stage["type"] in {"BertProcessing", "RobertaProcessing"}:
+            ids |= {"cls": stage["cls"][1], "sep": stage["sep"][1]}
+    return ids

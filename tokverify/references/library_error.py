@@ -1,0 +1,35 @@
+"""Turn whatever a foreign library raises into one of our errors, as one line."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.errors import TokverifyError
+
+
+@contextmanager
+def raised_as(error_class: type[TokverifyError], message: str) -> Iterator[None]:
+    """Re-raise any exception of the enclosed calls as `error_class`, `message` before the library's own words.
+
+    For use around calls into libraries that raise bare `Exception`s and, from Rust, panics.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise error_class(f"{message} ({summary(error)})") from error
+    except BaseException as error:
+        # subtle: a Rust panic derives from BaseException, and its class cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise error_class(f"{message} (the library panicked: {summary(error)})") from error
+
+
+def summary(error: BaseException) -> str:
+    """Return the first line of an exception's message, fit to be shown, or its type where it has none."""
+    lines = str(error).strip().splitlines()
+    line = lines[0].rstrip(".") if lines else type(error).__name__
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)

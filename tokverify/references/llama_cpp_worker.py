@@ -1,0 +1,256 @@
+"""The child process behind `-r llama.cpp`: calls llama.cpp's C functions and answers through a pipe.
+
+It is run by its path and needs nothing but the standard library, so that it starts at once and only llama.cpp can
+fail in it. Its arguments are the shared library, the byte at which `vocab_only` stands in `llama_model_params`, a
+small GGUF file to check that on, the model, and the seconds that one item may take.
+
+A request is a `HEADER` (operation, add_special, parse_special, number of items), the `LENGTH` of each item, and the
+items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: when llama.cpp takes the process
+down, the number of answers tells which item it was. A negative length is that of an error message. Two answers come
+unasked: `CHECKED` once the library behaves as expected, then a description of the loaded vocabulary, as JSON.
+
+Functions and types are those of llama.cpp's `include/llama.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import struct
+import sys
+from array import array
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEADER = struct.Struct("<c??I")
+LENGTH = struct.Struct("<i")
+CHECKED = b"checked"
+ENCODE, DECODE, PIECES, TOKEN_BYTES, ATTRIBUTES, EOG_IDS = b"e", b"d", b"p", b"b", b"a", b"g"
+
+SAMPLE_TEXT = "Hello  world \N{LLAMA}"
+SAMPLE_IDS = (672, 4, 1733, 305, 371, 1714, 274, 193, 200, 187)
+"""What the vocabulary of the bundled sample makes of `SAMPLE_TEXT`."""
+
+_LOAD_SECONDS = 300.0
+_ERROR_LEVEL = 4
+_ROLES = ("bos", "eos", "eot", "sep", "pad", "mask", "fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep")
+_FLAGS = ("add_bos", "add_eos", "add_sep")
+
+
+class WorkerError(Exception):
+    """Something that is answered with its message instead of data."""
+
+
+class _ModelParams(ctypes.Structure):
+    """Room for the `llama_model_params` of any build, each of which uses the beginning of it."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 32),)
+
+
+class _Library:
+    """llama.cpp's shared library."""
+
+    def __init__(self, path: str, vocab_only_at: int) -> None:
+        self._errors: list[str] = []
+        self._vocab_only_at = vocab_only_at
+        self._c = ctypes.CDLL(path)
+        _declare(self._c)
+        # Kept, since llama.cpp calls it for as long as it lives.
+        self._on_log = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(self._log)
+        self._c.llama_log_set(self._on_log, None)
+        self._c.llama_backend_init()
+
+    def _log(self, level: int, text: bytes, _: object) -> None:
+        if level == _ERROR_LEVEL:
+            self._errors.append(text.decode(errors="replace").strip())
+
+    def load(self, path: str) -> Vocabulary:
+        """Load the vocabulary of a GGUF file, and nothing else of it."""
+        params = self._c.llama_model_default_params()
+        ctypes.c_bool.from_buffer(params, self._vocab_only_at).value = True
+        self._errors.clear()
+        model = self._c.llama_model_load_from_file(os.fsencode(path), params)
+        if not model:
+            raise WorkerError(self._errors[0] if self._errors else "it gives no reason")
+        return Vocabulary(self._c, self._c.llama_model_get_vocab(model))
+
+    def check(self, sample: str) -> None:
+        """Check that functions and structs are those this module was written for.
+
+        The sample has no weights, so that it cannot be loaded with `vocab_only` in the wrong place.
+        """
+        params = self._c.llama_model_default_params()
+        if bytes(params)[self._vocab_only_at]:
+            raise WorkerError("vocab_only is not off by default")
+        ids = array("i", self.load(sample).encode(SAMPLE_TEXT.encode(), add_special=False, parse_special=True))
+        if tuple(ids) != SAMPLE_IDS:
+            raise WorkerError(f"a known text gives other ids: {ids.tolist()}")
+
+
+def _declare(c: Any) -> None:  # noqa: ANN401 - a CDLL has whatever attributes its library has
+    pointer, integer, flag, ids = ctypes.c_void_p, ctypes.c_int32, ctypes.c_bool, ctypes.POINTER(ctypes.c_int32)
+    c.llama_model_default_params.restype = _ModelParams
+    c.llama_model_load_from_file.restype = pointer
+    c.llama_model_load_from_file.argtypes = [ctypes.c_char_p, _ModelParams]
+    c.llama_model_get_vocab.restype = pointer
+    c.llama_model_get_vocab.argtypes = [pointer]
+    c.llama_tokenize.argtypes = [pointer, ctypes.c_char_p, integer, ids, integer, flag, flag]
+    c.llama_detokenize.argtypes = [pointer, ids, integer, ctypes.c_char_p, integer, flag, flag]
+    c.llama_token_to_piece.argtypes = [pointer, integer, ctypes.c_char_p, integer, integer, flag]
+    c.llama_vocab_get_text.restype = ctypes.c_char_p
+    c.llama_vocab_is_eog.restype = flag
+    for function in (c.llama_vocab_get_text, c.llama_vocab_get_attr, c.llama_vocab_is_eog):
+        function.argtypes = [pointer, integer]
+    for name in ("n_tokens", *_ROLES):
+        getattr(c, f"llama_vocab_{name}").argtypes = [pointer]
+    for name in _FLAGS:
+        getattr(c, f"llama_vocab_get_{name}").argtypes = [pointer]
+        getattr(c, f"llama_vocab_get_{name}").restype = flag
+
+
+class Vocabulary:
+    """A loaded vocabulary; texts are bytes, and several ids are an array of int32 in native order."""
+
+    def __init__(self, c: Any, vocab: int) -> None:  # noqa: ANN401 - as for _declare
+        self._c = c
+        self._vocab = vocab
+        self._ids = (ctypes.c_int32 * 4096)()
+        self._text = ctypes.create_string_buffer(4096)
+        self._size: int = c.llama_vocab_n_tokens(vocab)
+
+    def encode(self, text: bytes, *, add_special: bool, parse_special: bool) -> bytes:
+        """Encode a text to ids."""
+        while True:
+            ids = self._ids
+            count = self._c.llama_tokenize(self._vocab, text, len(text), ids, len(ids), add_special, parse_special)
+            if count >= 0:
+                return ctypes.string_at(ids, count * 4)
+            self._ids = (ctypes.c_int32 * _missing(count))()
+
+    def decode(self, ids: bytes) -> bytes:
+        """Decode ids to a text, special tokens included."""
+        count = len(ids) // 4
+        tokens = (ctypes.c_int32 * count).from_buffer_copy(ids)
+        return self._filled(
+            lambda buffer, size: self._c.llama_detokenize(self._vocab, tokens, count, buffer, size, False, True)
+        )
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes of one token, a leading space among them."""
+        return self._filled(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
+
+    def _filled(self, fill: Callable[[object, int], int]) -> bytes:
+        while True:
+            size = fill(self._text, len(self._text))
+            if size >= 0:
+                return ctypes.string_at(self._text, size)
+            self._text = ctypes.create_string_buffer(_missing(size))
+
+    def listing(self, operation: bytes) -> bytes:
+        """Return what an operation asks of all tokens: strings each after its length, or an array of int32."""
+        ids = range(self._size)
+        if operation == PIECES:
+            return b"".join(_packed(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
+        if operation == TOKEN_BYTES:
+            return b"".join(_packed(self.token_bytes(id)) for id in ids)
+        if operation == ATTRIBUTES:
+            return array("i", (self._c.llama_vocab_get_attr(self._vocab, id) for id in ids)).tobytes()
+        return array("i", (id for id in ids if self._c.llama_vocab_is_eog(self._vocab, id))).tobytes()
+
+    def description(self) -> bytes:
+        """Return the size, the special ids and the flags, as JSON."""
+        ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in _ROLES}
+        flags = {name: getattr(self._c, f"llama_vocab_get_{name}")(self._vocab) for name in _FLAGS}
+        known = {role: id for role, id in ids.items() if id >= 0}
+        return json.dumps({"vocab_size": self._size, "special_ids": known, "flags": flags}).encode()
+
+
+def _missing(size: int) -> int:
+    """Return the room that llama.cpp asks for by a negative size."""
+    if size == -(2**31):
+        raise WorkerError("the result is longer than llama.cpp can count")
+    return -size
+
+
+def _packed(data: bytes) -> bytes:
+    return LENGTH.pack(len(data)) + data
+
+
+def _packed_error(error: Exception) -> bytes:
+    message = str(error).encode(errors="replace")
+    return LENGTH.pack(-len(message)) + message
+
+
+def _write(out: BinaryIO, answer: bytes) -> None:
+    out.write(answer)
+    out.flush()
+
+
+def _serve(vocabulary: Vocabulary, requests: BinaryIO, out: BinaryIO, seconds: float) -> None:
+    while header := requests.read(HEADER.size):
+        operation, add_special, parse_special, count = HEADER.unpack(header)
+        lengths = array("i", requests.read(LENGTH.size * count))
+        items = [requests.read(length) for length in lengths]
+        answer = partial(_answer, vocabulary, operation, add_special=add_special, parse_special=parse_special)
+        for item in items:
+            _allow(seconds)
+            _write(out, answer(item))
+        _allow(0)
+
+
+def _answer(vocabulary: Vocabulary, operation: bytes, item: bytes, *, add_special: bool, parse_special: bool) -> bytes:
+    try:
+        if operation == ENCODE:
+            return _packed(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
+        return _packed(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
+    except WorkerError as error:
+        return _packed_error(error)
+
+
+def _allow(seconds: float) -> None:
+    """Have the system end this process after so many seconds; 0 for never.
+
+    Nothing in Python could, while C code hangs and the parent may be gone.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _prepare() -> BinaryIO:
+    """Make this process end quietly; return the stream for the answers."""
+    # Ctrl-C reaches every process of a terminal. The parent acts on it, and this one ends when its input does.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.name == "posix":
+        import resource
+
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # subtle: what a library prints must not get between the answers.
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(answers, "wb")
+
+
+def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds: str) -> None:
+    """Check the library, load the model, and answer until there are no more requests."""
+    out = _prepare()
+    _allow(_LOAD_SECONDS)
+    try:
+        library = _Library(library_path, int(vocab_only_at))
+        library.check(sample)
+        _write(out, _packed(CHECKED))
+        vocabulary = library.load(model)
+        _write(out, _packed(vocabulary.description()))
+    except (WorkerError, OSError, AttributeError) as error:
+        _write(out, _packed_error(error))
+    else:
+        _serve(vocabulary, sys.stdin.buffer, out, float(seconds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

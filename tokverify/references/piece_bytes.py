@@ -1,0 +1,72 @@
+"""The bytes that a piece of a HuggingFace tokenizer stands for, told from the tokenizer's own stages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tokverify.pre_tokenizer import byte_alphabet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PieceBytes = Callable[[str], bytes]
+"""From a piece to the bytes it stands for inside a text."""
+
+_BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
+
+
+def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
+    """Choose how pieces are written by the components of a tokenizer.
+
+    Args:
+        stages: The components of normalizer, pre-tokenizer and decoder as JSON objects, sequences unrolled.
+    """
+    types = {stage["type"]: stage for stage in stages}
+    if "ByteLevel" in types:
+        return _byte_level()
+    if "WordPiece" in types:
+        return _wordpiece(types["WordPiece"]["prefix"])
+    return _with_space(_space_mark(stages), byte_fallback="ByteFallback" in types)
+
+
+def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
+    """Return what is written for a space, such as `▁`; None where a space is a space."""
+    for stage in stages:
+        if stage["type"] == "Metaspace":
+            return str(stage["replacement"])
+        if stage["type"] == "Replace" and stage["pattern"] == {"String": " "} and stage["content"]:
+            return str(stage["content"])
+        if stage["type"] == "Replace" and stage["content"] == " " and "String" in stage["pattern"]:
+            return str(stage["pattern"]["String"])
+    return None
+
+
+def _byte_level() -> PieceBytes:
+    bytes_of = {ord(character): byte for byte, character in byte_alphabet().items()}
+
+    def decode(piece: str) -> bytes:
+        # A piece with a character outside the alphabet stands for itself, as the library's decoder has it.
+        codes = [bytes_of.get(ord(character)) for character in piece]
+        return piece.encode() if None in codes else bytes(code for code in codes if code is not None)
+
+    return decode
+
+
+def _wordpiece(prefix: str) -> PieceBytes:
+    """A piece that continues a word carries `prefix`; any other begins a word, after a space."""
+
+    def decode(piece: str) -> bytes:
+        return piece.removeprefix(prefix).encode() if piece.startswith(prefix) else b" " + piece.encode()
+
+    return decode
+
+
+def _with_space(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
+    def decode(piece: str) -> bytes:
+        if byte_fallback and (match := _BYTE_PIECE.fullmatch(piece)):
+            return bytes([int(match[1], 16)])
+        return (piece.replace(mark, " ") if mark else piece).encode()
+
+    return decode

@@ -1,0 +1,228 @@
+"""The reference `rebuilt`: a HuggingFace tokenizer put together from the GGUF file's own arrays.
+
+It is another engine, and another set of patterns, over the same data. So it can show that a file is encoded
+rightly, and never that the file is right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.references.huggingface import HuggingFaceTokenizer
+from tokverify.references.library_error import raised_as
+from tokverify.references.reference import FoundReference
+from tokverify.settings import Attribute, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tokenizers import Tokenizer
+    from tokenizers.models import BPE
+
+    from tokverify.references.reference import Request
+    from tokverify.settings import Settings
+    from tokverify.spec import TokenizerSpec
+
+CAVEAT = (
+    "rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not that the data "
+    "is right; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that the conversion dropped, "
+    "is on both sides"
+)
+
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_CL100K = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "gpt-2": (_GPT2,),
+    "mpt": (_GPT2,),
+    "llama-bpe": (_CL100K % r"\p{N}{1,3}",),
+    "qwen2": (_CL100K % r"\p{N}",),
+    "default": (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
+}
+"""The patterns of the models that gave each pre-tokenizer its name, as published in their tokenizer.json.
+
+`default` is llama.cpp's own; there is no such model.
+"""
+
+
+def load(request: Request) -> FoundReference:
+    """Put together a tokenizer from the request's spec.
+
+    Raises:
+        TokverifyError: If the request has no spec.
+        UnsupportedError: If the library cannot be set up to do what the file says.
+    """
+    if request.spec is None:
+        raise TokverifyError("rebuilt: there is no GGUF file to rebuild a tokenizer from")
+    return rebuild(request.spec, request.settings or resolve(request.spec))
+
+
+def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
+    """Put together a tokenizer from a spec and its effective settings; errors as for `load`."""
+    import tokenizers
+
+    build = _BUILDERS.get("gemma4" if settings.pre == "gemma4" else settings.algorithm)
+    if build is None or (build is _byte_level and settings.pre not in PATTERNS):
+        raise UnsupportedError(
+            f"rebuilt: cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}; "
+            "name a reference file instead"
+        )
+    _require_utf8(settings.pieces)
+    with raised_as(UnsupportedError, "rebuilt: tokenizers cannot hold this vocabulary"):
+        tokenizer = build(spec, settings)
+        _add_tokens(tokenizer, settings)
+        _add_post_processor(tokenizer, settings)
+    return FoundReference(
+        HuggingFaceTokenizer(tokenizer, name="rebuilt", special_ids=dict(settings.special_ids)),
+        source="rebuilt",
+        caveat=CAVEAT + _caveat_of_ties(spec, settings),
+        versions={"tokenizers": tokenizers.__version__},
+    )
+
+
+def _require_utf8(pieces: Sequence[str]) -> None:
+    for id, piece in enumerate(pieces):
+        try:
+            piece.encode()
+        except UnicodeEncodeError:
+            raise UnsupportedError(
+                f"rebuilt: the token {id} is not valid UTF-8, which tokenizers cannot hold"
+            ) from None
+
+
+def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    from tokenizers import Tokenizer, decoders, normalizers
+
+    tokenizer = Tokenizer(_fallback_model(settings, _merges_by_score(spec, settings)))
+    steps = [normalizers.Prepend("▁")] if settings.add_space_prefix else []
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "▁")])
+    strip = [decoders.Strip(" ", 1, 0)] if settings.add_space_prefix else []
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
+    )
+    return tokenizer
+
+
+def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    """Merges by rank over the whole text, as the model's own tokenizer.json has it."""
+    from tokenizers import Tokenizer, decoders, normalizers
+
+    tokenizer = Tokenizer(_fallback_model(settings, _merges(spec, settings)))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return tokenizer
+
+
+def _byte_level(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.BPE(dict(settings.ids), _merges(spec, settings), ignore_merges=settings.ignore_merges))
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PATTERNS[settings.pre]]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+_BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
+    "spm": _spm,
+    "bpe": _byte_level,
+    "gemma4": _gemma4,
+}
+
+
+def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> BPE:
+    """Make a model that writes what the vocabulary lacks as bytes, or as the unknown token."""
+    from tokenizers import models
+
+    unk = settings.special_ids.get("unk")
+    return models.BPE(
+        dict(settings.ids),
+        merges,
+        unk_token=None if unk is None else settings.pieces[unk],
+        fuse_unk=True,
+        byte_fallback=True,
+    )
+
+
+def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
+    known = settings.ids.keys()
+    merges: dict[tuple[str, str], int] = {}
+    for rank, merge in enumerate(spec.merges or ()):
+        # subtle: a piece may itself begin with a space.
+        cut = merge.find(" ", 1)
+        left, right = merge[:cut], merge[cut + 1 :]
+        if cut < 0 or not {left, right, left + right} <= known:
+            raise UnsupportedError(
+                f"rebuilt: tokenizers cannot hold merge {rank}, {merge!r}: "
+                "both parts and the result must be in the vocabulary"
+            )
+        # Of a merge that stands there twice, the first one counts.
+        merges.setdefault((left, right), rank)
+    return list(merges)
+
+
+def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
+    """Turn scores into merges: every split of a piece into two others, the highest score first."""
+    pieces = settings.pieces
+    ids = _mergeable_ids(settings)
+    known = {pieces[id] for id in ids}
+    scores = spec.scores or [0.0] * len(pieces)
+    return [
+        (piece[:cut], piece[cut:])
+        for piece in (pieces[id] for id in sorted(ids, key=lambda id: -scores[id]))
+        for cut in range(len(piece) - 1, 0, -1)
+        if piece[:cut] in known and piece[cut:] in known
+    ]
+
+
+def _mergeable_ids(settings: Settings) -> list[int]:
+    """Return the ids that sentencepiece merges to and from."""
+    fixed = Attribute.CONTROL | Attribute.UNKNOWN | Attribute.BYTE
+    return [id for id, attribute in enumerate(settings.attributes) if not attribute & fixed]
+
+
+def _caveat_of_ties(spec: TokenizerSpec, settings: Settings) -> str:
+    """Say where this engine may differ by itself: it has no way to merge equal scores from left to right."""
+    if settings.algorithm != "spm":
+        return ""
+    ids = [id for id in _mergeable_ids(settings) if not settings.attributes[id] & Attribute.USER_DEFINED]
+    scores = Counter((spec.scores or [0.0] * len(spec.tokens))[id] for id in ids)
+    tied = sum(count for count in scores.values() if count > 1)
+    return f"; {tied} pieces share a score, and this engine may merge those in another order" if tied else ""
+
+
+def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
+    from tokenizers import AddedToken
+
+    tokenizer.add_tokens(
+        [
+            AddedToken(
+                token.text,
+                special=token.special,
+                lstrip=token.lstrip,
+                rstrip=token.rstrip,
+                normalized=False,
+            )
+            for token in settings.added_tokens
+        ]
+    )
+
+
+def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    # Names of our own: a token's text may hold a character that has a meaning in a template.
+    ids = settings.special_ids
+    bos = ["BOS"] if settings.add_bos and "bos" in ids else []
+    eos = ["EOS"] if settings.add_eos and "eos" in ids else []
+    if bos or eos:
+        tokenizer.post_processor = TemplateProcessing(
+            single=[*bos, "$A", *eos],
+            special_tokens=[{"id": name, "ids": [ids[name.lower()]], "tokens": [name]} for name in (*bos, *eos)],
+        )

@@ -1,0 +1,124 @@
+"""The reference `sentencepiece`: a .model file as Google's library reads it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.references.config import read_config, token_text
+from tokverify.references.library_error import raised_as
+from tokverify.references.location import read_file
+from tokverify.references.reference import FoundReference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sentencepiece import SentencePieceProcessor
+
+    from tokverify.references.reference import Request
+
+
+class SentencePieceTokenizer:
+    """A `SentencePieceProcessor`, which never reads control tokens in a text.
+
+    A .model file does not say which tokens go around a text: `around` holds the ids before and after it, or None
+    where nothing else tells either.
+    """
+
+    name = "sentencepiece"
+    parses_special = False
+
+    def __init__(self, processor: SentencePieceProcessor, around: tuple[list[int], list[int]] | None = None) -> None:
+        self._processor = processor
+        self._before, self._after = around or ([], [])
+        self.adds_special = around is not None
+        self.vocab_size: int = processor.get_piece_size()
+        self.special_ids = _special_ids(processor)
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
+        """Encode a text to token ids; control tokens in it are always plain text."""
+        with raised_as(EncodeError, "sentencepiece cannot encode this text"):
+            ids: list[int] = self._processor.encode(text, out_type=int)
+        return [*self._before, *ids, *self._after] if add_special else ids
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `."""
+        with raised_as(EncodeError, "sentencepiece cannot decode these ids"):
+            text: str = self._processor.decode(list(ids))
+        return text.encode()
+
+    def piece(self, id: int) -> str:
+        """Return a token's stored string, verbatim; an empty string for an id without a token."""
+        return str(self._processor.id_to_piece(id)) if 0 <= id < self.vocab_size else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for inside a text.
+
+        A control or unknown token stands for its own name, as on the other side of a comparison, though the
+        library decodes it otherwise.
+        """
+        piece = self.piece(id)
+        if not piece or self._processor.is_control(id) or self._processor.is_unknown(id):
+            return piece.encode()
+        if self._processor.is_byte(id):
+            return bytes([int(piece[3:5], 16)])
+        return piece.replace("▁", " ").encode()
+
+
+def load(request: Request) -> FoundReference:
+    """Load a .model file; a tokenizer_config.json beside it tells which tokens go around a text.
+
+    Raises:
+        BrokenFileError: If the file cannot be read or is not a sentencepiece model.
+    """
+    import sentencepiece
+
+    path = Path(request.location)
+    data = read_file(path)
+    with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
+        # subtle: from an empty model_proto the library makes a processor that cannot do anything.
+        processor = sentencepiece.SentencePieceProcessor(model_proto=data or b"\0")
+    return FoundReference(
+        SentencePieceTokenizer(processor, _around(processor, read_config(path), path)),
+        source=str(path),
+        sha256=hashlib.sha256(data).hexdigest(),
+        versions={"sentencepiece": sentencepiece.__version__},
+    )
+
+
+def _special_ids(processor: SentencePieceProcessor) -> Mapping[str, int]:
+    ids = {
+        "bos": processor.bos_id(),
+        "eos": processor.eos_id(),
+        "unk": processor.unk_id(),
+        "pad": processor.pad_id(),
+    }
+    return {role: id for role, id in ids.items() if id >= 0}
+
+
+def _around(
+    processor: SentencePieceProcessor, config: Mapping[str, Any], path: Path
+) -> tuple[list[int], list[int]] | None:
+    """Return the ids to put before and after a text; None where the config does not say."""
+    if not isinstance(config.get("add_bos_token"), bool) and not isinstance(config.get("add_eos_token"), bool):
+        return None
+    ids = _special_ids(processor)
+    around: tuple[list[int], list[int]] = ([], [])
+    for side, role in zip(around, ("bos", "eos"), strict=True):
+        if config.get(f"add_{role}_token") is True:
+            text = token_text(config.get(f"{role}_token"))
+            id = _id_of(processor, text) if text else ids.get(role)
+            if id is None:
+                raise BrokenFileError(
+                    f"{path}: the config beside it adds a {role} token, {text!r}, that the model lacks"
+                )
+            side.append(id)
+    return around
+
+
+def _id_of(processor: SentencePieceProcessor, text: str) -> int | None:
+    # subtle: piece_to_id gives the id of the unknown token for what it does not know.
+    id: int = processor.piece_to_id(text)
+    return id if processor.id_to_piece(id) == text else None

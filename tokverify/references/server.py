@@ -1,0 +1,141 @@
+"""The reference `server`: a running llama-server, asked over HTTP.
+
+Source: `/tokenize`, `/detokenize`, `/props` and `/v1/models` in llama.cpp's `tools/server`. Its `/tokenize` takes a
+list of ids as content, too, and returns them with the bytes of each: this is how it tells its vocabulary.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.references.http_connection import AnswerError, Connection
+from tokverify.references.reference import FoundReference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokverify.references.reference import Request
+
+CAVEAT = "the server does not tell which of its tokens are special, nor their pieces, only the bytes it shows for them"
+_IDS_PER_REQUEST = 16_384
+
+
+class ServerTokenizer:
+    """The tokenizer of a llama-server."""
+
+    name = "llama-server"
+    parses_special = True
+    adds_special = True
+
+    def __init__(self, connection: Connection, vocab_size: int) -> None:
+        self._connection = connection
+        self.vocab_size = vocab_size
+        self.special_ids: Mapping[str, int] = {}
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to token ids by `/tokenize`."""
+        content = {"content": text, "add_special": add_special, "parse_special": parse_special}
+        try:
+            tokens = _listed(self._connection, content)
+        except AnswerError as error:
+            raise EncodeError(str(error)) from error
+        if not all(isinstance(token, int) for token in tokens):
+            raise EncodeError(f"{self._connection.address}: the tokens it answers are not ids")
+        return tokens
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids by `/detokenize`, which joins what each of them shows; invalid UTF-8 becomes U+FFFD."""
+        # subtle: JSON carries any number, and the server would read it as 32 bits.
+        if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
+            raise EncodeError(f"the server has no token with the id {unknown[0]}")
+        try:
+            content = self._connection.ask("/detokenize", {"tokens": list(ids)}).get("content")
+        except AnswerError as error:
+            raise EncodeError(str(error)) from error
+        if not isinstance(content, str):
+            raise EncodeError(f"{self._connection.address}: the answer of /detokenize has no text")
+        return content.encode(errors="replace")
+
+    def piece(self, id: int) -> str:
+        """Return what the server shows for a token, or its id as `<5>` where it shows nothing.
+
+        The piece itself, with its mark for a space, it does not tell.
+        """
+        if not 0 <= id < self.vocab_size:
+            return ""
+        return self._token_bytes[id].decode("utf-8", "surrogateescape") or f"<{id}>"
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes the server shows for a token; none for an id without a token."""
+        return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
+
+    @cached_property
+    def _token_bytes(self) -> list[bytes]:
+        ids = range(self.vocab_size)
+        starts = range(0, self.vocab_size, _IDS_PER_REQUEST)
+        return [
+            token_bytes
+            for start in starts
+            for token_bytes in _bytes_of(self._connection, ids[start : start + _IDS_PER_REQUEST])
+        ]
+
+
+def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
+    """Open the llama-server at an address; `seconds` is how long it may take to answer.
+
+    Raises:
+        TokverifyError: If it cannot be reached, or something else answers.
+        UnsupportedError: If it does not tell its vocabulary.
+    """
+    connection = Connection(request.location, seconds=seconds)
+    model = _model(connection)
+    _bytes_of(connection, range(1))
+    versions = {}
+    with contextlib.suppress(AnswerError):
+        versions["llama-server"] = str(connection.ask("/props").get("build_info", "unknown"))
+    return FoundReference(
+        ServerTokenizer(connection, model["meta"]["n_vocab"]),
+        source=f"{connection.address}, {model.get('id', 'a model without a name')}",
+        caveat=CAVEAT,
+        versions=versions,
+    )
+
+
+def _model(connection: Connection) -> dict[str, Any]:
+    """Return what the server tells of its model, the size of its vocabulary among it."""
+    models = connection.ask("/v1/models").get("data")
+    for model in models if isinstance(models, list) else ():
+        if isinstance(model, dict) and isinstance(meta := model.get("meta"), dict):
+            size = meta.get("n_vocab")
+            if isinstance(size, int) and size > 0:
+                return model
+    raise UnsupportedError(
+        f"{connection.address}: /v1/models does not tell n_vocab: not a llama-server, an old one, or a router"
+    )
+
+
+def _listed(connection: Connection, content: Mapping[str, object]) -> list[Any]:
+    tokens = connection.ask("/tokenize", content).get("tokens")
+    if not isinstance(tokens, list):
+        raise AnswerError(f"{connection.address}: the answer of /tokenize has no list of tokens")
+    return tokens
+
+
+def _bytes_of(connection: Connection, ids: Iterable[int]) -> list[bytes]:
+    ids = list(ids)
+    tokens = _listed(connection, {"content": ids, "with_pieces": True})
+    try:
+        told = {token["id"]: _bytes(token["piece"]) for token in tokens}
+        return [told[id] for id in ids]
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnsupportedError(
+            f"{connection.address}: /tokenize does not tell the bytes of ids; is it an old llama-server?"
+        ) from error
+
+
+def _bytes(piece: str | list[int]) -> bytes:
+    # Bytes that are no UTF-8 by themselves come as numbers.
+    return piece.encode() if isinstance(piece, str) else bytes(piece)

@@ -1,0 +1,103 @@
+"""The reference `tekken`: Mistral's tekken.json as its own library, mistral-common, reads it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
+from tokverify.references.library_error import raised_as
+from tokverify.references.location import read_file
+from tokverify.references.reference import FoundReference
+from tokverify.references.tiktoken import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+    from tokverify.references.reference import Request
+
+_ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
+
+
+class TekkenTokenizer:
+    """A `Tekkenizer`, which never reads special tokens in a text: the library adds them by id, from its templates."""
+
+    name = "mistral-common"
+    parses_special = False
+    adds_special = True
+
+    def __init__(self, tekkenizer: Tekkenizer) -> None:
+        self._tekkenizer = tekkenizer
+        self.vocab_size: int = tekkenizer.n_words
+        self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
+        """Encode a text to token ids; BOS goes before it and nothing after it, as in the library's templates."""
+        with raised_as(EncodeError, "mistral-common cannot encode this text"):
+            # subtle: the library would put U+FFFD for a lone surrogate.
+            text.encode()
+            ids: list[int] = self._tekkenizer.encode(text, bos=add_special, eos=False)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the library does, which shows bytes that are not UTF-8 as U+FFFD."""
+        from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
+
+        # subtle: the library takes a negative id for one counted from the end.
+        if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
+            raise EncodeError(f"mistral-common has no token with the id {unknown[0]}")
+        with raised_as(EncodeError, "mistral-common cannot decode these ids"):
+            text: str = self._tekkenizer.decode(list(ids), special_token_policy=SpecialTokenPolicy.KEEP)
+        return text.encode()
+
+    def piece(self, id: int) -> str:
+        """Return the bytes of a token in the GPT-2 alphabet, as a GGUF file has them; a special token is itself."""
+        token_bytes = self.token_bytes(id)
+        return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell(token_bytes)
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for; none for an id without a token."""
+        from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
+
+        if not 0 <= id < self.vocab_size:
+            return b""
+        token_bytes: bytes = self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP)
+        return token_bytes
+
+
+def load(request: Request) -> FoundReference:
+    """Load a tekken.json.
+
+    Raises:
+        MissingLibraryError: If mistral-common is not installed.
+        BrokenFileError: If the file cannot be read or is not a tekken.json.
+    """
+    try:
+        import mistral_common
+        from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"{request.location}: a tekken.json needs mistral-common, which is not installed; install it with "
+            "`pip install 'tokverify[mistral]'`"
+        ) from error
+    path = Path(request.location)
+    data = read_file(path)
+    with raised_as(BrokenFileError, f"{path}: mistral-common {mistral_common.__version__} cannot load it"):
+        tekkenizer = Tekkenizer.from_file(path)
+    return FoundReference(
+        TekkenTokenizer(tekkenizer),
+        source=str(path),
+        sha256=hashlib.sha256(data).hexdigest(),
+        versions={"mistral-common": mistral_common.__version__},
+    )
+
+
+def _special_ids(tekkenizer: Tekkenizer) -> dict[str, int]:
+    ids = {}
+    for role, text in _ROLES.items():
+        if tekkenizer.is_special(text):
+            ids[role] = tekkenizer.get_special_token(text)
+    return ids
