@@ -1,0 +1,157 @@
+"""One table for the whole command line: arguments, exit code, and what must be said on stdout and stderr."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tokverify import __version__
+from tokverify.cli import main
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+MODEL, BROKEN, REFERENCE = (
+    str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
+)
+
+BAD_SUITE = "cases:\n- id: a\n  text: 1\n- id: a\n  text: b\n"
+
+# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files made below.
+TABLE = [
+    (["--help"], 0, ["run", "demo", "encode", "decode", "cases", "Exit codes"], []),
+    (["--version"], 0, [__version__], []),
+    ([], 2, [], ["Usage:"]),
+    (["nonsense"], 2, [], ["No such command"]),
+    (["run"], 2, [], ["Missing argument 'MODEL'"]),
+    (["run", MODEL, "--suite", "seed"], 0, ["stands beside the model", "16 cases: 16 match"], []),
+    (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
+    (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 mismatch; stopped"], []),
+    (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 1'], []),
+    (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
+    (["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"], 0, [], ["1 match; the report is in"]),
+    (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
+    (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
+    (["run", MODEL, "-o", "{tmp}"], 2, [], ["it is a directory"]),
+    (["run", MODEL, "--tag", "no-such-tag"], 2, [], ["error: no case selected"]),
+    (["run", MODEL, "--cases", "{tmp}/bad.yaml"], 2, [], ["bad.yaml:3: ", "bad.yaml:4: "]),
+    (["run", MODEL, "--cases", "{tmp}/good.yaml"], 0, ["1 case: 1 match"], []),
+    (["run", MODEL, "--cases", "{tmp}/good.yaml", "--cases", "{tmp}/surrogate.yaml"], 2, [], ["surrogate.yaml:2: "]),
+    (["run", MODEL, "--revision", "main"], 2, [], ["--revision goes with a hub id"]),
+    (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision goes with a hub id"]),
+    (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
+    (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
+    (["run", "{tmp}"], 2, [], ["error: {tmp}: is a directory"]),
+    (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
+    (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
+    (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
+    (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
+    (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),
+    (["encode", MODEL, ""], 0, ["0 tokens"], []),
+    (["encode", MODEL, "<bos>a", "--add-special"], 0, ["<bos>"], ["warning: ", "BOS"]),
+    (["encode", MODEL, "<bos>a", "--no-parse-special"], 0, ["tokens"], []),
+    (["encode", MODEL, "--file", "{tmp}/crlf.txt", "--json"], 0, ['"\\n"', "<0x0D>"], []),
+    (["encode", MODEL, "--file", "{tmp}/latin1.txt"], 2, [], ["byte 0xE9 at offset 3 is not UTF-8"]),
+    (["encode", MODEL, "--file", "{tmp}/absent.txt"], 2, [], ["cannot read the text"]),
+    (["encode", MODEL, "a", "--file", "{tmp}/crlf.txt"], 2, [], ["give one"]),
+    (["encode", MODEL, "a\udcff"], 2, [], ["byte 0xFF at offset 1 is not UTF-8"]),
+    (["decode", MODEL, "5", "1733"], 0, ["···w\n"], []),
+    (["decode", MODEL, "[5, 1733]"], 0, ["···w\n"], []),
+    (["decode", MODEL, "5", "--raw"], 0, ["   "], []),
+    (["decode", MODEL, "5", "--json"], 0, ['"bytes": "202020"'], []),
+    (["decode", MODEL, "5", "--json", "--raw"], 2, [], ["give one"]),
+    (["decode", MODEL, "five"], 2, [], ["error: 'five' is not a token id"]),
+    (["decode", MODEL, "2000"], 2, [], ["error: id 2000"]),
+    (["decode", MODEL, "9" * 5000], 2, [], ["is not a token id"]),
+    (["cases", "list", "--suite", "tabs"], 0, ["tabs/only-3", "→→→", "in 1 suite"], []),
+    (["cases", "list", "{tmp}/good.yaml", "--json"], 0, ['"text": "a"'], []),
+    (["cases", "list", "-k", "no-such-*"], 2, [], ["error: no case selected"]),
+    (["cases", "check"], 0, ["no errors"], []),
+    (["cases", "check", "{tmp}/good.yaml"], 0, ["hint: ", "1 case in 1 suite: no errors"], []),
+    (["cases", "check", "{tmp}/bad.yaml"], 2, [], ["error: ", "bad.yaml:3: ", "bad.yaml:4: "]),
+    (["demo"], 0, ["$ tokverify run", " mismatch", "MISMATCH", "As it should be"], []),
+]
+
+
+@pytest.fixture(scope="module")
+def tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("cli")
+    contents = {
+        "empty.gguf": b"",
+        "bad.json": b'{"model": 1}',
+        "bad.yaml": BAD_SUITE.encode(),
+        "good.yaml": b"cases:\n- {id: a, text: a}\n",
+        "surrogate.yaml": b'cases:\n- {id: s, text: "a\\ud800"}\n',
+        "crlf.txt": b"a\r\n",
+        "latin1.txt": b"caf\xe9",
+    }
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    return directory
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "out", "err"), TABLE, ids=[" ".join(row[0]).replace(str(SAMPLE), "")[:70] for row in TABLE]
+)
+def test_command_line(arguments, code, out, err, tmp):
+    result = run(*(argument.replace("{tmp}", str(tmp)) for argument in arguments))
+    assert result.exit_code == code, result.output
+    assert all(fragment in result.stdout for fragment in out), result.stdout
+    assert all(fragment.replace("{tmp}", str(tmp)) in result.stderr for fragment in err), result.stderr
+    assert "Traceback" not in result.output
+    if not err:
+        assert result.stderr == ""
+
+
+def test_every_command_of_the_table_exists():
+    assert {row[0][0] for row in TABLE if row[0]} >= set(main.commands)
+
+
+def test_the_demo_fails_where_the_sample_does_not_do_what_it_is_made_for(monkeypatch):
+    monkeypatch.setattr(sys.modules["tokverify.cli.demo"], "_BROKEN_RUN", re.compile(r" {2}"))
+    result = run("demo")
+    assert result.exit_code == 1
+    assert "not what the sample is made to show" in result.stdout
+    assert "tabs/only-3" in result.stdout
+
+
+def test_stdin_is_taken_exactly():
+    ids = json.loads(run("encode", MODEL, "--json", stdin=b" a\r\n\xf0\x9f\xa6\x99 ").stdout)["ids"]
+    decoded = run("decode", MODEL, "--raw", stdin=json.dumps(ids).encode())
+    assert decoded.stdout_bytes == b" a\r\n\xf0\x9f\xa6\x99 "
+
+
+def test_two_runs_give_the_same_report():
+    first, second = (run("run", BROKEN, "-r", REFERENCE, "-f", "json").stdout for _ in range(2))
+    assert first == second
+    assert json.loads(first)["summary"]["mismatch"] > 0
+
+
+def test_a_report_tells_where_it_came_from():
+    report = json.loads(run("run", MODEL, "-f", "json", "-k", "extra-spaces").stdout)
+    assert report["options"]["patterns"] == ["extra-spaces"]
+    assert {"tokverify", "python", "sentencepiece"} <= set(report["versions"])
+    assert len(report["actual"]["fingerprint"]) == len(report["actual"]["sha256"]) == 64
+    assert len(report["expected"]["sha256"]) == 64
+
+
+def test_a_file_on_the_way_out_gets_the_same_report_as_stdout(tmp_path):
+    path = tmp_path / "report.json"
+    assert run("run", MODEL, "--suite", "seed", "-o", str(path)).exit_code == 0
+    assert path.read_text() == run("run", MODEL, "--suite", "seed", "-f", "json").stdout
+
+
+def test_a_failed_run_leaves_the_old_report(tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    assert run("run", str(tmp_path / "absent.gguf"), "-o", str(path)).exit_code == 2
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

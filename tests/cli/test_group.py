@@ -1,0 +1,51 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from tokverify.cli.group import TokverifyGroup
+from tokverify.errors import TokverifyError, UnsupportedError
+
+
+def invoke(action):
+    @click.group(cls=TokverifyGroup)
+    def group():
+        pass
+
+    @group.command()
+    def act():
+        return action()
+
+    return CliRunner().invoke(group, ["act"])
+
+
+def failing_with(error):
+    def fail():
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(("returned", "code"), [(None, 0), (0, 0), (1, 1), (2, 2)])
+def test_a_command_returns_its_exit_code(returned, code):
+    assert invoke(lambda: returned).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (TokverifyError("no such file"), 2, "error: no such file\n"),
+        (UnsupportedError("a\nb"), 2, "error: a\nerror: b\n"),
+        (TokverifyError("token '\x1b[31m'"), 2, "error: token '\\x1b[31m'\n"),
+        (click.UsageError("wrong"), 2, "Error: wrong"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (click.Abort(), 130, "interrupted\n"),
+        (KeyError("oops"), 3, "KeyError: 'oops'"),
+        (RecursionError(), 3, "this is a bug in tokverify"),
+    ],
+)
+def test_what_happens_becomes_an_exit_code(error, code, said):
+    result = invoke(failing_with(error))
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert ("Traceback" in result.stderr) == (code == 3)
+    assert result.stdout == ""

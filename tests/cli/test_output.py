@@ -1,0 +1,90 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tokverify.cli.output import check_writable, render_options, write_file
+from tokverify.errors import TokverifyError
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "report.json"
+    write_file(path, "one\n")
+    write_file(path, "two é\n")
+    assert path.read_bytes() == "two é\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_are_kept_and_links_followed(tmp_path):
+    path, link = tmp_path / "report.json", tmp_path / "link.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_file(link, "new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "report.json"
+    path.write_text("old")
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(TokverifyError, match="cannot write the report: No space left on device"):
+        write_file(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_file(pipe, "report")
+        assert os.read(reader, 100) == b"report"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path):
+    check_writable(tmp_path / "report.json")
+    for path in (tmp_path, tmp_path / "missing" / "report.json"):
+        with pytest.raises(TokverifyError, match="cannot write the report"):
+            check_writable(path)
+
+
+class Terminal:
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("variables", "no_color", "color"),
+    [
+        ({}, False, True),
+        ({}, True, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"NO_COLOR": ""}, False, True),
+        ({"TERM": "dumb"}, False, False),
+    ],
+)
+def test_color_on_a_terminal(variables, no_color, color, monkeypatch):
+    for name, value in ({"TERM": "xterm", "NO_COLOR": "", "COLUMNS": "77"} | variables).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", Terminal())
+    options = render_options(no_color=no_color)
+    assert options.color is color
+    assert options.width == 77
+
+
+def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "77")
+    options = render_options(no_color=False)
+    assert (options.color, options.width) == (False, 100)

@@ -1,0 +1,54 @@
+"""A tokenizer small enough to work out by hand: the longest piece at each position, or an error."""
+
+from collections.abc import Sequence
+
+from tokverify.errors import EncodeError
+
+
+class FakeTokenizer:
+    """Ids are indexes into `pieces`; pieces in `special` are matched only when special tokens are parsed."""
+
+    def __init__(
+        self,
+        *pieces: str,
+        name: str = "fake",
+        special: Sequence[str] = (),
+        parses_special: bool = True,
+        adds_special: bool = True,
+        special_ids: dict[str, int] | None = None,
+    ) -> None:
+        self.pieces = pieces
+        self.name = name
+        self.special = frozenset(special)
+        self.parses_special = parses_special
+        self.adds_special = adds_special
+        self.special_ids = special_ids or {}
+        self.calls: list[str] = []
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        self.calls.append(text)
+        known = [piece for piece in self.pieces if parse_special or piece not in self.special]
+        ids = [self.special_ids["bos"]] if add_special else []
+        at = 0
+        while at < len(text):
+            found = max((piece for piece in known if piece and text.startswith(piece, at)), key=len, default="")
+            if not found:
+                raise EncodeError(f"no piece for {text[at]!r}")
+            ids.append(self.pieces.index(found))
+            at += len(found)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        return b"".join(map(self.token_bytes, ids))
+
+    def piece(self, id: int) -> str:
+        return self.pieces[id] if id < len(self.pieces) else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        if id >= len(self.pieces):
+            raise EncodeError(f"no id {id}")
+        return self.pieces[id].replace("▁", " ").encode("utf-8", "surrogateescape")

@@ -1,0 +1,97 @@
+"""Write the golden files that tests/formats/test_golden.py compares with.
+
+Run as `python tests/formats/make_golden.py` after a wanted change of a format, and read the difference before
+committing it.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from fake_tokenizer import FakeTokenizer  # noqa: E402
+
+from tokverify.cases import Case  # noqa: E402
+from tokverify.errors import UnsupportedError  # noqa: E402
+from tokverify.formats import FORMATS, RenderOptions  # noqa: E402
+from tokverify.report import Report, Side  # noqa: E402
+from tokverify.verify import verify  # noqa: E402
+
+GOLDEN = HERE / "golden"
+OUTPUTS = {
+    "table.txt": ("table", RenderOptions()),
+    "table-narrow.txt": ("table", RenderOptions(width=50)),
+    "table-color.txt": ("table", RenderOptions(color=True)),
+    "table-verbose.txt": ("table", RenderOptions(verbose=True)),
+    "table-quiet.txt": ("table", RenderOptions(quiet=True)),
+    "json.json": ("json", RenderOptions()),
+}
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzINST/<>[] \n\t\x1b\x00\u202e\u0301é🦙\u200b"
+PIECES = [*LETTERS, "word", "[/INST]", "[red]", "[/]", "<s>", "\udc80"]
+
+
+class Expected(FakeTokenizer):
+    """Decodes without white space at the ends, and cannot do one text."""
+
+    def encode(self, text: str, **options: bool) -> list[int]:
+        if text == "unsupported":
+            raise UnsupportedError("a running server cannot be asked for [bold]this[/bold]")
+        return super().encode(text.replace("e\u0301", "é"), **options)
+
+    def decode(self, ids: list[int]) -> bytes:
+        return super().decode(ids).strip()
+
+
+def hostile_report() -> Report:
+    """Make a report of every kind of result, with texts and pieces that try to break out of it."""
+    actual = FakeTokenizer(*PIECES, "zz", "\x1b[2J", special=["<s>"], special_ids={"bos": 0, "eos": 1})
+    expected = Expected(
+        *PIECES, "  ", "[/x]", "   ", special=["<s>"], parses_special=False, special_ids={"bos": 0, "eos": 2}
+    )
+    sides = (
+        Side(
+            "[red]\x1b[31mmodel\u202e",
+            "models/[/]model.gguf",
+            fingerprint="0123456789abcdef" * 4,
+            sha256="fedcba9876543210" * 4,
+            settings={"algorithm": "spm", "add_bos": True},
+            overrides=("type of 7 '[/INST]\x1b': declared NORMAL, effective CONTROL",),
+        ),
+        Side("fake", "ref/tokenizer.json", reason="it was asked for", caveat="it proves [nothing]"),
+    )
+    report = verify(actual, expected, list(_cases()), sides=sides)
+    return replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
+
+
+def _cases() -> list[Case]:
+    texts = {
+        "plain": "word",
+        "hostile": "[/INST] [red]word[/]\x1b\x00\u202e  \tword\n",
+        "not-utf8": "\udc80",
+        "surrogate": "a\ud800",
+        "unknown": "a%",
+        "unsupported": "unsupported",
+        "special": "<s>word",
+        "trailing": "word ",
+        "composed": "cafe\u0301s",
+        "long": "word " * 190 + "  word" + " word" * 20,
+        "many": "a" + "  a" * 10,
+        "run": " " * 9 + "\u200b",
+    }
+    cases = [Case(id=id, suite="hostile", text=text, file="my[1].yaml", line=7) for id, text in texts.items()]
+    cases[1] = replace(cases[1], note="What [bold]could[/bold] go wrong.", tags=("rich",))
+    return [*cases, Case(id="own", suite="expect", text="ab", expect={"fake": (0, 99)})]
+
+
+def render(name: str) -> bytes:
+    """Return what a golden file should hold."""
+    format_name, options = OUTPUTS[name]
+    return FORMATS[format_name](hostile_report(), options).encode()
+
+
+if __name__ == "__main__":
+    for output in OUTPUTS:
+        (GOLDEN / output).write_bytes(render(output))

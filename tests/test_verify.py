@@ -1,0 +1,178 @@
+import pytest
+from fake_tokenizer import FakeTokenizer
+
+from tokverify.cases import Case
+from tokverify.errors import UnsupportedError
+from tokverify.report import Side, Status
+from tokverify.verify import verify
+
+GOOD = FakeTokenizer("a", "b", "ab", "<s>", " ", special=["<s>"], name="good", special_ids={"bos": 3})
+BROKEN = FakeTokenizer("a", "b", "xy", "<s>", " ", special=["<s>"], name="broken", special_ids={"bos": 3})
+
+
+def case(text: str, **fields) -> Case:
+    return Case(id=f"case-{text}", suite="suite", text=text, **fields)
+
+
+def result_of(actual, expected, one: Case, **options):
+    return verify(actual, expected, [one], **options).results[0]
+
+
+def test_equal_ids_match():
+    result = result_of(GOOD, GOOD, case("aab"))
+    assert result.status is Status.MATCH
+    assert result.actual == result.expected == (0, 2)
+    assert result.difference is None
+    assert verify(GOOD, GOOD, [case("a")]).exit_code == 0
+
+
+def test_a_mismatch_is_aligned():
+    report = verify(BROKEN, GOOD, [case("aab"), case("a")])
+    assert [result.status for result in report.results] == [Status.MISMATCH, Status.MATCH]
+    equal, replaced = report.results[0].difference.blocks
+    assert equal.equal
+    assert [token.piece for token in replaced.actual] == ["a", "b"]
+    assert [token.piece for token in replaced.expected] == ["ab"]
+    assert report.exit_code == 1
+
+
+def test_vocabularies_are_compared():
+    assert [difference.id for difference in verify(BROKEN, GOOD, [case("a")]).vocabulary.pieces] == [2]
+
+
+def test_an_error_names_the_side():
+    for actual, expected, role in (
+        (FakeTokenizer("b", name="x"), GOOD, "actual"),
+        (GOOD, FakeTokenizer(), "expected"),
+    ):
+        result = result_of(actual, expected, case("a"))
+        assert result.status is Status.ERROR
+        assert result.message.startswith(role)
+        assert "no piece for 'a'" in result.message
+
+
+def test_a_lone_surrogate_is_an_error_of_that_case():
+    report = verify(GOOD, GOOD, [case("a\ud800"), case("a")])
+    assert [result.status for result in report.results] == [Status.ERROR, Status.MATCH]
+    assert "U+D800" in report.results[0].message
+    assert report.exit_code == 1
+
+
+def test_what_a_side_does_not_support_is_skipped_with_the_reason():
+    class Unsupporting(FakeTokenizer):
+        def encode(self, text, **options):
+            raise UnsupportedError("no such thing")
+
+    report = verify(GOOD, Unsupporting(name="lame"), [case("a")])
+    assert report.results[0].status is Status.SKIPPED
+    assert report.results[0].message == "expected (lame): no such thing"
+    assert report.exit_code == 2
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt])
+def test_bugs_and_interrupts_are_not_results(error):
+    class Failing(FakeTokenizer):
+        def encode(self, text, **options):
+            raise error
+
+    with pytest.raises(error):
+        verify(GOOD, Failing(), [case("a")])
+
+
+def test_special_tokens_are_added_and_parsed_as_the_case_says():
+    assert result_of(GOOD, GOOD, case("<s>a", add_special=True)).actual == (3, 3, 0)
+    assert result_of(GOOD, GOOD, case("<s>a", parse_special=False)).message.startswith("actual (good)")
+
+
+SPELLED = ("a", "<s>", "<", "s", ">")
+
+
+def test_a_side_that_cannot_parse_special_tokens_is_compared_without():
+    actual = FakeTokenizer(*SPELLED, special=["<s>"])
+    expected = FakeTokenizer(*SPELLED, special=["<s>"], parses_special=False, name="lame")
+    result = result_of(actual, expected, case("<s>a"))
+    assert result.status is Status.MATCH
+    assert not result.parse_special
+    assert result.notes[0].startswith("compared with parse_special off: lame cannot do it")
+    plain = result_of(actual, expected, case("a"))
+    assert not plain.parse_special
+    assert plain.notes == ()
+
+
+def test_a_side_that_cannot_add_special_tokens_is_compared_without():
+    expected = FakeTokenizer("a", "b", "ab", "<s>", adds_special=False)
+    result = result_of(GOOD, expected, case("a", add_special=True))
+    assert (result.status, result.actual, result.add_special) == (Status.MATCH, (0,), False)
+    assert "add_special off" in result.notes[0]
+
+
+def test_expect_is_not_checked_in_another_mode():
+    expected = FakeTokenizer("a", "b", "ab", "<s>", adds_special=False)
+    result = result_of(GOOD, expected, case("a", add_special=True, expect={"good": (3, 0)}))
+    assert result.status is Status.MATCH
+    assert "not checked" in result.notes[1]
+
+
+@pytest.mark.parametrize("key", ["good", "Good Model", "0123456789abcdef", "01234567", "0123456789AB"])
+def test_expect_by_name_or_fingerprint(key):
+    sides = (
+        Side("good", "good.gguf", aliases=("Good Model",), fingerprint="0123456789abcdef"),
+        Side("reference", "reference"),
+    )
+    asked = case("a", expect={key: (1,), "0123456": (0,), "other": (0,)})
+    result = result_of(GOOD, GOOD, asked, sides=sides)
+    assert result.status is Status.MISMATCH
+    assert result.expect == (1,)
+    assert result.notes == ("both sides agree, but not with the case's own `expect`",)
+    assert [token.piece for token in result.difference.blocks[0].expected] == ["b"]
+
+
+def test_expect_that_agrees_is_a_match():
+    assert result_of(GOOD, GOOD, case("a", expect={"good": (0,)})).status is Status.MATCH
+    assert result_of(GOOD, GOOD, case("a", expect={"some other": (7,)})).status is Status.MATCH
+
+
+@pytest.mark.parametrize(
+    ("ids", "note"),
+    [((0, 1), "agrees with actual"), ((2,), "agrees with expected"), ((9,), "agrees with neither side")],
+)
+def test_expect_tells_which_side_of_a_mismatch_is_right(ids, note):
+    result = result_of(BROKEN, GOOD, case("ab", expect={"broken": ids}))
+    assert result.status is Status.MISMATCH
+    assert note in result.notes[0]
+
+
+def test_ids_outside_the_vocabulary_are_shown_without_a_piece():
+    result = result_of(GOOD, GOOD, case("a", expect={"good": (99,)}))
+    assert [(token.id, token.piece) for token in result.difference.blocks[0].expected] == [(99, "")]
+
+
+def test_decoding_is_a_second_axis():
+    class Trimming(FakeTokenizer):
+        def decode(self, ids):
+            return super().decode(ids).strip()
+
+    report = verify(GOOD, Trimming(*GOOD.pieces), [case("a "), case("a")])
+    assert [result.decode_difference for result in report.results] == [(b"a ", b"a"), None]
+    assert report.decode_differences == 1
+    assert report.exit_code == 0
+
+
+def test_decoding_that_fails_is_noted():
+    result = result_of(FakeTokenizer("a"), FakeTokenizer("b", "a"), case("a"))
+    assert result.status is Status.MISMATCH
+    assert result.notes == ("decoding was not compared: actual (fake): no id 1",)
+
+
+def test_fail_fast_stops_at_the_first_failure():
+    cases = [case("a"), case("ab"), case("b")]
+    report = verify(BROKEN, GOOD, cases, fail_fast=True)
+    assert [result.status for result in report.results] == [Status.MATCH, Status.MISMATCH]
+    assert report.stopped_early
+    assert not verify(BROKEN, GOOD, cases[:2], fail_fast=True).stopped_early
+
+
+def test_progress_is_told_after_each_case():
+    seen = []
+    verify(GOOD, GOOD, [case("a"), case("b")], on_progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]

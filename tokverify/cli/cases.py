@@ -1,0 +1,65 @@
+"""`tokverify cases`: look at the cases, and check suites."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.cli.options import PATH, json_option, no_color_option, selected_cases, selection_options
+from tokverify.cli.output import render_options, write_text
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@click.group()
+def cases() -> None:
+    """List the cases, or check suites of your own."""
+
+
+@cases.command("list")
+@click.argument("paths", nargs=-1, type=PATH)
+@selection_options
+@json_option
+@click.option("-v", "--verbose", is_flag=True, help="Long texts too, in full.")
+@no_color_option
+def list_(  # noqa: PLR0913 - one parameter for each option
+    *,
+    paths: Sequence[Path],
+    suites: Sequence[str],
+    tags: Sequence[str],
+    patterns: Sequence[str],
+    as_json: bool,
+    verbose: bool,
+    no_color: bool,
+) -> None:
+    """List the cases in the suites at PATHS, or the shipped ones."""
+    chosen = selected_cases(paths, suites, tags, patterns)
+    if as_json:
+        write_text(json.dumps([asdict(case) for case in chosen], indent=2) + "\n")
+        return
+    from tokverify.formats.listing import list_cases
+
+    write_text(list_cases(chosen, render_options(no_color=no_color, verbose=verbose)))
+
+
+@cases.command()
+@click.argument("paths", nargs=-1, type=PATH)
+def check(*, paths: Sequence[Path]) -> None:
+    """Check the suites at PATHS, or the shipped ones.
+
+    What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
+    """
+    from tokverify.cases import hints, load_cases
+    from tokverify.formats.verdict import plural
+
+    found = load_cases(paths or None)
+    for hint in hints(paths or None):
+        write_text(f"hint: {visible(hint, mark_spaces=False)}\n")
+    suites = len({case.suite for case in found})
+    write_text(f"{plural(len(found), 'case')} in {plural(suites, 'suite')}: no errors\n")

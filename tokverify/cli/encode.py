@@ -1,0 +1,59 @@
+"""`tokverify encode`: show which ids a text gets."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.cli.options import file_option, json_option, model_argument, no_color_option
+from tokverify.cli.output import render_options, write_text
+from tokverify.cli.source import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@model_argument
+@click.argument("text", required=False)
+@file_option
+@click.option("--add-special/--no-add-special", help="Add BOS and EOS as the file says. Off by default.")
+@click.option(
+    "--parse-special/--no-parse-special",
+    default=True,
+    help="Recognize control tokens in the text. On by default.",
+)
+@json_option
+@no_color_option
+def encode(  # noqa: PLR0913 - one parameter for each option
+    *,
+    model: Path,
+    text: str | None,
+    file: Path | None,
+    add_special: bool,
+    parse_special: bool,
+    as_json: bool,
+    no_color: bool,
+) -> None:
+    """Encode TEXT with the tokenizer in the GGUF file MODEL.
+
+    Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
+    included.
+    """
+    from tokverify.load import load_gguf
+    from tokverify.tokenizer import tokens_of
+
+    source = read_text(text, file)
+    encoder = load_gguf(model)
+    ids = encoder.encode(source, add_special=add_special, parse_special=parse_special)
+    tokens = tokens_of(encoder, ids)
+    for warning in encoder.warnings(ids) if add_special else ():
+        click.echo(f"warning: {warning}", err=True)
+    if as_json:
+        write_text(json.dumps({"ids": ids, "pieces": [token.piece for token in tokens]}) + "\n")
+        return
+    from tokverify.formats.listing import list_tokens
+
+    write_text(list_tokens(tokens, render_options(no_color=no_color)))

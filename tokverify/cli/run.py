@@ -1,0 +1,129 @@
+"""`tokverify run`: verify a GGUF file's tokenizer against its reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.comparison import verify_model
+from tokverify.cli.options import PATH, model_argument, no_color_option, selected_cases, selection_options
+from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.cli.progress import ProgressBar
+from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats.verdict import verdict
+
+if TYPE_CHECKING:
+    from tokverify.report import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the user asked for."""
+
+    model: Path
+    reference: str | None
+    revision: str | None
+    cases: tuple[Path, ...]
+    suites: tuple[str, ...]
+    tags: tuple[str, ...]
+    patterns: tuple[str, ...]
+    format_name: str | None
+    output: Path | None
+    fail_fast: bool
+    quiet: bool
+    verbose: bool
+    no_color: bool
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "model": str(self.model),
+            "reference": self.reference,
+            "revision": self.revision,
+            "cases": [str(path) for path in self.cases],
+            "suites": list(self.suites),
+            "tags": list(self.tags),
+            "patterns": list(self.patterns),
+            "fail_fast": self.fail_fast,
+        }
+
+
+@click.command()
+@model_argument
+@click.option(
+    "-r",
+    "--reference",
+    metavar="LOCATION",
+    help="What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
+    " org/name, or `rebuilt`. Found by itself if not given.",
+)
+@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
+@click.option(
+    "--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites; not the shipped ones."
+)
+@selection_options
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(list(FORMATS)),
+    help="How to write the report: for eyes (table, the default) or for programs.",
+)
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
+@click.option("-v", "--verbose", is_flag=True, help="Matching cases and settings too, and nothing folded.")
+@no_color_option
+def run(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in RunOptions
+    """Verify the tokenizer in the GGUF file MODEL against its reference.
+
+    Every case is encoded by both; ids that differ are shown side by side. The exit code is 0 if all cases
+    match, 1 if one does not, and 2 if the run was not possible.
+    """
+    return _run(RunOptions(**options))
+
+
+def _run(options: RunOptions) -> int:
+    if options.output:
+        check_writable(options.output)
+    report = _verify(options)
+    render = FORMATS[_format_name(options)]
+    if options.output:
+        write_file(options.output, render(report, RenderOptions(verbose=options.verbose, quiet=options.quiet)))
+        if not options.quiet:
+            click.echo(f"{verdict(report)}; the report is in {options.output}", err=True)
+    else:
+        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+        write_text(render(report, shown))
+    return report.exit_code
+
+
+def _verify(options: RunOptions) -> Report:
+    cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
+    with ProgressBar(wanted=not options.quiet) as progress:
+        report = verify_model(
+            options.model,
+            _location(options),
+            cases,
+            fail_fast=options.fail_fast,
+            on_progress=progress.update,
+        )
+    return replace(report, options=options.told())
+
+
+def _location(options: RunOptions) -> str | None:
+    if options.revision is None:
+        return options.reference
+    if options.reference is None or Path(options.reference).exists():
+        raise click.UsageError("--revision goes with a hub id: name one with -r")
+    return f"{options.reference}@{options.revision}"
+
+
+def _format_name(options: RunOptions) -> str:
+    if options.format_name:
+        return options.format_name
+    suffix = options.output.suffix.removeprefix(".") if options.output else ""
+    return suffix if suffix in FORMATS else "table"

@@ -1,0 +1,45 @@
+"""Read the text that a command works on: from its arguments, a file or stdin, exactly as it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_text(argument: str | None, file: Path | None) -> str:
+    """Return the argument if there is one, else the file, else stdin; no newline is changed or stripped.
+
+    Raises:
+        TokverifyError: If the file cannot be read, or the text is not UTF-8.
+    """
+    if argument is not None and file is not None:
+        raise click.UsageError("a text and --file were both given; give one")
+    if argument is not None:
+        # What of the command line is not UTF-8 comes as lone surrogates.
+        return _decode(argument.encode("utf-8", "surrogateescape"), "the text")
+    if file is not None:
+        return _decode(_read_file(file), str(file))
+    return _decode(sys.stdin.buffer.read(), "stdin")
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}") from error
+
+
+def _decode(data: bytes, source: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise TokverifyError(
+            f"{source}: byte 0x{data[error.start]:02X} at offset {error.start:,} is not UTF-8; convert it first"
+        ) from None

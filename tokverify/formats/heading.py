@@ -1,0 +1,106 @@
+"""The top of the `table` format: who was compared with whom, the vocabularies, and the counts by suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from tokverify.formats.layout import DIM, exact, labeled, table, words
+from tokverify.formats.verdict import plural
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from tokverify.report import PieceDifference, Report, Side, VocabularyDifference
+
+_MAX_LINES = 10
+# Two quite different vocabularies differ in every piece, and drawing those would take minutes.
+_MAX_VERBOSE_PIECES = 1000
+_STATUS_STYLES = {Status.MATCH: "green", Status.MISMATCH: "red", Status.ERROR: "red", Status.SKIPPED: "yellow"}
+
+
+def heading(report: Report, *, verbose: bool) -> RenderableType:
+    """Say who stood on each side, why, and what that cannot prove."""
+    return labeled([*_side("actual", report.actual, verbose), *_side("expected", report.expected, verbose)])
+
+
+def _side(role: str, side: Side, verbose: bool) -> Iterator[tuple[str, Text]]:
+    yield role, words(side.name if side.source == side.name else f"{side.name}, {side.source}", "bold")
+    if side.reason:
+        yield "", words(f"why this one: {side.reason}")
+    if side.caveat:
+        yield "", words(f"caveat: {side.caveat}", "yellow")
+    if side.fingerprint:
+        yield "", Text(f"fingerprint {side.fingerprint}", DIM)
+    if side.sha256 and verbose:
+        yield "", Text(f"sha256 {side.sha256}", DIM)
+    if verbose:
+        yield from (("", words(f"{name} = {value}", DIM)) for name, value in side.settings.items())
+    if side.overrides:
+        count = plural(len(side.overrides), "setting")
+        yield "", words(f"{count} taken otherwise than the file declares:", "yellow")
+        yield from (("", line) for line in _first([words(f"- {line}") for line in side.overrides], verbose))
+
+
+def _first(lines: Sequence[Text], verbose: bool) -> list[Text]:
+    left_out = len(lines) - _MAX_LINES
+    if verbose or left_out <= 1:
+        return list(lines)
+    return [*lines[:_MAX_LINES], Text(f"... {left_out:,} more, shown with -v ...", DIM)]
+
+
+def vocabulary_section(vocabulary: VocabularyDifference, *, verbose: bool) -> RenderableType:
+    """Say how the vocabularies differ, or that they do not."""
+    lines = list(_vocabulary_lines(vocabulary))
+    grid = labeled([("vocabulary", lines[0]), *(("", line) for line in lines[1:])])
+    return Group(grid, Text(), _pieces(vocabulary.pieces, verbose)) if vocabulary.pieces else grid
+
+
+def _vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
+    if not vocabulary:
+        size = plural(vocabulary.actual_size, "token")
+        yield Text(f"{size} on both sides, none of them different")
+    if vocabulary.actual_size != vocabulary.expected_size:
+        yield Text(f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected", "red")
+    for role, (actual, expected) in vocabulary.special_ids.items():
+        yield words(f"{role} is {actual} in actual, {expected} in expected", "red")
+    if vocabulary.pieces:
+        count = len(vocabulary.pieces)
+        yield Text(f"{plural(count, 'id')} {'stands' if count == 1 else 'stand'} for different tokens", "red")
+    if vocabulary.respelled:
+        yield Text(f"{plural(vocabulary.respelled, 'token')} spelled otherwise, for the same bytes", DIM)
+
+
+def _pieces(pieces: Sequence[PieceDifference], verbose: bool) -> RenderableType:
+    shown = table(("id", "right"), ("actual", "left"), ("expected", "left"))
+    most = _MAX_VERBOSE_PIECES if verbose else _MAX_LINES
+    count = len(pieces) if len(pieces) <= most + 1 else most
+    for piece in pieces[:count]:
+        shown.add_row(str(piece.id), _piece(piece.actual), _piece(piece.expected))
+    if count == len(pieces):
+        return shown
+    return Group(shown, Text(f"... {len(pieces) - count:,} more, all of them in -f json ...", DIM))
+
+
+def _piece(piece: str | None) -> Text:
+    return Text("(no such token)", DIM) if piece is None else exact(piece)
+
+
+def suites_section(report: Report) -> RenderableType:
+    """Count the results by suite."""
+    suites = list(dict.fromkeys(result.case.suite for result in report.results))
+    shown = table(("suite", "left"), ("cases", "right"), *((str(status), "right") for status in Status))
+    for suite in suites:
+        statuses = [result.status for result in report.results if result.case.suite == suite]
+        counts = [_count(statuses.count(status), _STATUS_STYLES[status]) for status in Status]
+        shown.add_row(words(suite), str(len(statuses)), *counts)
+    return shown
+
+
+def _count(count: int, style: str) -> Text:
+    return Text(f"{count:,}", style) if count else Text("-", DIM)

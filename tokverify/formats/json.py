@@ -1,0 +1,140 @@
+"""The `json` format, for machines: everything in the report, in a fixed order (docs/report.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tokverify.diff import excerpt
+from tokverify.formats.code_point import code_points
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokverify.diff import Difference
+    from tokverify.report import CaseResult, Report, Side, VocabularyDifference
+    from tokverify.tokenizer import Token
+
+SCHEMA_VERSION = 1
+_MAX_LINE = 100
+
+
+def render(report: Report) -> str:
+    """Write a report as JSON in ASCII, so that lone surrogates survive; equal reports give equal text."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "versions": dict(sorted(report.versions.items())),
+        "options": dict(report.options),
+        "actual": _side(report.actual),
+        "expected": _side(report.expected),
+        "summary": _summary(report),
+        "vocabulary": _vocabulary(report.vocabulary),
+        "cases": [_case(result) for result in report.results],
+    }
+    return _write(document, "\n") + "\n"
+
+
+def _write(value: object, line_break: str) -> str:
+    """Write JSON with what is short, and every list of ids, on one line."""
+    line = json.dumps(value)
+    if len(line) <= _MAX_LINE or _is_ids(value):
+        return line
+    inner = line_break + "  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_write(item, inner)}" for key, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{line_break}}}"
+    if isinstance(value, list):
+        return f"[{inner}{f',{inner}'.join(_write(item, inner) for item in value)}{line_break}]"
+    return line
+
+
+def _is_ids(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int) for item in value)
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {
+        "name": side.name,
+        "source": side.source,
+        "reason": side.reason,
+        "caveat": side.caveat,
+        "sha256": side.sha256,
+        "fingerprint": side.fingerprint,
+        "settings": dict(side.settings),
+        "overrides": list(side.overrides),
+    }
+
+
+def _summary(report: Report) -> dict[str, object]:
+    return {
+        "exit_code": report.exit_code,
+        "cases": len(report.results),
+        **{str(status): report.count(status) for status in Status},
+        "decode_differences": report.decode_differences,
+        "stopped_early": report.stopped_early,
+    }
+
+
+def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
+    return {
+        "equal": not vocabulary,
+        "sizes": {"actual": vocabulary.actual_size, "expected": vocabulary.expected_size},
+        "pieces": [{"id": piece.id, "actual": piece.actual, "expected": piece.expected} for piece in vocabulary.pieces],
+        "respelled": vocabulary.respelled,
+        "special_ids": {
+            role: {"actual": actual, "expected": expected}
+            for role, (actual, expected) in vocabulary.special_ids.items()
+        },
+    }
+
+
+def _case(result: CaseResult) -> dict[str, object]:
+    case = result.case
+    told: dict[str, object] = {
+        "suite": case.suite,
+        "id": case.id,
+        "file": case.file,
+        "line": case.line,
+        "tags": list(case.tags),
+        "note": case.note,
+        "text": case.text,
+        "status": str(result.status),
+        "add_special": result.add_special,
+        "parse_special": result.parse_special,
+        "message": result.message,
+        "notes": list(result.notes),
+        "ids": {"actual": list(result.actual), "expected": list(result.expected)},
+        "expect": None if result.expect is None else list(result.expect),
+    }
+    if result.difference:
+        told["difference"] = _difference(result.difference)
+    if result.decode_difference:
+        actual, expected = result.decode_difference
+        told["decoded"] = {"actual": _bytes(actual), "expected": _bytes(expected)}
+    return told
+
+
+def _difference(difference: Difference) -> dict[str, object]:
+    first, shown = difference.first, excerpt(difference)
+    return {
+        "first": {
+            "token_index": first.token_index,
+            "byte_offset": first.byte_offset,
+            "before": shown.before,
+            "actual": code_points(shown.actual),
+            "expected": code_points(shown.expected),
+        },
+        "blocks": [
+            {"equal": block.equal, "actual": _tokens(block.actual), "expected": _tokens(block.expected)}
+            for block in difference.blocks
+        ],
+    }
+
+
+def _tokens(tokens: Sequence[Token]) -> list[dict[str, object]]:
+    return [{"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()} for token in tokens]
+
+
+def _bytes(data: bytes) -> dict[str, str]:
+    return {"text": data.decode("utf-8", "replace"), "bytes": data.hex()}

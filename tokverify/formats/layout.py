@@ -1,0 +1,92 @@
+"""The few building blocks that the `table` format is made of.
+
+subtle: rich reads plain strings as markup, so that `[/INST]` raises and `[red]` vanishes; whatever is not a
+constant of ours goes into a `Text`.
+"""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from tokverify.formats import RenderOptions
+
+LABEL = "cyan"
+DIM = "dim"
+ACTUAL = "red"
+EXPECTED = "green"
+
+_MAX_TEXT = 1000
+_HEAD, _TAIL = 400, 100
+
+
+def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
+    """Write sections one below the other, a blank line between."""
+    file = StringIO()
+    console = Console(
+        file=file,
+        width=options.width,
+        color_system="standard" if options.color else None,
+        force_terminal=options.color,
+        no_color=not options.color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        legacy_windows=False,
+    )
+    for index, section in enumerate(sections):
+        if index:
+            console.print()
+        console.print(section, overflow="fold")
+    # subtle: not splitlines(), which also breaks at characters that are not line feeds.
+    return "".join(f"{line.rstrip(' ')}\n" for line in file.getvalue().removesuffix("\n").split("\n"))
+
+
+def words(text: str, style: str = "") -> Text:
+    """Show a name or a message."""
+    return Text(visible(text, mark_spaces=False), style, overflow="fold")
+
+
+def exact(text: str | bytes, style: str = "") -> Text:
+    """Show every character of a text or a piece."""
+    return Text(visible(text), style, overflow="fold")
+
+
+def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:
+    """Show a text; with `fold`, the middle of a very long one is left out, and said to be."""
+    left_out = len(text) - _HEAD - _TAIL
+    if not fold or len(text) <= _MAX_TEXT:
+        return exact(text)
+    unit = "bytes" if isinstance(text, bytes) else "characters"
+    left_out_note = Text(f" ... {left_out:,} {unit} ... ", DIM)
+    return Text.assemble(exact(text[:_HEAD]), left_out_note, exact(text[-_TAIL:]), overflow="fold")
+
+
+def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
+    """Put labels before lines; an empty label continues the one above."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style=LABEL, no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    for label, line in lines:
+        grid.add_row(" " * indent + label, line)
+    return grid
+
+
+def table(*columns: tuple[str, str]) -> Table:
+    """Make a table without lines; a column is its heading and how it is justified."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading, justify in columns:
+        made.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    return made

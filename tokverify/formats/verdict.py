@@ -1,0 +1,30 @@
+"""The one line that sums up a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from tokverify.report import Report
+
+
+def verdict(report: Report) -> str:
+    """Sum up a report, such as `280 cases: 268 match, 12 mismatch`."""
+    counts = [f"{report.count(status):,} {status}" for status in Status if report.count(status)]
+    parts = [f"{plural(len(report.results), 'case')}: {', '.join(counts) or 'none run'}"]
+    if report.decode_differences:
+        parts.append(f"{report.decode_differences:,} decoded differently")
+    if report.vocabulary:
+        parts.append("the vocabularies differ")
+    if report.stopped_early:
+        parts.append("stopped at the first failure, the rest was not run")
+    if not report.count(Status.MATCH) and report.exit_code != 1:
+        parts.append("nothing was compared")
+    return "; ".join(parts)
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a count with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
