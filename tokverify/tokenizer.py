@@ -75,3 +75,9 @@ class Tokenizer(Protocol):
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the pieces and bytes of `ids`."""
     return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
+
+
+def pieces_of(tokenizer: Tokenizer) -> Sequence[str]:
+    """Return every piece by id, as the tokenizer holds them in `pieces` if it does, which is much faster."""
+    held: Sequence[str] | None = getattr(tokenizer, "pieces", None)
+    return list(map(tokenizer.piece, range(tokenizer.vocab_size))) if held is None else held

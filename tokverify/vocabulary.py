@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import ne
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tokverify.report import PieceDifference, VocabularyDifference
+from tokverify.tokenizer import pieces_of
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -18,16 +18,15 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
     Stored strings that are equal are taken to stand for the same bytes; only where they differ are the bytes
     looked at, so that another way to spell a token (`▁▁` for two spaces) does not count as a difference.
     """
-    ids = range(max(actual.vocab_size, expected.vocab_size))
-    unequal = compress(ids, map(ne, map(actual.piece, ids), map(expected.piece, ids)))
+    pieces, others = pieces_of(actual), pieces_of(expected)
     differing, respelled = [], 0
-    for id in unequal:
-        # An empty piece is an id without a token, or past the end.
-        piece, other = actual.piece(id) or None, expected.piece(id) or None
+    for id, (piece, other) in enumerate(zip_longest(pieces, others, fillvalue="")):
+        if piece == other:
+            continue
         if piece and other and actual.token_bytes(id) == expected.token_bytes(id):
             respelled += 1
         else:
-            differing.append(PieceDifference(id, piece, other))
+            differing.append(PieceDifference(id, piece or None, other or None))
     return VocabularyDifference(
         actual_size=actual.vocab_size,
         expected_size=expected.vocab_size,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.references.location import identify, repository, repository_of_url
+from tokverify.references.location import file_and_rest, identify, repository, repository_of_url
 
 KINDS = {"rebuilt", "hub", "tokenizers"}
 
@@ -31,6 +31,10 @@ def write(tmp_path, monkeypatch):
         ("fox.model", b"{}", "tokenizers"),
         ("tokenizer.model", b"\xff", "sentencepiece"),
         ("fox.bin", b"\n\x0e\n\x05<unk>\x15", "sentencepiece"),
+        ("tokenizer.model", b"IQ== 0\nIg== 1\n", "tiktoken"),
+        ("fox.tiktoken", b"IQ== 0", "tiktoken"),
+        ("fox.json", b'{ "config": {"pattern": "x"', "tekken"),
+        ("tekken_2.json", b"{}", "tekken"),
     ],
 )
 def test_a_file_is_known_by_its_content_and_else_by_its_name(write, name, content, kind):
@@ -44,8 +48,7 @@ def test_a_file_is_known_by_its_content_and_else_by_its_name(write, name, conten
         (b"", BrokenFileError, "the file is empty"),
         (b"some text", BrokenFileError, "neither a HuggingFace tokenizer.json nor a sentencepiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", BrokenFileError, "Git LFS pointer.*git lfs pull"),
-        (b"GGUF\x03\0\0\0", UnsupportedError, "a GGUF file cannot be the reference"),
-        (b"IQ== 0\nIg== 1\n", UnsupportedError, "a tiktoken vocabulary; name the model's tokenizer.json"),
+        (b"GGUF\x03\0\0\0", UnsupportedError, "a GGUF file cannot be the reference; .* or `llama.cpp:.*fox.bin`"),
     ],
 )
 def test_a_file_that_is_no_reference(write, content, error, message):
@@ -114,6 +117,22 @@ def test_what_is_nowhere_and_no_hub_id(write, location):
     expected = BrokenFileError if location == "~" else TokverifyError
     with pytest.raises(expected):
         identify(location, KINDS)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "https://example.org/a/b", "http://[::1]:80/"])
+def test_an_address_is_a_server_unless_it_is_the_hub(write, address):
+    assert identify(address, KINDS) == ("server", address)
+    assert identify("https://huggingface.co/org/name", KINDS) == ("hub", "org/name")
+
+
+def test_a_tiktoken_file_may_be_followed_by_its_pattern(write):
+    write("a:b.model", b"IQ== 0\n")
+    write("tokenizer.json", b"{}")
+    assert identify("a:b.model:(?i:x)", KINDS) == ("tiktoken", "a:b.model:(?i:x)")
+    assert file_and_rest("a:b.model:(?i:x)") == (Path("a:b.model"), "(?i:x)")
+    assert file_and_rest("a:b.model") is None
+    with pytest.raises(TokverifyError, match=r"^'tokenizer\.json:x': no such file"):
+        identify("tokenizer.json:x", KINDS)
 
 
 def test_no_such_file_says_so(write):

@@ -10,7 +10,16 @@ SPEC = TokenizerSpec(model="gpt2", pre="gpt-2", tokens=["a", "b", "ab"], merges=
 
 
 def test_the_kinds():
-    assert list(REFERENCES) == ["tokenizers", "sentencepiece", "hub", "rebuilt"]
+    assert list(REFERENCES) == [
+        "tokenizers",
+        "sentencepiece",
+        "hub",
+        "rebuilt",
+        "llama.cpp",
+        "server",
+        "tiktoken",
+        "tekken",
+    ]
 
 
 def test_a_file_and_the_directory_it_is_in(tmp_path, tokenizer_json, sentencepiece_model):

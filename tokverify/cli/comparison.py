@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tokverify.cases import Case
     from tokverify.encoder import Encoder
     from tokverify.references import FoundReference
-    from tokverify.report import Report
+    from tokverify.report import Report, Side
+    from tokverify.tokenizer import Tokenizer
 
 # Metadata alone is far smaller; hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20
@@ -29,12 +30,35 @@ def verify_model(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify a GGUF file against the reference at `location`, or against the one that is found for it."""
-    from tokverify.load import load_gguf
-    from tokverify.side import side_of
     from tokverify.verify import verify
 
-    encoder = load_gguf(model)
-    found = _reference(model, encoder, location)
+    opened = open_comparison(model, location)
+    report = verify(
+        opened.actual,
+        opened.expected,
+        cases,
+        sides=opened.sides,
+        fail_fast=fail_fast,
+        on_progress=on_progress,
+    )
+    return replace(report, versions={**report.versions, **opened.versions})
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two tokenizers to compare, how a report describes them, and the versions of what is involved."""
+
+    actual: Tokenizer
+    expected: Tokenizer
+    sides: tuple[Side, Side]
+    versions: Mapping[str, str]
+
+
+def open_comparison(model: Path, location: str | None) -> Comparison:
+    """Open a GGUF file and its reference, and note where both came from."""
+    from tokverify.side import side_of
+
+    encoder, found = _open(model, location)
     actual = replace(side_of(encoder), source=str(model), sha256=_sha256(model))
     expected = replace(
         side_of(found.tokenizer),
@@ -43,24 +67,25 @@ def verify_model(
         caveat=found.caveat,
         sha256=found.sha256,
     )
-    report = verify(
-        encoder,
-        found.tokenizer,
-        cases,
-        sides=(actual, expected),
-        fail_fast=fail_fast,
-        on_progress=on_progress,
-    )
-    return replace(report, versions={**report.versions, "python": platform.python_version(), **found.versions})
+    versions = {"python": platform.python_version(), **found.versions}
+    return Comparison(encoder, found.tokenizer, (actual, expected), versions)
 
 
-def _reference(model: Path, encoder: Encoder, location: str | None) -> FoundReference:
+def open_tokenizers(model: Path, location: str | None) -> tuple[Tokenizer, Tokenizer]:
+    """Open a GGUF file and its reference, and nothing more."""
+    encoder, found = _open(model, location)
+    return encoder, found.tokenizer
+
+
+def _open(model: Path, location: str | None) -> tuple[Encoder, FoundReference]:
+    from tokverify.load import load_model
     from tokverify.references import open_reference
     from tokverify.references.discovery import find_reference
 
+    encoder = load_model(model)
     if location is None:
-        return find_reference(model, encoder.spec, encoder.settings)
-    return open_reference(location, spec=encoder.spec, settings=encoder.settings, model=model)
+        return encoder, find_reference(model, encoder.spec, encoder.settings)
+    return encoder, open_reference(location, spec=encoder.spec, settings=encoder.settings, model=model)
 
 
 def _sha256(path: Path) -> str | None:

@@ -58,7 +58,8 @@ class RunOptions:
     "--reference",
     metavar="LOCATION",
     help="What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
-    " org/name, or `rebuilt`. Found by itself if not given.",
+    " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME, or"
+    " FILE.tiktoken:PATTERN. Found by itself if not given.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
 @click.option(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
+import weakref
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -36,6 +36,8 @@ class Connection:
     """
 
     def __init__(self, address: str, *, seconds: float) -> None:
+        import http.client
+
         self.address = address.rstrip("/")
         self._seconds = seconds
         try:
@@ -46,6 +48,7 @@ class Connection:
             self._connection = kind(parts.hostname, parts.port, timeout=seconds)
         except (ValueError, http.client.InvalidURL) as error:
             raise TokverifyError(f"{address}: not an address such as http://127.0.0.1:8080 ({error})") from error
+        weakref.finalize(self, self._connection.close)
         self._path = parts.path
         self._headers = {"Content-Type": "application/json"}
         # The variable from which llama-server itself takes its keys.
@@ -59,13 +62,15 @@ class Connection:
             AnswerError: If none comes back.
             TokverifyError: If nothing came back in time: waiting as long for every text is of no use.
         """
+        from http.client import HTTPException
+
         body = None if content is None else json.dumps(content).encode()
         try:
             status, data = self._exchange(path, body)
         except TimeoutError as error:
             self._connection.close()
             raise TokverifyError(f"{self.address}: no answer within {self._seconds:g} s") from error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, HTTPException) as error:
             self._connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
             raise AnswerError(f"{self.address}: no answer ({reason})") from error

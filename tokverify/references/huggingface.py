@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -47,7 +48,7 @@ class HuggingFaceTokenizer:
     @property
     def vocab_size(self) -> int:
         """One more than the highest id."""
-        return len(self._pieces)
+        return len(self.pieces)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
@@ -68,7 +69,7 @@ class HuggingFaceTokenizer:
 
     def piece(self, id: int) -> str:
         """Return a token's stored string, verbatim; an empty string for an id without a token."""
-        return self._pieces[id] if 0 <= id < len(self._pieces) else ""
+        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes a token stands for inside a text, wherever it stands."""
@@ -76,12 +77,13 @@ class HuggingFaceTokenizer:
         return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
 
     @cached_property
-    def _pieces(self) -> list[str]:
-        pieces = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size(with_added_tokens=True))))
+    def pieces(self) -> list[str]:
+        """Every piece by id; an empty string for an id without a token."""
+        pieces: list[str] = [*map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size()))]
         if None not in pieces:
             return pieces
         # Where ids are missing, the highest one is unknown; the slower way of asking tells them all.
-        ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        ids = self._tokenizer.get_vocab()
         pieces = [""] * (max(ids.values(), default=-1) + 1)
         for piece, id in ids.items():
             pieces[id] = piece
@@ -122,7 +124,8 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
     """
     path = Path(request.location)
-    return from_json(read_file(path), source=str(path), special_texts=special_texts(path))
+    found = from_json(read_file(path), source=str(path), special_texts=special_texts(path))
+    return replace(found, path=path)
 
 
 def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | None = None) -> FoundReference:

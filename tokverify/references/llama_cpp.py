@@ -6,7 +6,6 @@ some inputs.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import json
 from array import array
@@ -238,11 +237,13 @@ def find_library() -> Library:
         MissingLibraryError: If there is none.
         UnsupportedError: If it has no shared object.
     """
+    from importlib import metadata
+
     spec = importlib.util.find_spec("xllamacpp")
     if spec is None or not spec.submodule_search_locations:
         raise MissingLibraryError(f"-r llama.cpp needs xllamacpp, which is not installed; {_INSTALL}")
     # A build for a certain GPU has the same version with a suffix.
-    version = importlib.metadata.version("xllamacpp").partition("+")[0]
+    version = metadata.version("xllamacpp").partition("+")[0]
     folder = Path(spec.submodule_search_locations[0])
     paths = sorted(path for path in folder.glob("xllamacpp*") if path.suffix in _SUFFIXES)
     if not paths:

@@ -86,13 +86,17 @@ class Child:
 
     def _last_words(self) -> str:
         code = self._process.wait(_END_SECONDS)
-        if code == -signal.SIGALRM:
-            return f"llama.cpp gave no answer within {self._seconds:g} s"
+        if os.name == "posix" and code == -signal.SIGALRM:
+            return f"llama.cpp gave no answer in time ({self._seconds:g} s for a text)"
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - _TAIL_BYTES))
         lines = self._stderr.read().decode(errors="replace").split("\n")
-        # `what():` is what C++ puts before the message of an exception nobody caught.
-        said = [line.strip().removeprefix("what():").lstrip() for line in lines if line.strip()]
+        said = [_plain(line) for line in lines if line.strip()]
         return f"llama.cpp aborted: {said[-1] if said else _how(code)}"
+
+
+def _plain(line: str) -> str:
+    """Strip what C++ puts before the message of an exception, and where the library was built."""
+    return line.strip().removeprefix("what():").lstrip().rpartition("/llama.cpp/")[2]
 
 
 def _how(code: int) -> str:

@@ -30,7 +30,7 @@ class FoundReference:
 
     `source` is a path, `org/name@commit` or `rebuilt`; `reason` says why this one was taken and what was tried
     before it, `caveat` what agreement with it cannot prove. `sha256` is that of the file it was read from.
-    `versions` names the libraries that do the work.
+    `path` is that file, where it is one. `versions` names the libraries that do the work.
     """
 
     tokenizer: Tokenizer
@@ -38,4 +38,5 @@ class FoundReference:
     reason: str = "as asked"
     caveat: str = ""
     sha256: str | None = None
+    path: Path | None = None
     versions: Mapping[str, str] = field(default_factory=dict)

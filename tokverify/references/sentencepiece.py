@@ -83,6 +83,7 @@ def load(request: Request) -> FoundReference:
     return FoundReference(
         SentencePieceTokenizer(processor, _around(processor, read_config(path), path)),
         source=str(path),
+        path=path,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"sentencepiece": sentencepiece.__version__},
     )

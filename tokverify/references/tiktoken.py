@@ -141,7 +141,8 @@ def load(request: Request) -> FoundReference:
         encoding = _named_encoding(request.location)
         return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{request.location}", versions=versions)
     data = read_file(path)
-    encoding = _encoding(path, read_ranks(path, data), _published(path, pattern))
+    published = _published(path, pattern)
+    encoding = _encoding(path, read_ranks(path, data), published)
     return FoundReference(
         TiktokenTokenizer(encoding), source=str(path), sha256=hashlib.sha256(data).hexdigest(), versions=versions
     )

@@ -1,0 +1,114 @@
+"""A stand-in for llama-server that speaks its protocol, backed by an Encoder, and fails as it is told."""
+
+import json
+import threading
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+
+class StandIn:
+    """A server in a thread.
+
+    `answers` maps paths to (status, content) to answer instead, or to None to close the connection without a word;
+    with `hold` it answers nothing more.
+    """
+
+    def __init__(self, encoder) -> None:
+        self.encoder = encoder
+        self.answers = {}
+        self.prefix = ""
+        self.hold = False
+        self.headers, self.body = {}, b""
+        self.connections = []
+        self.released = threading.Event()
+        stand_in = self
+
+        class Handler(_Handler):
+            owner = stand_in
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+        self.drop_connections()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def drop_connections(self) -> None:
+        """Close what is open, as a server does with connections that are idle."""
+        import socket
+
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.connections.clear()
+
+    def answer(self, path: str, body: bytes):
+        encoder, asked = self.encoder, json.loads(body or b"{}")
+        if path == "/v1/models":
+            return {"data": [{"id": "sample.gguf", "meta": {"n_vocab": encoder.vocab_size}}]}
+        if path == "/props":
+            return {"build_info": "b0-stand-in"}
+        if path == "/detokenize":
+            return {"content": b"".join(map(encoder.token_bytes, asked["tokens"])).decode(errors="replace")}
+        return {"tokens": self._tokens(asked)}
+
+    def _tokens(self, asked):
+        content = asked["content"]
+        if isinstance(content, str):
+            modes = {"add_special": asked.get("add_special", False), "parse_special": asked.get("parse_special", True)}
+            ids = self.encoder.encode(content, **modes)
+        else:
+            ids = content
+        return [{"id": id, "piece": self._piece(id)} for id in ids] if asked.get("with_pieces") else ids
+
+    def _piece(self, id: int):
+        token_bytes = self.encoder.token_bytes(id)
+        try:
+            return token_bytes.decode()
+        except UnicodeDecodeError:
+            return list(token_bytes)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: StandIn
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.owner.connections.append(self.connection)
+
+    def __getattr__(self, name: str):
+        # The base class looks for `do_GET` and `do_POST`.
+        if name in {"do_GET", "do_POST"}:
+            return self._answer
+        raise AttributeError(name)
+
+    def _answer(self) -> None:
+        self.owner.headers = dict(self.headers)
+        self.owner.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        path = self.path.removeprefix(self.owner.prefix)
+        if self.owner.hold:
+            self.owner.released.wait()
+            return
+        told = self.owner.answers.get(path, ())
+        if told is None:
+            self.close_connection = True
+            return
+        status, content = told or (200, self.owner.answer(path, self.owner.body))
+        data = (content if isinstance(content, str) else json.dumps(content)).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass

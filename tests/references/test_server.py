@@ -1,0 +1,215 @@
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_model import write_small_model
+from stand_in import StandIn
+
+from tokverify import load_cases, load_gguf
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.references import open_reference, server
+from tokverify.references.reference import Request
+from tokverify.references.server import load
+from tokverify.vocabulary import compare_vocabularies
+
+SAMPLE = Path(server.__file__).parents[1] / "sample" / "sample.gguf"
+MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_gguf(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The address of a real llama-server with the sample's tokenizer."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp, which brings a llama-server, is not installed")
+    folder = tmp_path_factory.mktemp("server")
+    write_small_model(SAMPLE, folder / "small.gguf")
+    command = [sys.executable, str(Path(__file__).with_name("llama_server.py")), str(folder / "small.gguf")]
+    with (
+        (folder / "stderr").open("wb") as stderr,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr) as process,
+    ):
+        address = process.stdout.readline().decode().strip()
+        if not address:
+            pytest.fail(f"no llama-server: {(folder / 'stderr').read_text()[-500:]}")
+        yield address
+        process.kill()
+
+
+@pytest.fixture
+def stand_in(encoder):
+    with StandIn(encoder) as running:
+        yield running
+
+
+def encode(tokenizer, text, *, add_special=False, parse_special=True):
+    return tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def test_a_real_server_encodes_and_decodes_like_the_encoder(address, encoder):
+    found = open_reference(address)
+    tokenizer = found.tokenizer
+    assert found.source.startswith(f"{address}, ")
+    assert found.source.endswith("small.gguf")
+    assert set(found.versions) == {"llama-server"}
+    assert "does not tell which of its tokens are special" in found.caveat
+    texts = [case.text for case in load_cases()]
+    for add_special, parse_special in MODES:
+        modes = {"add_special": add_special, "parse_special": parse_special}
+        for text in texts:
+            ids = encoder.encode(text, **modes)
+            assert tokenizer.encode(text, **modes) == ids
+            assert tokenizer.decode(ids) == encoder.decode(ids)
+
+
+def test_a_real_server_tells_the_bytes_of_all_its_tokens(address, encoder):
+    tokenizer = load(Request(address)).tokenizer
+    difference = compare_vocabularies(encoder, tokenizer)
+    assert not difference
+    assert difference.respelled > 500
+    assert [tokenizer.token_bytes(id) for id in range(-1, 2001)] == [
+        b"",
+        *map(encoder.token_bytes, range(2000)),
+        b"",
+    ]
+
+
+def test_a_real_server_shows_broken_bytes_as_u_fffd(address, encoder):
+    tokenizer = load(Request(address)).tokenizer
+    id = encode(encoder, "\N{LLAMA}")[-1]
+    assert tokenizer.decode([id]) == "\N{REPLACEMENT CHARACTER}".encode()
+    assert tokenizer.token_bytes(id) == "\N{LLAMA}".encode()[-1:]
+    assert tokenizer.piece(id) == "\udc99"
+
+
+def test_what_a_real_server_refuses_is_the_error_of_one_text(address):
+    tokenizer = load(Request(address)).tokenizer
+    with pytest.raises(EncodeError, match=r"/tokenize: HTTP 400: .*surrogate"):
+        encode(tokenizer, "\ud800")
+    for id in (-1, 2000, 2**40):
+        with pytest.raises(EncodeError, match=f"^the server has no token with the id {id}$"):
+            tokenizer.decode([id])
+    assert encode(tokenizer, "a") == [1717]
+
+
+def test_the_stand_in_is_like_the_real_server(address, stand_in):
+    real, double = load(Request(address)).tokenizer, load(Request(stand_in.address)).tokenizer
+    for text in ("", "Hello  world", "a\0<turn>\N{LLAMA}"):
+        for add_special, parse_special in MODES:
+            ids = encode(real, text, add_special=add_special, parse_special=parse_special)
+            assert encode(double, text, add_special=add_special, parse_special=parse_special) == ids
+            assert double.decode(ids) == real.decode(ids)
+    assert not compare_vocabularies(real, double)
+
+
+def test_an_address_with_a_path(stand_in):
+    stand_in.prefix = "/api"
+    assert encode(load(Request(f"{stand_in.address}/api/")).tokenizer, "a") == [1717]
+
+
+def test_a_token_that_shows_nothing_still_counts_as_one(stand_in):
+    stand_in.answers["/tokenize"] = (200, {"tokens": [{"id": id, "piece": ""} for id in range(2000)]})
+    tokenizer = load(Request(stand_in.address)).tokenizer
+    assert (tokenizer.piece(5), tokenizer.token_bytes(5)) == ("<5>", b"")
+
+
+def test_nobody_there():
+    with pytest.raises(TokverifyError, match=r"^http://127\.0\.0\.1:1: no answer \(Connection refused\)$"):
+        open_reference("http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "error", "message"),
+    [
+        ("/v1/models", (404, "<html>"), TokverifyError, r"/v1/models: HTTP 404: it knows no such path"),
+        ("/v1/models", (200, "<html>"), TokverifyError, r"HTTP 200: not a JSON object; is it a llama-server\?"),
+        ("/v1/models", (200, "[" * 5000), TokverifyError, "HTTP 200: not a JSON object"),
+        ("/v1/models", (401, {"error": {"message": "Invalid API Key"}}), TokverifyError, "LLAMA_API_KEY"),
+        ("/v1/models", (503, {"error": {"message": "Loading model"}}), TokverifyError, "wait until it has loaded"),
+        ("/v1/models", (599, "odd"), TokverifyError, "HTTP 599"),
+        ("/v1/models", (200, {}), UnsupportedError, "does not tell n_vocab"),
+        ("/v1/models", (200, {"data": [1, {"meta": None}, {"meta": {}}]}), UnsupportedError, "does not tell n_vocab"),
+        ("/tokenize", (200, {"tokens": None}), TokverifyError, "no list of tokens"),
+        ("/tokenize", (200, {"tokens": [0]}), UnsupportedError, "does not tell the bytes of ids"),
+        ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [256]}]}), UnsupportedError, "the bytes of ids"),
+    ],
+)
+def test_what_is_no_llama_server_gives_one_line(stand_in, path, answer, error, message):
+    stand_in.answers[path] = answer
+    with pytest.raises(error, match=message) as caught:
+        load(Request(stand_in.address))
+    assert str(caught.value).startswith(stand_in.address)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((500, {"error": {"message": "vector::_M_range_check\nmore"}}), "HTTP 500: vector::_M_range_check$"),
+        ((200, {"tokens": ["a"]}), "the tokens it answers are not ids"),
+        ((200, "nonsense"), "not a JSON object"),
+        (None, r"no answer \(Remote end closed connection without response\)"),
+    ],
+)
+def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
+    tokenizer = load(Request(stand_in.address)).tokenizer
+    stand_in.answers["/tokenize"] = answer
+    with pytest.raises(EncodeError, match=message):
+        encode(tokenizer, "a")
+    del stand_in.answers["/tokenize"]
+    assert encode(tokenizer, "a") == [1717]
+
+
+@pytest.mark.parametrize("answer", [(500, "broken"), (200, {"content": 5}), (200, {})])
+def test_a_failure_to_decode(stand_in, answer):
+    tokenizer = load(Request(stand_in.address)).tokenizer
+    stand_in.answers["/detokenize"] = answer
+    with pytest.raises(EncodeError, match="detokenize"):
+        tokenizer.decode([5])
+
+
+def test_a_version_is_not_needed(stand_in):
+    stand_in.answers["/props"] = (501, "")
+    assert load(Request(stand_in.address)).versions == {}
+
+
+def test_a_server_that_is_too_slow_ends_the_run(stand_in):
+    tokenizer = load(Request(stand_in.address), seconds=0.2).tokenizer
+    stand_in.hold = True
+    with pytest.raises(TokverifyError, match=r"no answer within 0\.2 s") as caught:
+        encode(tokenizer, "a")
+    assert not isinstance(caught.value, EncodeError)
+
+
+def test_a_connection_closed_while_idle_is_opened_again(stand_in):
+    tokenizer = load(Request(stand_in.address)).tokenizer
+    stand_in.drop_connections()
+    assert encode(tokenizer, "a") == [1717]
+
+
+def test_the_key_is_that_of_the_server_itself(stand_in, monkeypatch):
+    monkeypatch.setenv("LLAMA_API_KEY", "secret,other")
+    load(Request(stand_in.address))
+    assert stand_in.headers["Authorization"] == "Bearer secret"
+    monkeypatch.delenv("LLAMA_API_KEY")
+    load(Request(stand_in.address))
+    assert "Authorization" not in stand_in.headers
+
+
+@pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http:///path", "http://a b:x"])
+def test_what_is_no_address(address):
+    with pytest.raises(TokverifyError, match=r"not an address such as http://127\.0\.0\.1:8080"):
+        open_reference(address)
+
+
+def test_the_stand_in_was_asked_as_documented(stand_in):
+    encode(load(Request(stand_in.address)).tokenizer, "a\N{LLAMA}", add_special=True, parse_special=False)
+    assert json.loads(stand_in.body) == {"content": "a\N{LLAMA}", "add_special": True, "parse_special": False}
+    assert stand_in.headers["Content-Type"] == "application/json"

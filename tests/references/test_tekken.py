@@ -1,0 +1,121 @@
+import base64
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
+from tokverify.references import open_reference
+from tokverify.references.reference import Request
+from tokverify.references.tekken import load
+
+mistral_common = pytest.importorskip("mistral_common", reason="mistral-common is not installed")
+
+WORDS = [b"fo", b"fox", b" fox", "\N{LLAMA}".encode()[:2]]
+SPECIAL = ["<unk>", "<s>", "</s>", "[INST]"]
+
+
+@pytest.fixture
+def content() -> dict:
+    """Ten special tokens, four of them named, then single bytes and four words."""
+    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS]
+    return {
+        "config": {
+            "pattern": r" ?\p{L}+|\s+|.",
+            "num_vocab_tokens": len(tokens),
+            "default_vocab_size": len(tokens) + 10,
+            "default_num_special_tokens": 10,
+            "version": "v7",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+            for rank, token in enumerate(tokens)
+        ],
+        "special_tokens": [{"rank": rank, "token_str": text, "is_control": True} for rank, text in enumerate(SPECIAL)],
+    }
+
+
+@pytest.fixture
+def path(tmp_path, content) -> Path:
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(content, indent=4))
+    return path
+
+
+def encode(tokenizer, text, *, add_special=False, parse_special=False):
+    return tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def test_encode_and_decode(path):
+    found = open_reference(path)
+    small = found.tokenizer
+    assert (found.source, found.versions) == (str(path), {"mistral-common": mistral_common.__version__})
+    assert len(found.sha256) == 64
+    assert (small.vocab_size, small.special_ids) == (270, {"bos": 1, "eos": 2, "unk": 0})
+    assert encode(small, "fox fox") == [267, 268]
+    assert encode(small, "fox", add_special=True) == [1, 267]
+    assert encode(small, "") == []
+    assert small.decode([1, 267, 268]) == b"<s>fox fox"
+
+
+def test_special_tokens_in_a_text_are_text(path):
+    small = open_reference(path).tokenizer
+    assert small.parses_special is False
+    assert encode(small, "<s>", parse_special=True) == [10 + byte for byte in b"<s>"]
+
+
+def test_pieces(path):
+    small = open_reference(path).tokenizer
+    assert [(small.piece(id), small.token_bytes(id)) for id in (3, 9, 10, 268, 269, 270, -1)] == [
+        ("[INST]", b"[INST]"),
+        ("<SPECIAL_9>", b"<SPECIAL_9>"),
+        ("Ā", b"\0"),
+        ("Ġfox", b" fox"),
+        ("ðŁ", "\N{LLAMA}".encode()[:2]),
+        ("", b""),
+        ("", b""),
+    ]
+    assert small.decode([269]) == "\N{REPLACEMENT CHARACTER}".encode()
+    assert small.decode(encode(small, "\N{LLAMA}\0")) == "\N{LLAMA}\0".encode()
+
+
+def test_errors_of_one_text(path):
+    small = open_reference(path).tokenizer
+    with pytest.raises(EncodeError, match="mistral-common cannot encode this text"):
+        encode(small, "\ud800")
+    for id in (-1, 270):
+        with pytest.raises(EncodeError, match=f"mistral-common has no token with the id {id}"):
+            small.decode([id])
+
+
+@pytest.mark.parametrize("name", ["tekken.json", "tekken_240911.json", "other.json"])
+def test_it_is_known_by_its_name_or_its_beginning(path, name):
+    assert open_reference(path.rename(path.with_name(name))).tokenizer.name == "mistral-common"
+
+
+@pytest.mark.parametrize("broken", [{"config": {"pattern": "a"}}, {"vocab": []}, {"special_tokens": [{"rank": 0}]}])
+def test_a_file_that_is_broken(path, content, broken):
+    path.write_text(json.dumps(content | broken))
+    with pytest.raises(BrokenFileError, match=r"tekken\.json: mistral-common .* cannot load it") as caught:
+        load(Request(str(path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_library_says_how_to_install_it(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mistral_common", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[mistral\]'"):
+        load(Request(str(path)))
+
+
+def test_the_published_table_that_comes_with_the_library():
+    path = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    if not path.is_file():
+        pytest.skip("this mistral-common comes without tables")
+    nemo = open_reference(path).tokenizer
+    assert nemo.vocab_size == 131_072
+    assert nemo.special_ids == {"unk": 0, "bos": 1, "eos": 2, "pad": 11}
+    text = "Hello  w\N{LATIN SMALL LETTER O WITH DIAERESIS}rld\0 \N{LLAMA} 1234"
+    ids = encode(nemo, text, add_special=True)
+    assert ids[0] == 1
+    assert b"".join(map(nemo.token_bytes, ids[1:])) == nemo.decode(ids[1:]) == text.encode()
