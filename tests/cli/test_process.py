@@ -22,7 +22,7 @@ def test_runs_as_a_module():
     assert result.stdout.startswith(b"tokverify")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["fuzz", "--help"], ["--version"]])
 def test_help_imports_nothing_slow(arguments):
     code = (
         "import sys\nfrom tokverify.cli import main\n"

@@ -1,7 +1,9 @@
 import pytest
 
 from tokverify.cli import progress
-from tokverify.cli.progress import ProgressBar
+from tokverify.cli.progress import FuzzLine, ProgressBar, fuzz_line
+from tokverify.fuzzing.coverage import Share
+from tokverify.fuzzing.report import Progress
 
 
 class Terminal:
@@ -59,3 +61,45 @@ def test_the_bar_goes_to_stderr(monkeypatch, clock, capsys):
         bar.update(1, 9)
     captured = capsys.readouterr()
     assert captured.out == ""
+
+
+FAR = Progress(strings=30_000, failing=12, causes=2, pieces=Share(1, 4), merges=Share(1, 8))
+
+
+def test_a_fuzz_run_tells_speed_failures_and_coverage():
+    assert fuzz_line(FAR, 2.0) == (
+        "30,000 strings, 15,000 a second, 12 failing from 2 causes, 25.0% of the pieces, 12.5% of the merges"
+    )
+    assert "merges" not in fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0)
+
+
+def test_a_fuzz_line_appears_once_it_takes_long(monkeypatch, clock):
+    shown = []
+
+    class Status:
+        update = staticmethod(shown.append)
+
+        @staticmethod
+        def stop():
+            shown.append("stopped")
+
+    monkeypatch.setattr(progress, "_start_status", Status)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with FuzzLine(wanted=True) as line:
+        line.update(FAR)
+        assert shown == []
+        clock[0] = 2.0
+        line.update(FAR)
+    assert shown == [fuzz_line(FAR, 2.0), "stopped"]
+    with FuzzLine(wanted=False) as line:
+        clock[0] = 9.0
+        line.update(FAR)
+    assert len(shown) == 2
+
+
+def test_the_fuzz_line_goes_to_stderr(monkeypatch, clock, capsys):
+    with FuzzLine(wanted=True) as line:
+        monkeypatch.setattr(line, "_wanted", True)
+        clock[0] = 5.0
+        line.update(FAR)
+    assert capsys.readouterr().out == ""

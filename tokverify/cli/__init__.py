@@ -9,6 +9,7 @@ from tokverify.cli.cases import cases
 from tokverify.cli.decode import decode
 from tokverify.cli.demo import demo
 from tokverify.cli.encode import encode
+from tokverify.cli.fuzz import fuzz
 from tokverify.cli.group import TokverifyGroup
 from tokverify.cli.run import run
 
@@ -27,5 +28,5 @@ def main() -> None:
     """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
 
 
-for command in (run, demo, encode, decode, cases):
+for command in (run, fuzz, demo, encode, decode, cases):
     main.add_command(command)

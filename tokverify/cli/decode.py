@@ -29,18 +29,18 @@ _ID = re.compile(r"[0-9]{1,10}")
 @click.option("--raw", is_flag=True, help="Write the bytes exactly as decoded, and nothing else.")
 @json_option
 def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_json: bool) -> None:
-    """Decode token IDS with the tokenizer in the GGUF file MODEL.
+    """Decode token IDS with the tokenizer in MODEL: a GGUF file, a tokenizer.json or a .model.
 
     Without IDS or --file, they are read from stdin, separated by spaces, commas or lines; brackets are ignored.
     The text is shown with spaces, newlines and control characters made visible; --raw and --json give it as it
     is.
     """
-    from tokverify.load import load_gguf
+    from tokverify.load import load_model
 
     if raw and as_json:
         raise click.UsageError("--raw and --json were both given; give one")
     numbers = _parse_ids(read_text(" ".join(ids) if ids else None, file))
-    encoder = load_gguf(model)
+    encoder = load_model(model)
     decoded = encoder.decode(numbers)
     if raw:
         write_bytes(decoded)

@@ -37,16 +37,16 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Encode TEXT with the tokenizer in the GGUF file MODEL.
+    """Encode TEXT with the tokenizer in MODEL: a GGUF file, a tokenizer.json or a .model.
 
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
     included.
     """
-    from tokverify.load import load_gguf
+    from tokverify.load import load_model
     from tokverify.tokenizer import tokens_of
 
     source = read_text(text, file)
-    encoder = load_gguf(model)
+    encoder = load_model(model)
     ids = encoder.encode(source, add_special=add_special, parse_special=parse_special)
     tokens = tokens_of(encoder, ids)
     for warning in encoder.warnings(ids) if add_special else ():

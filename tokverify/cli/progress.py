@@ -1,4 +1,4 @@
-"""A progress bar on stderr, shown only where somebody watches and only when it takes long."""
+"""How far a run is, on stderr: shown only where somebody watches and only when it takes long."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+    from rich.status import Status
+
+    from tokverify.fuzzing.report import Progress as FuzzProgress
 
 _PATIENCE_SECONDS = 1.0
 
@@ -51,3 +54,48 @@ def _start_bar(total: int) -> tuple[Progress, TaskID]:
     task = progress.add_task("cases", total=total)
     progress.start()
     return progress, task
+
+
+class FuzzLine:
+    """Shows how far a fuzz run is, on one line of a stderr terminal and not in the first second."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted and sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._status:
+            self._status.stop()
+
+    def update(self, progress: FuzzProgress) -> None:
+        """Show how far it is."""
+        seconds = time.monotonic() - self._start
+        if self._wanted and not self._status and seconds > _PATIENCE_SECONDS:
+            self._status = _start_status()
+        if self._status:
+            self._status.update(fuzz_line(progress, seconds))
+
+
+def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
+    """Sum up how far a fuzz run is."""
+    parts = [
+        f"{progress.strings:,} strings",
+        f"{progress.strings / seconds:,.0f} a second",
+        f"{progress.failing:,} failing from {progress.causes:,} causes",
+        f"{progress.pieces.ratio:.1%} of the pieces",
+    ]
+    if progress.merges:
+        parts.append(f"{progress.merges.ratio:.1%} of the merges")
+    return ", ".join(parts)
+
+
+def _start_status() -> Status:
+    from rich.console import Console
+
+    status = Console(stderr=True).status("")
+    status.start()
+    return status

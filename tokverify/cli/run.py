@@ -79,7 +79,9 @@ class RunOptions:
 @click.option("-v", "--verbose", is_flag=True, help="Matching cases and settings too, and nothing folded.")
 @no_color_option
 def run(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in RunOptions
-    """Verify the tokenizer in the GGUF file MODEL against its reference.
+    """Verify the tokenizer in the file MODEL against its reference.
+
+    MODEL is a GGUF file; or a tokenizer.json or a sentencepiece .model, put as a GGUF file would put it.
 
     Every case is encoded by both; ids that differ are shown side by side. The exit code is 0 if all cases
     match, 1 if one does not, and 2 if the run was not possible.

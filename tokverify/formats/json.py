@@ -10,7 +10,7 @@ from tokverify.formats.code_point import code_points
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokverify.diff import Difference
     from tokverify.report import CaseResult, Report, Side, VocabularyDifference
@@ -22,7 +22,12 @@ _MAX_LINE = 100
 
 def render(report: Report) -> str:
     """Write a report as JSON in ASCII, so that lone surrogates survive; equal reports give equal text."""
-    document = {
+    return write(document(report))
+
+
+def document(report: Report) -> dict[str, object]:
+    """Return a report as a JSON object."""
+    return {
         "schema_version": SCHEMA_VERSION,
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
@@ -32,7 +37,11 @@ def render(report: Report) -> str:
         "vocabulary": _vocabulary(report.vocabulary),
         "cases": [_case(result) for result in report.results],
     }
-    return _write(document, "\n") + "\n"
+
+
+def write(document: Mapping[str, object]) -> str:
+    """Write a JSON object in ASCII, in the order of its keys."""
+    return _write(dict(document), "\n") + "\n"
 
 
 def _write(value: object, line_break: str) -> str:
@@ -111,7 +120,7 @@ def _case(result: CaseResult) -> dict[str, object]:
         told["difference"] = _difference(result.difference)
     if result.decode_difference:
         actual, expected = result.decode_difference
-        told["decoded"] = {"actual": _bytes(actual), "expected": _bytes(expected)}
+        told["decoded"] = {"actual": bytes_object(actual), "expected": bytes_object(expected)}
     return told
 
 
@@ -136,5 +145,6 @@ def _tokens(tokens: Sequence[Token]) -> list[dict[str, object]]:
     return [{"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()} for token in tokens]
 
 
-def _bytes(data: bytes) -> dict[str, str]:
+def bytes_object(data: bytes) -> dict[str, str]:
+    """Return bytes as text, as far as they are UTF-8, and exactly."""
     return {"text": data.decode("utf-8", "replace"), "bytes": data.hex()}

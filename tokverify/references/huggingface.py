@@ -79,8 +79,9 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> list[str]:
         """Every piece by id; an empty string for an id without a token."""
-        pieces: list[str] = [*map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size()))]
-        if None not in pieces:
+        listed = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
+        pieces = [piece for piece in listed if piece is not None]
+        if len(pieces) == len(listed):
             return pieces
         # Where ids are missing, the highest one is unknown; the slower way of asking tells them all.
         ids = self._tokenizer.get_vocab()

@@ -1,0 +1,116 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_tokenizer import FakeTokenizer
+
+from tokverify.fuzzing.coverage import Share
+from tokverify.errors import UnsupportedError
+from tokverify.formats import RenderOptions
+from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
+from tokverify.formats.fuzz_table import percent
+from tokverify.fuzzing.loop import fuzz
+from tokverify.fuzzing.report import FuzzReport, Plan, Stop
+from tokverify.report import VocabularyDifference
+
+HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
+LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))
+
+
+def fuzzed(plan: Plan, *pieces: str, decode=None) -> FuzzReport:
+    """Compare a tokenizer that knows hostile pieces with one that has only their characters."""
+    actual = FakeTokenizer(*LETTERS, *pieces, name="[red]left", adds_special=False)
+    expected = FakeTokenizer(*LETTERS, *pieces[1:], name="right")
+    if decode:
+        expected.decode = decode
+    return fuzz(actual, expected, plan)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> FuzzReport:
+    return fuzzed(Plan(count=2000, generators=("pieces",)), *HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def nothing() -> FuzzReport:
+    same = FakeTokenizer(*LETTERS, adds_special=False)
+    return fuzz(same, same, Plan(count=1, generators=("pieces",)))
+
+
+def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
+    shown = FUZZ_FORMATS["table"](hostile, RenderOptions())
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[red]left" in shown
+    assert "tried     2,000 strings, all that were asked for" in shown
+    assert "coverage  100.0% of 10 pieces" not in shown
+    assert "of the strings, first by one of the generator pieces: " in shown
+    assert "text     [/INST]" in shown
+    assert shown.endswith(f"{verdict(hostile)}\n")
+
+
+def test_quiet_is_the_verdict_alone(hostile):
+    assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
+
+
+def test_the_json_has_all_of_it(hostile):
+    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    assert list(told) == [
+        "schema_version", "versions", "options", "actual", "expected", "summary", "vocabulary", "cases", "coverage",
+        "generators", "causes",
+    ]  # fmt: skip
+    assert told["summary"]["strings"] == 2000
+    assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
+    assert told["coverage"]["merges"] is None
+    assert [cause["case"] for cause in told["causes"]] == [case["id"] for case in told["cases"]]
+    assert told["cases"][0]["text"] == "[/INST]"
+    assert "[/INST]" in told["causes"][0]["found"]["text"]
+
+
+def test_decoding_that_differs_is_told_in_bytes():
+    different = fuzzed(Plan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
+    told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
+    decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
+    assert decoded[0]["expected"] == {"text": "\ufffd", "bytes": "ff"}
+    assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
+
+
+def test_what_is_skipped_is_listed():
+    actual, expected = FakeTokenizer(*LETTERS), FakeTokenizer(*LETTERS, adds_special=False)
+
+    def refuse(text, **options):
+        if "b" in text:
+            raise UnsupportedError("no b, please")
+        return FakeTokenizer(*LETTERS).encode(text, **options)
+
+    expected.encode = refuse
+    skipping = fuzz(actual, expected, Plan(count=100, generators=("pieces",)))
+    assert "SKIPPED expected (fake): no b, please" in FUZZ_FORMATS["table"](skipping, RenderOptions())
+
+
+def test_verdicts(nothing):
+    assert verdict(nothing) == "1 string: nothing found"
+    assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
+        "3,000 strings: 1 fails, from 0 causes; 1 not listed by cause"
+    )
+    differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
+    assert verdict(replace(nothing, report=differing, skipped=1)) == (
+        "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
+    )
+
+
+@pytest.mark.parametrize("stop", Stop)
+def test_every_reason_to_stop_has_words(nothing, stop):
+    assert "1 string, " in FUZZ_FORMATS["table"](replace(nothing, stop=stop), RenderOptions())
+
+
+def test_only_everything_is_all():
+    assert [percent(Share(done, 3000)) for done in (0, 1, 2999, 3000)] == ["0.0%", "0.0%", "99.9%", "100.0%"]
+
+
+def test_every_key_of_the_json_is_documented(hostile):
+    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    documented = Path(__file__).parents[2].joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
+    new = {*told["summary"], *told["causes"][0], "decoded", "coverage", "generators", "causes", "done", "total"}
+    assert all(f"`{key}`" in documented for key in new)

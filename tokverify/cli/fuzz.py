@@ -1,0 +1,223 @@
+"""`tokverify fuzz`: look for texts that a GGUF file's tokenizer and its reference encode differently."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.comparison import open_comparison, open_tokenizers
+from tokverify.cli.options import PATH, model_argument, no_color_option
+from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.cli.progress import FuzzLine
+from tokverify.cli.source import read_text
+from tokverify.errors import TokverifyError
+from tokverify.formats import RenderOptions
+from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
+from tokverify.fuzzing.generator import GENERATORS
+from tokverify.fuzzing.report import Plan, Stop
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokverify.fuzzing.report import FuzzReport
+
+_DEFAULT_SECONDS = 60.0
+_INTERRUPTED = 130
+_ALL_PERCENT = 100
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
+    if value is None or (match and float(match[1])):
+        return float(match[1]) * _UNITS[match[2]] if match else None
+    raise click.BadParameter(f"{value!r} is no time; give a number and a unit, such as 60s, 5m or 1h", ctx, param)
+
+
+def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%?", value or "")
+    if value is None or (match and 0 < float(match[1]) <= _ALL_PERCENT):
+        return float(match[1]) / _ALL_PERCENT if match else None
+    raise click.BadParameter(f"{value!r} is no share; give a percentage, such as 95%", ctx, param)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzOptions:
+    """What the user asked for; times in seconds, the coverage from 0 to 1."""
+
+    model: Path
+    reference: str | None
+    seconds: float | None
+    count: int | None
+    until_coverage: float | None
+    seed: int
+    generators: tuple[str, ...]
+    corpus: tuple[Path, ...]
+    decoding: bool
+    jobs: int
+    save: Path | None
+    force: bool
+    format_name: str | None
+    output: Path | None
+    quiet: bool
+    verbose: bool
+    no_color: bool
+
+    def plan(self) -> Plan:
+        """Work out what to try; reads the corpus."""
+        return Plan(
+            seed=self.seed,
+            generators=self.generators or tuple(GENERATORS),
+            count=self.count,
+            seconds=_DEFAULT_SECONDS if self.seconds is None and self.count is None else self.seconds,
+            coverage=self.until_coverage,
+            decoding=self.decoding,
+            corpus=tuple(read_text(None, path) for path in self.corpus),
+        )
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "model": str(self.model),
+            "reference": self.reference,
+            "seconds": self.seconds,
+            "count": self.count,
+            "until_coverage": self.until_coverage,
+            "seed": self.seed,
+            "generators": list(self.generators),
+            "corpus": [str(path) for path in self.corpus],
+            "decoding": self.decoding,
+        }
+
+
+@click.command()
+@model_argument
+@click.option("-r", "--reference", metavar="LOCATION", help="What to compare with, as for `tokverify run`.")
+@click.option(
+    "--time",
+    "seconds",
+    callback=_seconds,
+    metavar="TIME",
+    help="Stop after this time, such as 60s (the default) or 5m.",
+)
+@click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N strings.")
+@click.option(
+    "--until-coverage",
+    callback=_share,
+    metavar="SHARE",
+    help="Stop once this share of the vocabulary's pieces came out of some string, such as 95%.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same strings.")
+@click.option(
+    "--generator",
+    "generators",
+    multiple=True,
+    type=click.Choice(list(GENERATORS)),
+    help="Only strings of this kind; can be given several times.",
+)
+@click.option(
+    "--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate; several times for more."
+)
+@click.option("--decode", "decoding", is_flag=True, help="Compare decoding too, as is always done with llama.cpp.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Share the work among N processes.")
+@click.option("--save", type=PATH, metavar="FILE", help="Write what was found there, as a YAML suite.")
+@click.option("--force", is_flag=True, help="Let --save overwrite a file.")
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(list(FUZZ_FORMATS)),
+    help="How to write the report: for eyes (table, the default) or for programs.",
+)
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
+@click.option("-v", "--verbose", is_flag=True, help="Settings too, and nothing folded.")
+@no_color_option
+def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
+    """Look for texts that the tokenizer in the GGUF file MODEL and its reference encode differently.
+
+    What is found is shrunk to minimal texts, one for each cause. The exit code is 0 if nothing is found, 1 if
+    something is, 2 if the run was not possible, and 130 if it was interrupted; what was found until then is
+    shown, too.
+    """
+    return _fuzz(FuzzOptions(**options))
+
+
+def _fuzz(options: FuzzOptions) -> int:
+    _check_files(options)
+    fuzzed = _run(options)
+    render = FUZZ_FORMATS[_format_name(options)]
+    if options.output:
+        write_file(options.output, render(fuzzed, RenderOptions(verbose=options.verbose, quiet=options.quiet)))
+        _say(options, f"{verdict(fuzzed)}; the report is in {options.output}")
+    else:
+        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+        write_text(render(fuzzed, shown))
+    if options.save:
+        _save(options, fuzzed, options.save)
+    return _INTERRUPTED if fuzzed.stop is Stop.INTERRUPTED else fuzzed.exit_code
+
+
+def _check_files(options: FuzzOptions) -> None:
+    """Fail before the work is done."""
+    if "corpus" in options.generators and not options.corpus:
+        raise click.UsageError("--generator corpus mutates the files given with --corpus; give one")
+    for path in filter(None, (options.output, options.save)):
+        check_writable(path)
+    if options.save and options.save.exists() and not options.force:
+        raise TokverifyError(f"{options.save}: already there; name another file, or overwrite it with --force")
+
+
+def _run(options: FuzzOptions) -> FuzzReport:
+    from tokverify.fuzzing.loop import fuzz as run
+
+    plan = options.plan()
+    opened = open_comparison(options.model, options.reference)
+    with FuzzLine(wanted=not options.quiet) as line:
+        fuzzed = run(
+            opened.actual,
+            opened.expected,
+            plan,
+            sides=opened.sides,
+            jobs=options.jobs,
+            open_again=partial(open_tokenizers, options.model, options.reference),
+            on_progress=line.update,
+        )
+    if not options.quiet and sys.stderr.isatty():
+        rate = fuzzed.strings / max(fuzzed.seconds, 1e-9)
+        click.echo(f"{fuzzed.strings:,} strings in {fuzzed.seconds:.1f} s, {rate:,.0f} a second", err=True)
+    versions = {**fuzzed.report.versions, **opened.versions}
+    return replace(fuzzed, report=replace(fuzzed.report, options=options.told(), versions=versions))
+
+
+def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
+    from tokverify.formats.suite import render_suite
+    from tokverify.formats.verdict import plural
+
+    cases = [cause.result.case for cause in fuzzed.causes if cause.result.status is not Status.SKIPPED]
+    if not cases:
+        _say(options, f"nothing was found, so {path} was not written")
+        return
+    note = (
+        f"Found by `tokverify fuzz`: {options.model.name} against {fuzzed.report.expected.name}, seed {options.seed}."
+    )
+    write_file(path, render_suite(cases, note=note))
+    _say(options, f"{plural(len(cases), 'case')} in {path}")
+
+
+def _say(options: FuzzOptions, message: str) -> None:
+    if not options.quiet:
+        click.echo(message, err=True)
+
+
+def _format_name(options: FuzzOptions) -> str:
+    if options.format_name:
+        return options.format_name
+    suffix = options.output.suffix.removeprefix(".") if options.output else ""
+    return suffix if suffix in FUZZ_FORMATS else "table"

@@ -1,0 +1,81 @@
+"""FuzzReport: what was to be tried and what came of it, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from tokverify.fuzzing.generator import GENERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokverify.fuzzing.cause import Cause
+    from tokverify.fuzzing.coverage import Share
+    from tokverify.report import Report
+
+
+class Stop(StrEnum):
+    """Why a run ended."""
+
+    COUNT = "count"
+    TIME = "time"
+    COVERAGE = "coverage"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to try, and until when: the first of `count` texts, `seconds`, and the `coverage` of the pieces (0 to 1).
+
+    `decoding` compares how the two sides decode, too; with llama.cpp that is always done.
+    """
+
+    seed: int = 0
+    generators: tuple[str, ...] = tuple(GENERATORS)
+    count: int | None = None
+    seconds: float | None = None
+    coverage: float | None = None
+    decoding: bool = False
+    corpus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    strings: int
+    failing: int
+    causes: int
+    pieces: Share
+    merges: Share | None
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzReport:
+    """Everything a run found.
+
+    `report` has one result for each of `causes`, in the same order. `failing` counts the texts that failed, `unlisted`
+    those among all that did not match whose cause is not listed, `skipped` those that could not be compared.
+    `by_generator` maps a generator to the texts it made and how many of them failed.
+    """
+
+    report: Report
+    causes: tuple[Cause, ...]
+    strings: int
+    failing: int
+    skipped: int
+    unlisted: int
+    by_generator: Mapping[str, tuple[int, int]]
+    pieces: Share
+    merges: Share | None
+    stop: Stop
+    seconds: float = field(compare=False)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing was found, 1 if something was, 2 if nothing could be compared."""
+        if self.failing:
+            return 1
+        return 0 if self.strings > self.skipped else 2
