@@ -13,16 +13,17 @@ from tokverify.verify import verify
 
 if TYPE_CHECKING:
     from tokverify.cases import load_cases
-    from tokverify.load import load_gguf
+    from tokverify.load import load_gguf, load_model
     from tokverify.references import load_reference
 
-__all__ = ["Report", "__version__", "load_cases", "load_gguf", "load_reference", "verify"]
+__all__ = ["Report", "__version__", "load_cases", "load_gguf", "load_model", "load_reference", "verify"]
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "load_cases": "tokverify.cases",
     "load_gguf": "tokverify.load",
+    "load_model": "tokverify.load",
     "load_reference": "tokverify.references",
 }
 

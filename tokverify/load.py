@@ -1,11 +1,11 @@
-"""Load the tokenizer of a GGUF file."""
+"""Load a tokenizer from a file and return its encoder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tokverify import gguf_file, tokenizer_file
 from tokverify.encoder import Encoder
-from tokverify.gguf_file import read_spec
 
 
 def load_gguf(path: Path | str) -> Encoder:
@@ -14,4 +14,15 @@ def load_gguf(path: Path | str) -> Encoder:
     Raises:
         TokverifyError: If there is no such file; a subclass says that it is broken, or of a kind tokverify lacks.
     """
-    return Encoder(read_spec(path), Path(path).stem)
+    return Encoder(gguf_file.read_spec(path), Path(path).stem)
+
+
+def load_model(path: Path | str) -> Encoder:
+    """Read the tokenizer of a GGUF file, a tokenizer.json or a sentencepiece .model, and return its encoder.
+
+    The latter two are encoded as llama.cpp would, from a GGUF file that says the same.
+
+    Raises:
+        TokverifyError: As for `load_gguf`; a part of the tokenizer that GGUF cannot express is unsupported.
+    """
+    return Encoder(tokenizer_file.read_spec(path), Path(path).stem)

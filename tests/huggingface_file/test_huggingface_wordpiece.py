@@ -1,0 +1,84 @@
+import json
+
+import pytest
+from sentencepiece_maker import WORDS
+from tokenizers import models, normalizers, pre_tokenizers, processors
+
+from tokverify.encoder import Encoder
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.huggingface_file import read_spec
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+PIECES = [*SPECIAL, *sorted({*WORDS, "##s", "##ed", "f", "##o", "##x", ".", ",", "'", "ete", "heron"})]
+IDS = {piece: id for id, piece in enumerate(PIECES)}
+AROUND = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+STAGES = {
+    "normalizer": normalizers.BertNormalizer(),
+    "pre_tokenizer": pre_tokenizers.BertPreTokenizer(),
+    "post_processor": AROUND,
+}
+
+
+def wordpiece(ids=IDS, **options):
+    return models.WordPiece(ids, **{"unk_token": "[UNK]", **options})
+
+
+def test_pieces_are_marked_where_a_word_begins(convert):
+    spec = convert(wordpiece(), [(text, True) for text in SPECIAL], **STAGES)
+    assert spec.model == "bert"
+    assert spec.tokens[:4] == SPECIAL
+    assert {"▁fox", "s", "▁."} <= set(spec.tokens)
+    assert (spec.lowercase, spec.strip_accents) == (True, None)
+    assert spec.special_ids == {"unk": 1, "bos": 2, "sep": 3}
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"lowercase": False}, {"strip_accents": False}, {"lowercase": False, "strip_accents": True}]
+)
+def test_every_flag_that_gguf_has_is_kept(make, require_equal, flags):
+    stages = STAGES | {"normalizer": normalizers.BertNormalizer(**flags)}
+    require_equal(make(wordpiece(), [(text, True) for text in SPECIAL], **stages))
+
+
+def test_a_template_says_the_same(convert):
+    template = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", IDS["[CLS]"]), ("[SEP]", IDS["[SEP]"])]
+    )
+    added = [(text, True) for text in SPECIAL]
+    other = convert(wordpiece(), added, **STAGES | {"post_processor": template})
+    assert other == convert(wordpiece(), added, **STAGES)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"normalizer": normalizers.BertNormalizer(clean_text=False)}, "BertNormalizer: clean_text and"),
+        ({"normalizer": normalizers.BertNormalizer(handle_chinese_chars=False)}, "BertNormalizer: clean_text and"),
+        ({"normalizer": normalizers.Lowercase()}, "normalizer: with WordPiece"),
+        ({"pre_tokenizer": pre_tokenizers.Whitespace()}, "pre_tokenizer: with WordPiece"),
+        ({"post_processor": processors.ByteLevel()}, "post_processor: llama.cpp always puts"),
+    ],
+)
+def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
+    with pytest.raises(UnsupportedError, match=named):
+        convert(wordpiece(), **STAGES | change)
+
+
+def test_another_mark_for_the_rest_of_a_word_is_named(convert):
+    with pytest.raises(UnsupportedError, match=r"model\.continuing_subword_prefix"):
+        convert(wordpiece(continuing_subword_prefix="@@"), **STAGES)
+
+
+def test_a_vocabulary_that_makes_no_sense_is_broken(make, read):
+    content = json.loads(make(wordpiece(), **STAGES).to_str())
+    content["model"]["vocab"] = ["a"]
+    with pytest.raises(BrokenFileError, match=r"model\.vocab: must map pieces to ids"):
+        read(json.dumps(content))
+
+
+def test_the_real_bge(shared):
+    encoder = Encoder(read_spec(shared / "vocabs" / "bert-bge.tokenizer.json"))
+    for line in (shared / "golden" / "bert-bge.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        options = {"add_special": row["add_special"], "parse_special": row["parse_special"]}
+        assert encoder.encode(row["text"], **options) == row["ids"], row

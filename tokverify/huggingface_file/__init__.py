@@ -1,0 +1,51 @@
+"""HuggingFace tokenizer.json -> TokenizerSpec: what a GGUF file would declare that says the same of the tokenizer.
+
+A stage of the pipeline that no GGUF file can declare is refused by name. What concerns single added tokens (`lstrip`,
+`rstrip`, `single_word`, `normalized`), and what GGUF can declare but llama.cpp does in its own way, is left as a
+difference to be found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import UnsupportedError
+from tokverify.huggingface_file.bpe import convert_bpe
+from tokverify.huggingface_file.document import parse
+from tokverify.huggingface_file.unigram import convert_unigram
+from tokverify.huggingface_file.wordpiece import convert_wordpiece
+from tokverify.references.config import special_texts
+from tokverify.references.location import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.huggingface_file.document import Document
+    from tokverify.spec import TokenizerSpec
+
+__all__ = ["CONVERTERS", "read_spec"]
+
+CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
+    "BPE": convert_bpe,
+    "Unigram": convert_unigram,
+    "WordPiece": convert_wordpiece,
+}
+"""The type of a tokenizer.json's model -> how the whole is converted."""
+
+
+def read_spec(path: Path | str) -> TokenizerSpec:
+    """Read the tokenizer of a tokenizer.json; files beside it tell which token is BOS, EOS and so on.
+
+    Raises:
+        BrokenFileError: If the file cannot be read or is not a tokenizer.json.
+        UnsupportedError: If a part of it is one that no GGUF file can declare.
+    """
+    path = Path(path)
+    document = parse(read_file(path), str(path), special_texts(path))
+    convert = CONVERTERS.get(document.model_type)
+    if convert is None:
+        raise UnsupportedError(
+            f"{path}: the model is {document.model_type}; of its kinds GGUF has {', '.join(CONVERTERS)}"
+        )
+    return convert(document)
