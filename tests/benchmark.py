@@ -24,6 +24,13 @@ Encode = Callable[[str], object]
 REPEATS = 3
 
 
+def existing(name: str) -> str:
+    path = VOCABS / name
+    if not path.exists():
+        raise FileNotFoundError(name)
+    return str(path)
+
+
 def tokverify(name: str) -> Encode:
     from tokverify import load_gguf
 
@@ -33,14 +40,14 @@ def tokverify(name: str) -> Encode:
 def huggingface(name: str) -> Encode:
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(VOCABS / f"{name}.tokenizer.json"))
+    tokenizer = Tokenizer.from_file(existing(f"{name}.tokenizer.json"))
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def sentencepiece(name: str) -> Encode:
     from sentencepiece import SentencePieceProcessor
 
-    return SentencePieceProcessor(model_file=str(VOCABS / f"{name}.tokenizer.model")).encode
+    return SentencePieceProcessor(model_file=existing(f"{name}.tokenizer.model")).encode
 
 
 def tiktoken(name: str) -> Encode:

@@ -15,8 +15,10 @@ from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from tokverify.errors import EncodeError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from tokverify.spec import AddedToken
 
@@ -31,13 +33,45 @@ Fragment = str | int
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that splits a text at `tokens`, given longest first in bytes."""
+    """Return the function that splits a text at `tokens`, given longest first in bytes.
+
+    It raises EncodeError where llama.cpp, which looks for bytes, would cut a character in two.
+    """
+    split = _splitter(tokens)
+    partial = {token.id: token.text.encode("utf-8", "surrogateescape") for token in tokens if _is_partial(token.text)}
+
+    def split_carefully(text: str) -> list[Fragment]:
+        found = next((id for id, part in partial.items() if part in text.encode()), None)
+        if found is not None:
+            raise EncodeError(f"added token {found} is not UTF-8 and matches inside a character, which is unsupported")
+        return split(text)
+
+    return split_carefully if partial else split
+
+
+def _is_partial(text: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in text)
+
+
+def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     if not tokens:
         return lambda text: [text] if text else []
     unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
     if unusual or can_overlap([token.text for token in tokens]):
         return lambda text: split_longest_first(text, tokens)
     return _scanner(tokens)
+
+
+def locate(text: str, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
+    """Return where in `text`, in characters, each of its fragments stands; stripped whitespace lies between them."""
+    located: list[tuple[Fragment, int, int]] = []
+    done = 0
+    for fragment in fragments:
+        written = pieces[fragment] if isinstance(fragment, int) else fragment
+        start = text.index(written, done)
+        done = start + len(written)
+        located.append((fragment, start, done))
+    return located
 
 
 def split_longest_first(text: str, tokens: Sequence[AddedToken]) -> list[Fragment]:
@@ -55,12 +89,15 @@ def split_longest_first(text: str, tokens: Sequence[AddedToken]) -> list[Fragmen
 
 def _split_at(text: str, token: AddedToken) -> list[Fragment]:
     fragments: list[Fragment] = []
-    while (start := text.find(token.text)) >= 0:
-        left, text = text[:start], text[start + len(token.text) :]
+    done = 0
+    while (start := text.find(token.text, done)) >= 0:
+        left = text[done:start]
         left = left.rstrip(SPACES) if token.lstrip else left
-        text = text.lstrip(SPACES) if token.rstrip else text
         fragments += [left, token.id] if left else [token.id]
-    return [*fragments, text] if text else fragments
+        done = start + len(token.text)
+        while token.rstrip and text[done : done + 1] in {*SPACES}:
+            done += 1
+    return [*fragments, text[done:]] if done < len(text) else fragments
 
 
 def can_overlap(texts: Sequence[str]) -> bool:

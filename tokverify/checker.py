@@ -36,11 +36,13 @@ _KINDS = {
 class Checker:
     """The complaints about one file, and the checks that add to them.
 
-    A check that cannot return its value has complained and returns None. `what` names the thing checked.
+    A check that cannot return its value has complained and returns None. `what` names the thing checked; `content` is
+    what the file must at least hold.
     """
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, content: str) -> None:
         self._file = file
+        self._content = content
         self._found: list[tuple[int, str]] = []
 
     @property
@@ -71,7 +73,7 @@ class Checker:
             self.complain(error.line, str(error))
             return None
         if root is None:
-            self.complain(1, "the file is empty; write at least a `cases` list")
+            self.complain(1, f"the file is empty; write at least {self._content}")
         return root
 
     def mapping(self, node: Node, what: str, known: Collection[str]) -> dict[str, Node] | None:

@@ -9,11 +9,12 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
+from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.model.plamo2 import BYTE_PIECE
 from tokverify.model.rwkv import unescape
 from tokverify.normalizer import unescape_spaces
 from tokverify.pre_tokenizer import from_byte_level
-from tokverify.settings import BYTE_PAIR_ALGORITHMS, Attribute
+from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,7 +59,11 @@ def _plamo2_bytes(piece: str, attribute: int, _settings: Settings) -> bytes:
     return bytes([int(piece[3:5], 16)]) if is_byte else to_bytes(piece)
 
 
-DECODERS: Mapping[str, Callable[[str, int, Settings], bytes]] = {"rwkv": _rwkv_bytes, "plamo2": _plamo2_bytes}
+DECODERS: Mapping[str, Callable[[str, int, Settings], bytes]] = {
+    "rwkv": _rwkv_bytes,
+    "plamo2": _plamo2_bytes,
+    "plamo3": _plamo2_bytes,
+}
 """Algorithm -> how it decodes a token, where that differs from the usual."""
 
 

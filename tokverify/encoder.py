@@ -9,26 +9,32 @@ import hashlib
 import json
 import sys
 from array import array
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify import added_token
 from tokverify.decoder import IncrementalDecoder, clean_up_spaces, to_bytes, token_bytes
-from tokverify.errors import EncodeError
-from tokverify.model import MODELS
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.family import BYTE_PAIR_ALGORITHMS
+from tokverify.model import MODELS, TracingModel
 from tokverify.normalizer import escape_spaces
-from tokverify.settings import BYTE_PAIR_ALGORITHMS, Settings, resolve
+from tokverify.rewriting import Rewriting
+from tokverify.settings import Settings, resolve
+from tokverify.trace import EncoderTrace, Match, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokverify.model import Model
     from tokverify.spec import TokenizerSpec
 
 
 class Encoder:
     """Encodes and decodes as llama.cpp would with this tokenizer, quirks included.
 
-    `spec` is what the file declares, `settings` what llama.cpp makes of it. Tokens are the stored strings, except
+    `spec` is what the file declares, `settings` what llama.cpp makes of it; where these or the `model` made of both are
+    known already, or are to be others, they can be given. Tokens are the stored strings, except
     that llama.cpp cuts them at a NUL and names empty ones `[EMPTY_<id>]`.
 
     Raises:
@@ -39,20 +45,33 @@ class Encoder:
     parses_special = True
     adds_special = True
 
-    def __init__(self, spec: TokenizerSpec, name: str = "tokverify") -> None:
+    def __init__(
+        self,
+        spec: TokenizerSpec,
+        name: str = "tokverify",
+        *,
+        settings: Settings | None = None,
+        model: Model | None = None,
+    ) -> None:
         self.spec = spec
         self.name = name
-        self.settings: Settings = resolve(spec)
-        self._pieces = self.settings.pieces
-        self._model = MODELS[self.settings.algorithm](spec, self.settings)
+        self.settings: Settings = settings or resolve(spec)
+        self.pieces = self.settings.pieces
+        self._token_bytes: dict[int, bytes] = {}
+        self._model = model or MODELS[self.settings.algorithm](spec, self.settings)
         added = self.settings.added_tokens
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
 
     @property
+    def model(self) -> Model:
+        """The model that encodes what lies between the added tokens."""
+        return self._model
+
+    @property
     def vocab_size(self) -> int:
         """The number of tokens."""
-        return len(self._pieces)
+        return len(self.pieces)
 
     @property
     def special_ids(self) -> Mapping[str, int]:
@@ -66,26 +85,56 @@ class Encoder:
             EncodeError: If the text holds a lone surrogate, or a byte that no token stands for where llama.cpp
                 would abort.
         """
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise EncodeError(f"character {error.start} is a lone surrogate, which UTF-8 cannot carry") from None
+        _require_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
         prefix, suffix = self._special_affixes() if add_special else ([], [])
         return prefix + self._encode_fragments(split(text)) + suffix
 
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
+        # Each stretch of text begins the text or follows an added token: those are the places for a space.
+        prefix = " " if self._prefixes_space else ""
         ids: list[int] = []
-        after_special = True
         for fragment in fragments:
             if isinstance(fragment, int):
                 ids.append(fragment)
-                after_special = True
             else:
-                prefix = " " if after_special and self._prefixes_space else ""
                 ids += self._model.encode(self._normalize(prefix + fragment))
-                after_special = False
         return ids
+
+    def encode_unsplit(self, text: str) -> list[int]:
+        """Encode `text` as if no added token stood in it."""
+        return self._encode_fragments([text] if text else [])
+
+    def trace(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
+        """Encode `text` at a slower pace, noting how each stage came to its result.
+
+        Raises:
+            EncodeError: As `encode` does.
+        """
+        _require_utf8(text)
+        split = self._split_all if parse_special else self._split_user_defined
+        pieces = {token.id: token.text for token in self.settings.added_tokens}
+        located = added_token.locate(text, split(text), pieces)
+        prefix, suffix = self._special_affixes() if add_special else ([], [])
+        fragments: list[Match | Stretch] = []
+        done, byte = 0, 0
+        for fragment, start, end in located:
+            begin = byte + len(text[done:start].encode())
+            done, byte = end, begin + len(text[start:end].encode())
+            fragments.append(
+                Match(fragment, begin, byte) if isinstance(fragment, int) else self._trace(fragment, begin, byte)
+            )
+        return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
+
+    def _trace(self, text: str, start: int, end: int) -> Stretch:
+        if not isinstance(self._model, TracingModel):
+            raise UnsupportedError(f"{self.name} is encoded by a model that cannot show its way")
+        rewriting = Rewriting()
+        rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
+        for character in text:
+            rewriting.replace(character, self._normalize(character))
+        traced = self._model.trace(rewriting.result.decode())
+        return Stretch(start, end, text, replace(traced, rewriting=rewriting.then(traced.rewriting)))
 
     @property
     def _prefixes_space(self) -> bool:
@@ -99,7 +148,7 @@ class Encoder:
         settings = self.settings
         if settings.algorithm == "wordpiece":
             return [self._required("bos")], [self._required("sep")]
-        if settings.algorithm in {"rwkv", "plamo2"}:
+        if settings.algorithm == "rwkv":
             return [], []
         bos = [self._required("bos")] if settings.add_bos else []
         return bos, [self._required("eos")] if settings.add_eos else []
@@ -111,7 +160,7 @@ class Encoder:
         return id
 
     def warnings(self, ids: Sequence[int]) -> list[str]:
-        """Return what llama.cpp warns of in ids encoded with `add_special`: a doubled BOS or EOS."""
+        """Return what is likely a mistake in ids encoded with `add_special`: a doubled BOS or EOS."""
         settings, found = self.settings, []
         bos, eos = settings.special_ids.get("bos"), settings.special_ids.get("eos")
         if settings.add_bos and bos is not None and list(ids[:2]) == [bos, bos]:
@@ -122,7 +171,7 @@ class Encoder:
 
     def piece(self, id: int) -> str:
         """Return the stored string of a token; empty for an id outside the vocabulary."""
-        return self._pieces[id] if 0 <= id < len(self._pieces) else ""
+        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes a token stands for; unused and undefined tokens stand for none.
@@ -130,9 +179,12 @@ class Encoder:
         Raises:
             EncodeError: If the id is outside the vocabulary.
         """
-        if not 0 <= id < len(self._pieces):
-            raise EncodeError(f"id {id} is outside the vocabulary of {len(self._pieces)} tokens")
-        return token_bytes(self._pieces[id], self.settings.attributes[id], self.settings)
+        known = self._token_bytes.get(id)
+        if known is None:
+            if not 0 <= id < len(self.pieces):
+                raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces)} tokens")
+            known = self._token_bytes[id] = token_bytes(self.pieces[id], self.settings.attributes[id], self.settings)
+        return known
 
     def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
         """Decode ids to bytes, special tokens included.
@@ -160,11 +212,19 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """The sha256, in hexadecimal, of all that decides which ids a text gets; equal in every file of a model."""
-        return _fingerprint(self.spec, self.settings)
+        return fingerprint(self.spec, self.settings)
 
 
-def _fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
-    by_score = settings.algorithm in {"spm", "unigram", "plamo2"}
+def _require_utf8(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EncodeError(f"character {error.start} is a lone surrogate, which UTF-8 cannot carry") from None
+
+
+def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
+    """Return the sha256, in hexadecimal, of all that decides which ids a text gets."""
+    by_score = settings.algorithm in {"spm", "unigram", "plamo2", "plamo3"}
     digest = hashlib.sha256()
     flags = {
         name: getattr(settings, name)

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tokverify.unicode_version import blank_unassigned, to_base, to_lowercase
+from tokverify.unicode_version import is_unassigned, to_base, to_lowercase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,13 @@ class _WordTable(dict[int, str]):
 
     def _normalize(self, character: str) -> str:
         character = to_base(character) if self._strip_accents else character
-        kind = _kind(character)
+        # Whether a character is Chinese goes by its number alone, assigned or not.
+        if _CHINESE.match(character):
+            return f" {character} "
+        if is_unassigned(character):
+            return character
+        match = _kinds().match(character)
+        kind = match.lastgroup if match else None
         if kind == "space":
             return " "
         if kind == "dropped" or (kind == "mark" and self._strip_accents):
@@ -80,16 +86,10 @@ class _WordTable(dict[int, str]):
         return f" {normalized} " if kind == "alone" else normalized
 
 
-def _kind(character: str) -> str | None:
-    # Whether a character is Chinese goes by its number alone, assigned or not.
-    match = _CHINESE.match(character) or _kinds().match(blank_unassigned(character))
-    return match.lastgroup if match else None
-
-
 # subtle: one range begins 0x100 too late, as in the HF library, and the later blocks are left out.
 _CHINESE = re.compile(
-    "(?P<alone>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
-    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f])"
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
+    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
 

@@ -76,6 +76,10 @@ TINY_AYA = rf"{_WORD_WITH_MARKS}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n/]*|{_LINE_ENDS}"
 YOUTU = rf"{_WORD_WITH_MARKS}|{DIGIT}|{_OTHER}[\r\n/]*|{_LINE_ENDS}"
 YOUTU_SCRIPTS = r"[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥\u3040-ゟ゠-ヿ]+"
 
+_CONTRACTION_WITH_LONG_S = r"'(?:[sStTmMdDſ]|[rR][eE]|[vV][eE]|[lL][lL])"
+_WORD_WITH_JOINERS = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}\u200c\u200d]+"
+K2_HORIZON = rf"{_CONTRACTION_WITH_LONG_S}|{_WORD_WITH_JOINERS}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|{_LINE_ENDS}"
+
 _ASCII_PUNCTUATION_WORD = r"[!-/:-@\[-`{-~][A-Za-z]+"
 _DEEPSEEK_WORD = rf"{_ASCII_PUNCTUATION_WORD}|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?[\p{{L}}\p{{M}}]+| ?[\p{{P}}\p{{S}}]+"
 DEEPSEEK3 = rf"{_DEEPSEEK_WORD}[\r\n]*|{_LINE_ENDS}"
@@ -100,6 +104,6 @@ CHAMELEON_PUNCTUATION = r"[\p{P}!-/:-@\[-`{-~]"
 
 COVERING = frozenset(
     {GPT2, LLAMA3, JAIS2, QWEN2, QWEN35, UFAKZEKA, BAILINGMOE, SEED_CODER, EXAONE_MOE, KIMI_K2, TEKKEN, GPT4O}
-    | {GRANITE_EMBED, TINY_AYA, YOUTU, MINICPM5, LINES}
+    | {GRANITE_EMBED, TINY_AYA, YOUTU, MINICPM5, K2_HORIZON, LINES}
 )
 """Patterns that match somewhere at every position, so that nothing can lie between two matches."""

@@ -103,6 +103,7 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ("seed-coder", PreTokenizer((pattern.SEED_CODER,), clean_spaces=False)),
     ("exaone-moe", PreTokenizer((pattern.EXAONE_MOE,))),
     ("kimi-k2", PreTokenizer((pattern.KIMI_K2,), clean_spaces=False)),
+    ("k2-horizon", PreTokenizer((pattern.K2_HORIZON,), clean_spaces=False)),
     ("tekken", PreTokenizer((pattern.TEKKEN,), clean_spaces=False, ignore_merges=True, add_bos=True)),
     ("gpt-4o llama4 kanana2 talkie minimax-m2", PreTokenizer((pattern.GPT4O,), clean_spaces=False)),
     ("granite-embed-multi-97m", PreTokenizer((pattern.GRANITE_EMBED,), clean_spaces=False, ignore_merges=True)),
@@ -209,7 +210,7 @@ def _cutter(rule: str | Cutter) -> tuple[Cutter, bool]:
     split = regex.compile(f"({rule})", regex.V1).split
     cut: Cutter = lambda chunk: [part for part in split(chunk) if part]  # noqa: E731
     # subtle: llama.cpp turns spaces beyond ASCII into vertical tabs before it matches a pattern without categories.
-    return (cut if by_category or rule.isascii() else _on_view(cut, _fold_spaces)), by_category
+    return (cut if by_category or rule.isascii() else _on_view(cut, fold_spaces)), by_category
 
 
 def _on_view(cut: Cutter, view: Callable[[str], str]) -> Cutter:
@@ -226,7 +227,8 @@ def _on_view(cut: Cutter, view: Callable[[str], str]) -> Cutter:
     return cut_as_viewed
 
 
-def _fold_spaces(chunk: str) -> str:
+def fold_spaces(chunk: str) -> str:
+    """Replace spaces beyond ASCII by vertical tabs, as llama.cpp does before it matches patterns without categories."""
     return re.sub("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", "\v", chunk)
 
 
@@ -265,12 +267,13 @@ def from_byte_level(piece: str) -> bytes:
     """Read a piece in the GPT-2 alphabet back into bytes.
 
     A character outside that alphabet becomes the placeholder llama.cpp puts there: `[UNK_BYTE_0x`, its UTF-8 in
-    hexadecimal, the whole piece again, `]`. Source: `llama_decode_text` in llama.cpp's `src/llama-vocab.cpp`.
+    hexadecimal, the whole piece again, `]`; a byte that is not UTF-8 counts as U+FFFD there. Source:
+    `llama_decode_text` in llama.cpp's `src/llama-vocab.cpp`.
     """
     known = _bytes_of_alphabet()
     return b"".join(known.get(character) or _unknown(character, piece) for character in piece)
 
 
 def _unknown(character: str, piece: str) -> bytes:
-    hexadecimal = character.encode("utf-8", "surrogateescape").hex()
+    hexadecimal = ("\ufffd" if "\udc80" <= character <= "\udcff" else character).encode().hex()
     return f"[UNK_BYTE_0x{hexadecimal}{piece}]".encode("utf-8", "surrogateescape")

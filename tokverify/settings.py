@@ -9,16 +9,18 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntFlag
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.family import BYTE_PAIR_ALGORITHMS, FAMILIES, NO_VOCABULARY, Family
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.spec import AddedToken, TokenType
 from tokverify.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS, KMER_MARKER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tokverify.spec import TokenizerSpec
 
@@ -57,8 +59,8 @@ class Settings:
     """The effective settings of a tokenizer.
 
     `algorithm` is a key of `MODELS`. `pieces` and `attributes` are indexed by id; pieces are the stored strings as
-    llama.cpp reads them. `ids` maps the strings that texts are looked up by to ids, in their order; it is the inverse of
-    `pieces`, except that `hybriddna` stores k-mers with a marker.
+    llama.cpp reads them. `ids` maps the strings that texts are looked up by to ids, in their order; it is the inverse
+    of `pieces`, except that `hybriddna` stores k-mers with a marker.
     `added_tokens` are in the order llama.cpp splits the text at them: longest first, in bytes. `special_ids`
     has no entry for a role that nothing fills. `eog_ids` end a generation.
     """
@@ -84,45 +86,8 @@ class Settings:
     overrides: tuple[Override, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """What llama.cpp assumes of a `tokenizer.ggml.model` before it reads the rest of the file."""
-
-    algorithm: str
-    special_ids: Mapping[str, int]
-    add_bos: bool = False
-    add_eos: bool = False
-    add_sep: bool = False
-    add_space_prefix: bool = False
-    clean_spaces: bool = False
-    escape_whitespaces: bool = True
-    lowercase: bool = False
-    pre: str | None = None
-
-
-FAMILIES: Mapping[str, Family] = {
-    "llama": Family("spm", {"bos": 1, "eos": 2, "unk": 0}, add_bos=True, add_space_prefix=True),
-    "gpt2": Family("bpe", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False),
-    "gemma4": Family("bpe", {}, clean_spaces=True, escape_whitespaces=False, pre="gemma4"),
-    "hybriddna": Family("hybriddna", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False),
-    "whitespace": Family(
-        "whitespace", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False, lowercase=True
-    ),
-    "bert": Family(
-        "wordpiece",
-        {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
-        add_bos=True,
-        add_sep=True,
-        clean_spaces=True,
-        escape_whitespaces=False,
-        lowercase=True,
-    ),
-    "rwkv": Family("rwkv", {}, escape_whitespaces=False),
-    "plamo2": Family("plamo2", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}, escape_whitespaces=False),
-}
-
-BYTE_PAIR_ALGORITHMS = frozenset({"bpe", "hybriddna", "whitespace"})
-"""The algorithms that use a pre-tokenizer and merges."""
+KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
+"""The tokens of a Phi-3 model that do not swallow the whitespace after them."""
 
 LOOKS_LIKE_CONTROL = "its text is one that llama.cpp always takes for a control token"
 
@@ -135,10 +100,10 @@ def resolve(spec: TokenizerSpec) -> Settings:
         BrokenFileError: Where llama.cpp refuses the file.
     """
     family = FAMILIES.get(spec.model)
+    if spec.model in NO_VOCABULARY:
+        raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}: this file has no tokenizer to verify")
     if family is None:
-        raise UnsupportedError(
-            f"tokenizer.ggml.model is {spec.model!r}; tokverify encodes {', '.join(FAMILIES)} so far"
-        )
+        raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}; {near_matches(spec.model, FAMILIES)}")
     return _Loader(spec, family).settings()
 
 
@@ -195,9 +160,7 @@ class _Loader:
             return "default", PreTokenizer(())
         name = self.family.pre or declared or "default"
         if name not in PRE_TOKENIZERS:
-            raise UnsupportedError(
-                f"tokenizer.ggml.pre is {name!r}; tokverify knows {', '.join(PRE_TOKENIZERS)} so far"
-            )
+            raise UnsupportedError(f"tokenizer.ggml.pre is {name!r}; {near_matches(name, PRE_TOKENIZERS)}")
         if name != declared:
             reason = f"the model {self.spec.model} implies it" if self.family.pre else "the file names none"
             self._override("pre", declared, name, reason)
@@ -261,7 +224,7 @@ class _Loader:
 
     def _check_byte_tokens(self, attributes: Sequence[int]) -> None:
         """Refuse tokens typed BYTE that llama.cpp aborts on when it works out what every token stands for."""
-        if self.family.algorithm in {"rwkv", "plamo2"}:
+        if self.family.algorithm in {"rwkv", "plamo2", "plamo3"}:
             return
         for id in [id for id, attribute in enumerate(attributes) if attribute == Attribute.BYTE.value]:
             is_short = len(self.pieces[id].encode("utf-8", "surrogateescape")) < len("<0x")
@@ -303,11 +266,12 @@ class _Loader:
         ):
             lstrip.update(self._present(["<mask>"]))
         elif _contains_any(name, "phi-3", "phi3"):
-            if "</s>" not in self.ids:
+            missing = [text for text in ("</s>", *KEEP_SPACE_AFTER) if text not in self.ids]
+            if missing:
                 raise BrokenFileError(
-                    f"general.name {name!r} makes llama.cpp look for the token '</s>', which is missing"
+                    f"general.name {name!r} makes llama.cpp look for the token {missing[0]!r}, which is missing"
                 )
-            rstrip = {*added, self.ids["</s>"]} - set(self._present(["<unk>", "<s>", "<|endoftext|>"]))
+            rstrip = {*added, self.ids["</s>"]} - set(self._present(KEEP_SPACE_AFTER))
         elif "modern-bert" in name:
             lstrip.update(self._present(["[MASK]"]))
         for side, ids in (("lstrip", lstrip), ("rstrip", rstrip)):
@@ -348,3 +312,9 @@ def _contains_any(text: str, *parts: str) -> bool:
 
 def _name(attribute: int) -> str:
     return Attribute(attribute).name or "UNDEFINED"
+
+
+def near_matches(name: str, known: Collection[str]) -> str:
+    """Say which of the known names a name may stand for."""
+    near = get_close_matches(name, known, n=3)
+    return f"near to it are {', '.join(near)}" if near else f"tokverify knows {', '.join(known)}"

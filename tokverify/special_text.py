@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 FIM_TEXTS: Mapping[str, tuple[str, ...]] = {
     "fim_pre": (
         "<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>",
-        "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>",
+        "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>", "<|plamo:fim_prefix|>",
     ),
     "fim_suf": (
         "<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>",
-        "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>",
+        "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>", "<|plamo:fim_suffix|>",
     ),
     "fim_mid": (
         "<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>",
-        "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>",
+        "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>", "<|plamo:fim_middle|>",
     ),
     "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
     "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
-    "fim_sep": ("<|file_sep|>",),
+    "fim_sep": ("<|file_sep|>", "<|plamo:file_separator|>"),
 }  # fmt: skip
 EOT_TEXTS = (
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",
@@ -34,7 +34,7 @@ EOT_TEXTS = (
 EOM_TEXTS = ("<|eom_id|>",)
 EOG_TEXTS = (
     *EOT_TEXTS, *EOM_TEXTS, "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "[EOS]",
-    "<eos>", "<turn|>", "<|tool_response>", "[e~[",
+    "<eos>", "<turn|>", "<|tool_response>", "[e~[", "<|ifm|im_end|>",
 )  # fmt: skip
 KMER_MARKER = "\ue000"
 """Ends the stored text of the DNA tokens of `hybriddna`, which keeps them apart from ordinary pieces."""

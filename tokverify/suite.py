@@ -51,7 +51,7 @@ def read_suite(path: Path, shown_as: str | None = None) -> Suite:
         TokverifyError: If the file cannot be read at all.
     """
     name = shown_as or str(path)
-    checker = Checker(name)
+    checker = Checker(name, "a `cases` list")
     suite = Suite(name, re.sub(r"[^\w.+]+", "-", path.stem).strip("-.+") or "suite")
     source = _read_text(path, checker)
     root = None if source is None else checker.parse(source)

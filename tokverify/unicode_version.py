@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from functools import cache
 
 UNASSIGNED = """
@@ -99,6 +100,23 @@ def has_unassigned(text: str) -> bool:
     return not text.isascii() and _unassigned().search("".join(set(text))) is not None
 
 
+def is_unassigned(character: str) -> bool:
+    """Whether Unicode 15.1 does not know this one character."""
+    # A pattern would walk through all its ranges for a character above U+FFFF.
+    return bisect_right(_bounds(), ord(character)) % 2 == 1
+
+
+@cache
+def _bounds() -> list[int]:
+    """Return where the ranges of unassigned code points begin, and where what follows each begins, in order."""
+    return [bound for first, last in _ranges() for bound in (first, last + 1)]
+
+
+def _ranges() -> list[tuple[int, int]]:
+    bounds = [[int(bound, 16) for bound in item.split("-")] for item in UNASSIGNED.split()]
+    return [(item[0], item[-1]) for item in bounds]
+
+
 def blank_unassigned(text: str) -> str:
     """Replace each character that Unicode 15.1 does not know by one that is unassigned in every version.
 
@@ -109,8 +127,7 @@ def blank_unassigned(text: str) -> str:
 
 @cache
 def _unassigned() -> re.Pattern[str]:
-    ranges = [[int(bound, 16) for bound in item.split("-")] for item in UNASSIGNED.split()]
-    return re.compile("[" + "".join(rf"\U{bounds[0]:08x}-\U{bounds[-1]:08x}" for bounds in ranges) + "]")
+    return re.compile("[" + "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in _ranges()) + "]")
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -126,7 +143,7 @@ def _han() -> re.Pattern[str]:
 def to_lowercase(character: str) -> str:
     """Return the one character that llama.cpp writes `character` as in lower case."""
     # subtle: of the dotted capital I, which Unicode writes as two characters, llama.cpp keeps the first.
-    return character if has_unassigned(character) else character.lower()[0]
+    return character if is_unassigned(character) else character.lower()[0]
 
 
 def to_base(character: str) -> str:
@@ -135,4 +152,4 @@ def to_base(character: str) -> str:
     That is all llama.cpp keeps of it: of a Hangul syllable the first consonant (`unicode_cpts_normalize_nfd` in
     `src/unicode.cpp`).
     """
-    return character if has_unassigned(character) else unicodedata.normalize("NFD", character)[0]
+    return character if is_unassigned(character) else unicodedata.normalize("NFD", character)[0]

@@ -1,4 +1,4 @@
-"""Write the golden files that tests/formats/test_golden.py compares with.
+"""Write the golden files that tests/formats/test_golden_files.py compares with.
 
 Run as `python tests/formats/make_golden.py` after a wanted change of a format, and read the difference before
 committing it.

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from fake_tokenizer import FakeTokenizer
 
-from tokverify.fuzzing.coverage import Share
 from tokverify.errors import UnsupportedError
 from tokverify.formats import RenderOptions
 from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
 from tokverify.formats.fuzz_table import percent
+from tokverify.fuzzing.coverage import Share
 from tokverify.fuzzing.loop import fuzz
 from tokverify.fuzzing.report import FuzzReport, Plan, Stop
 from tokverify.report import VocabularyDifference

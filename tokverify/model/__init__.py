@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokverify.model.bpe import Bpe
 from tokverify.model.hybriddna import HybridDna
 from tokverify.model.plamo2 import Plamo2
+from tokverify.model.plamo3 import Plamo3
 from tokverify.model.rwkv import Rwkv
 from tokverify.model.spm import Spm
+from tokverify.model.unigram import make_unigram
 from tokverify.model.whitespace import Whitespace
 from tokverify.model.wordpiece import WordPiece
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from tokverify.settings import Settings
     from tokverify.spec import TokenizerSpec
+    from tokverify.trace import ModelTrace
 
 
 NO_TOKEN = -1
@@ -30,6 +33,14 @@ class Model(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Encode `text` to ids."""
+
+
+@runtime_checkable
+class TracingModel(Model, Protocol):
+    """A model that can show its way, as all in `MODELS` can."""
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text` at a slower pace, noting how; the ids are those of `encode`."""
 
 
 def _spm(spec: TokenizerSpec, settings: Settings) -> Model:
@@ -49,19 +60,27 @@ def _whitespace(spec: TokenizerSpec, settings: Settings) -> Model:
     return Whitespace(_bpe(spec, settings), lowercase=settings.lowercase)
 
 
-def _wordpiece(spec: TokenizerSpec, settings: Settings) -> Model:
+def _wordpiece(_spec: TokenizerSpec, settings: Settings) -> Model:
     unknown_id = settings.special_ids.get("unk", NO_TOKEN)
     return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
 
 
-def _rwkv(spec: TokenizerSpec, settings: Settings) -> Model:
+def _rwkv(_spec: TokenizerSpec, settings: Settings) -> Model:
     return Rwkv(settings.ids, settings.special_ids.get("unk", NO_TOKEN))
 
 
-def _plamo2(spec: TokenizerSpec, settings: Settings) -> Model:
+def _unigram(spec: TokenizerSpec, settings: Settings) -> Model:
+    return make_unigram(spec, settings, settings.special_ids.get("unk", NO_TOKEN))
+
+
+def _plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
     # subtle: llama.cpp goes by the types as declared here, before the tokens' texts override any.
     byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
     return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)
+
+
+def _plamo3(spec: TokenizerSpec, settings: Settings) -> Model:
+    return Plamo3(_plamo2(spec, settings))
 
 
 MODELS: Mapping[str, Callable[[TokenizerSpec, Settings], Model]] = {
@@ -70,7 +89,9 @@ MODELS: Mapping[str, Callable[[TokenizerSpec, Settings], Model]] = {
     "hybriddna": _hybriddna,
     "whitespace": _whitespace,
     "wordpiece": _wordpiece,
+    "unigram": _unigram,
     "rwkv": _rwkv,
     "plamo2": _plamo2,
+    "plamo3": _plamo3,
 }
 """Algorithm -> the model, from the declared tokenizer, and its effective settings."""

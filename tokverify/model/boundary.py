@@ -53,18 +53,18 @@ class PartSplitter(dict[str, str]):
         return (text[0] + "".join(following)).split(CUT)
 
 
-def word_splitter(pairs: Iterable[str], characters: Iterable[str]) -> Callable[[str], list[str]]:
+def word_splitter(pairs: Iterable[str], characters: Iterable[str], space: str = SPACE) -> Callable[[str], list[str]]:
     """Return the function that cuts a text before spaces, and after punctuation that no piece goes on from.
 
     `characters` are those that are pieces by themselves.
     """
-    before_space = {pair[0] for pair in pairs if pair[1] == SPACE} - {SPACE}
+    before_space = {pair[0] for pair in pairs if pair[1] == space} - {space}
     # `re` looks characters up to U+FFFF up in a bitmap, but walks through a list of those above.
-    ending = {*characters, *(pair[1] for pair in pairs)} - {pair[0] for pair in pairs} - {SPACE}
+    ending = {*characters, *(pair[1] for pair in pairs)} - {pair[0] for pair in pairs} - {space}
     last = {character for character in ending if character <= "\uffff" and not character.isalnum()}
     end = f"[{_escaped(last)}]?" if last else ""
-    run = f"{SPACE}*[^{SPACE}{_escaped(last)}]*{end}"
-    glue = f"(?:(?<=[{_escaped(before_space)}])(?={SPACE}){run})*" if before_space else ""
+    run = f"{space}*[^{space}{_escaped(last)}]*{end}"
+    glue = f"(?:(?<=[{_escaped(before_space)}])(?={space}){run})*" if before_space else ""
     word = re.compile(run + glue)
     return lambda text: word.findall(text)[:-1]
 

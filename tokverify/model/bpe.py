@@ -8,16 +8,22 @@ Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 from __future__ import annotations
 
+import copy
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.errors import EncodeError
 from tokverify.model.boundary import PartSplitter
 from tokverify.model.memory import Memory
 from tokverify.model.merge import merge
+from tokverify.model.merge_trace import MergeRules, trace_word
+from tokverify.pre_token import trace_pre_tokens
 from tokverify.pre_tokenizer import splitter, to_byte_level
+from tokverify.rewriting import unchanged
+from tokverify.trace import ModelTrace, Taken, Whole, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokverify.pre_tokenizer import PreTokenizer
 
@@ -35,14 +41,56 @@ class Bpe:
         # subtle: a part is not a pre-token, so rules about whole pre-tokens must not see it.
         self._part_memory = Memory(self._encode_part)
 
+    def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer) -> Bpe:
+        """Return the same with another pre-tokenizer; the merges, most of what takes time to set up, are shared."""
+        made = copy.copy(self)
+        made._pre_tokenizer = pre_tokenizer  # noqa: SLF001 - it is one of ours
+        made._pre_tokens = splitter(pre_tokenizer)  # noqa: SLF001
+        made._memory = Memory(made._encode_pre_token)  # noqa: SLF001
+        made._part_memory = Memory(made._encode_part)  # noqa: SLF001
+        return made
+
     def encode(self, text: str) -> list[int]:
-        """Encode `text`; bytes that no token stands for are dropped, as llama.cpp does."""
+        """Encode `text`; bytes that no token stands for are dropped, as llama.cpp does.
+
+        Raises:
+            EncodeError: If a pair to be joined holds a space, which llama.cpp asserts against; only a pre-tokenizer
+                that neither maps nor escapes spaces lets one through.
+        """
         return list(chain.from_iterable(map(self._memory.__getitem__, self._pre_tokens(text))))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; a word is a pre-token, or a part of one that no merge can cross."""
+        cut = trace_pre_tokens(self._pre_tokenizer, text)
+        words = [
+            word for index, (chunk, pre_token) in enumerate(cut) for word in self._trace(chunk, pre_token.start, index)
+        ]
+        return ModelTrace(unchanged(text), tuple(words), tuple(pre_token for _, pre_token in cut))
+
+    def _trace(self, pre_token: str, start: int, index: int) -> Iterator[Word]:
+        byte_level = self._pre_tokenizer.byte_level
+        word = to_byte_level(pre_token) if byte_level else pre_token
+        if self._is_whole(word) and word in self._ids:
+            end = start + len(pre_token.encode())
+            reason = "pre-tokens that are pieces are taken whole"
+            reason = reason if self._pre_tokenizer.ignore_merges else "runs of newlines that are pieces are taken whole"
+            yield Word(start, end, (Taken(self._ids[word], start, end),), Whole(reason), index)
+            return
+        rules = MergeRules("rank", self._ranks, " ", self._ids, self._spellings, byte_level)
+        for part in self._parts(word):
+            traced = trace_word(part, start, rules, index)
+            yield traced
+            start = traced.end
+
+    def _spellings(self, symbol: str) -> list[int | None]:
+        return [self._ids.get(self._spell(byte)) for byte in symbol.encode()]
 
     def _encode_pre_token(self, pre_token: str) -> tuple[int, ...]:
         word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
+        if " " in word and len(word) > 1:
+            raise EncodeError(f"a space inside the pre-token {word!r}; llama.cpp aborts on such a text")
         return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
 
     def _encode_part(self, part: str) -> tuple[int, ...]:

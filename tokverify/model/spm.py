@@ -9,17 +9,24 @@ Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 from __future__ import annotations
 
+import sys
 from itertools import chain
+from math import inf, isnan
 from operator import neg
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.model.boundary import PartSplitter, adjacent_pairs, word_splitter
 from tokverify.model.memory import Memory
 from tokverify.model.merge import merge
+from tokverify.model.merge_trace import MergeRules, trace_word
+from tokverify.rewriting import unchanged
+from tokverify.trace import ModelTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokverify.trace import Word
 
 
 class Spm:
@@ -27,7 +34,7 @@ class Spm:
 
     def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
         self._ids = ids
-        self._costs = dict(zip(ids, map(neg, scores), strict=True))
+        self._costs = dict(zip(ids, _costs(scores), strict=True))
         pairs = adjacent_pairs(ids)
         self._words = word_splitter(pairs, {piece for piece in ids if len(piece) == 1})
         self._parts = PartSplitter(pairs).split
@@ -41,6 +48,16 @@ class Spm:
             EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
         """
         return list(chain.from_iterable(map(self._word_memory.__getitem__, self._words(text))))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how: words are the parts between hard boundaries, which no merge can cross."""
+        rules = MergeRules(
+            "score", self._costs, "", self._ids, lambda symbol: list(map(self._byte_id, symbol.encode()))
+        )
+        words: list[Word] = []
+        for part in chain.from_iterable(map(self._parts, self._words(text))):
+            words.append(trace_word(part, words[-1].end if words else 0, rules))
+        return ModelTrace(unchanged(text), tuple(words))
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
@@ -62,3 +79,12 @@ class Spm:
         if id is None:
             raise EncodeError(f"the vocabulary has no token for the byte 0x{byte:02X}; llama.cpp aborts on such a text")
         return id
+
+
+def _costs(scores: Sequence[float]) -> Iterable[float]:
+    if any(map(isnan, scores)):
+        raise BrokenFileError("tokenizer.ggml.scores holds NaN, by which no pieces can be ranked; write real scores")
+    if -inf in scores:
+        # subtle: such a piece is still formed, after all others; a cost of infinity would rule it out.
+        return (min(-score, sys.float_info.max) for score in scores)
+    return map(neg, scores)

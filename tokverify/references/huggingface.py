@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.config import special_texts
+from tokverify.references.huggingface_stage import stages
 from tokverify.references.library_error import raised_as
 from tokverify.references.location import read_file
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from tokverify.references.reference import Request
+    from tokverify.references.stage import ReferenceStages
 
 
 class HuggingFaceTokenizer:
@@ -56,6 +58,13 @@ class HuggingFaceTokenizer:
             self._tokenizer.encode_special_tokens = not parse_special
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
         return ids
+
+    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:
+        """Return the stages that `text` goes through."""
+        byte_level = any(stage["type"] == "ByteLevel" for stage in _stages(self._tokenizer.pre_tokenizer))
+        with raised_as(EncodeError, f"{self.name} cannot show its stages for this text"):
+            self._tokenizer.encode_special_tokens = not parse_special
+            return stages(self._tokenizer, text, byte_level=byte_level)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which shows bytes that are not UTF-8 as U+FFFD."""

@@ -11,6 +11,7 @@ from tokverify.references.config import read_config, token_text
 from tokverify.references.library_error import raised_as
 from tokverify.references.location import read_file
 from tokverify.references.reference import FoundReference
+from tokverify.references.stage import ReferenceStages, ReferenceStretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,13 @@ class SentencePieceTokenizer:
         with raised_as(EncodeError, "sentencepiece cannot encode this text"):
             ids: list[int] = self._processor.encode(text, out_type=int)
         return [*self._before, *ids, *self._after] if add_special else ids
+
+    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:  # noqa: ARG002 - as the other libraries'
+        """Return the stages that `text` goes through, of which the library shows the normalization."""
+        with raised_as(EncodeError, "sentencepiece cannot show its stages for this text"):
+            normalized: str = self._processor.normalize(text)
+        whole = ReferenceStretch(0, len(text.encode()), normalized, None)
+        return ReferenceStages(None, (whole,), "it matches user-defined pieces inside its model")
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `."""

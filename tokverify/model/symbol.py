@@ -1,0 +1,84 @@
+"""Symbols: what llama.cpp's unigram model takes for the characters of a normalized text.
+
+It steps over bytes as the first byte of each step tells (`unicode_len_utf8`). Of UTF-8 that makes characters. But a
+normalizer can leave parts of characters behind, and a step over one takes in some of what follows; and a token can hold
+any bytes. Here every step is written as one character, so that texts and pieces can be compared as strings.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tokverify.charsmap import character_size
+from tokverify.errors import UnsupportedError
+from tokverify.model.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNKNOWN = "\ud801"
+"""Stands for each step that is no character and occurs in no piece."""
+FIRST, LAST = 0xD802, 0xDFFF
+"""The lone surrogates that stand for those that occur in pieces."""
+
+
+BROKEN = re.compile("[\udc80-\udcff](?:[^\udc80-\udcff]{0,3}[\udc80-\udcff])*[^\udc80-\udcff]{0,3}")
+"""Bytes that are not UTF-8 with all that a step over them can take in: three more bytes, if not whole characters."""
+
+
+class Symbols:
+    """Writes strings as symbols; in these, bytes that are not UTF-8 are lone surrogates (`surrogateescape`)."""
+
+    def __init__(self) -> None:
+        self._symbols: dict[bytes, str] = {}
+        self._memory = Memory(self._of_broken)
+
+    def of_piece(self, piece: str) -> str:
+        """Write a piece so that its symbols are recognized in texts from now on; not to be called later than `of_text`.
+
+        Raises:
+            UnsupportedError: If the pieces hold more broken characters than there are surrogates.
+        """
+        for step in [] if _is_utf8(piece) else _steps(piece):
+            if _decoded(step) is None and step not in self._symbols:
+                code_point = FIRST + len(self._symbols)
+                if code_point > LAST:
+                    raise UnsupportedError(f"the tokens hold more than {LAST - FIRST} characters that are not UTF-8")
+                self._symbols[step] = chr(code_point)
+        return self.of_text(piece)
+
+    def of_text(self, text: str) -> str:
+        """Write a normalized text."""
+        return text if _is_utf8(text) else BROKEN.sub(lambda match: self._memory[match[0]], text)
+
+    def sizes(self, text: str) -> list[int]:
+        """Return how many bytes of a normalized text each of its symbols stands for."""
+        return list(map(len, _steps(text)))
+
+    def _of_broken(self, text: str) -> str:
+        return "".join(_decoded(step) or self._symbols.get(step, UNKNOWN) for step in _steps(text))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _decoded(step: bytes) -> str | None:
+    try:
+        return step.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _steps(text: str) -> Iterator[bytes]:
+    data = text.encode("utf-8", "surrogateescape")
+    start = 0
+    while start < len(data):
+        end = start + character_size(data[start])
+        yield data[start:end]
+        start = end

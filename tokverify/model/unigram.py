@@ -1,0 +1,274 @@
+"""Unigram: the most probable way to write a text in pieces, found by the Viterbi algorithm.
+
+The score of a piece is the logarithm of its probability, so the most probable segmentation is the one whose scores have
+the greatest sum. From left to right, the best sum for the text up to a place is the best, over all pieces that end there,
+of the piece's score plus the best sum for the text before it. Of equal sums the longest last piece wins. A character that
+is no piece is an unknown token, at a score below all others; runs of those become one.
+
+    pieces:    a -1   b -2   ab -2.5   bc -1
+    text:      a      b      c
+    best sum:  -1     -2.5   -2            ab + unknown c would be -2.5 - 12.5; a + bc is -1 - 1
+
+It is made fast by cutting the text where no piece can cross, and remembering the parts; `Unigram._can_round` says when
+that is exact.
+
+Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from dataclasses import replace
+from itertools import accumulate, chain, repeat
+from math import frexp, isfinite, ldexp
+from typing import TYPE_CHECKING
+
+from tokverify.charsmap import Charsmap
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.model.boundary import SPACE, PartSplitter, adjacent_pairs, word_splitter
+from tokverify.model.character_class import character_class, only
+from tokverify.model.lattice_trace import LatticeTracer
+from tokverify.model.memory import Memory
+from tokverify.model.symbol import UNKNOWN, Symbols
+from tokverify.model.unigram_normalizer import UnigramNormalizer
+from tokverify.settings import Attribute
+from tokverify.spec import TokenType
+from tokverify.trace import ModelTrace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tokverify.settings import Settings
+    from tokverify.spec import TokenizerSpec
+    from tokverify.trace import Taken, Word
+
+    Token = tuple[int, float]
+
+LOWEST = -sys.float_info.max
+"""Below every sum; but neither NaN nor minus infinity is above it."""
+ONE = (1,)
+FLOAT_MAX = (2 - 2**-23) * 2.0**127
+UNKNOWN_PENALTY = 10.0
+
+
+class Unigram:
+    """Encodes texts as they are; `tokens` maps pieces to ids and scores, `unknown` is the same for other characters."""
+
+    def __init__(self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer) -> None:
+        self._normalizer = normalizer
+        self._symbols = Symbols()
+        self._tokens = {self._symbols.of_piece(piece): token for piece, token in tokens.items()}
+        self._unknown = unknown
+        self._sizes = _sizes(self._tokens)
+        self._weights = _Weights(self._tokens, unknown)
+        self._safe_length = self._weights.safe_length / normalizer.growth
+        pairs = adjacent_pairs(self._tokens)
+        self._raw_words = _raw_word_splitter(normalizer, pairs)
+        self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1})
+        self._parts = PartSplitter(pairs).split
+        alphabet = set("".join(self._tokens))
+        self._unknown_runs = re.compile(character_class(map(only, alphabet), negated=True) + "+")
+        self._raw_word_memory = Memory(self._encode_raw_word)
+        self._word_memory = Memory(self._encode_word)
+        self._part_memory = Memory(lambda part: tuple(self._segment(part, 0.0)[0]))
+        self._weight_memory = Memory(lambda word: self._weights.of(self._normalize(word)))
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`, of which nothing may be left once it is normalized.
+
+        Raises:
+            EncodeError: If the charsmap is damaged where it is looked up; llama.cpp aborts there.
+        """
+        words = self._raw_words(text)
+        if self._can_round(text, words):
+            ids = self._encode_in_order(text)
+        else:
+            ids = list(chain.from_iterable(map(self._raw_word_memory.__getitem__, words)))
+        return _merge_runs(ids, self._unknown[0])
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; words are the parts that no piece can cross, and sums run through them all."""
+        rewriting = self._normalizer.trace(text)
+        normalized = rewriting.result.decode("utf-8", "surrogateescape")
+        symbols = self._symbols.of_text(normalized)
+        places = list(accumulate(self._symbols.sizes(normalized), initial=0))
+        parts = self._parts(symbols) if symbols and self._weights.limit > 0 else [symbols]
+        tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
+        words: list[Word] = []
+        total, start = 0.0, 0
+        for part in filter(None, parts):
+            word, total = tracer.trace(part, places[start : start + len(part) + 1], total)
+            words.append(word)
+            start += len(part)
+        return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
+
+    def _can_round(self, text: str, words: Iterable[str]) -> bool:
+        """Whether some sum may be so large that it is rounded.
+
+        All scores are multiples of one small number. As long as no sum is too large to be held as such a multiple,
+        addition is exact, and which of two sums is greater does not depend on what both began with. So a part of the
+        text can begin with zero. Past that, rounding can decide between sums that are nearly equal.
+        """
+        weights = self._weights
+        if len(text) <= self._safe_length:
+            return False
+        return not sum(map(self._weight_memory.__getitem__, words), weights.heaviest) <= weights.limit
+
+    def _encode_in_order(self, text: str) -> list[int]:
+        """Encode with the very sums that llama.cpp has; nothing can be remembered."""
+        symbols = self._normalize(text)
+        ids: list[int] = []
+        total = 0.0
+        # subtle: a score that is not finite can leave places without a sum, from which llama.cpp jumps to the beginning.
+        parts = self._parts(symbols) if symbols and self._weights.limit > 0 else [symbols]
+        for part in filter(None, parts):
+            part_ids, total = self._segment(part, total)
+            ids += part_ids
+        return ids
+
+    def _normalize(self, text: str) -> str:
+        return self._symbols.of_text(self._normalizer.normalize(text))
+
+    def _encode_raw_word(self, text: str) -> tuple[int, ...]:
+        symbols = self._unknown_runs.sub(UNKNOWN, self._normalize(text))
+        return tuple(chain.from_iterable(map(self._word_memory.__getitem__, self._words(symbols))))
+
+    def _encode_word(self, word: str) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+
+    def _segment(self, symbols: str, total: float) -> tuple[list[int], float]:
+        """Find the best segmentation with sums that begin with `total`; return its ids and its sum."""
+        length = len(symbols)
+        totals = [total] + [LOWEST] * length
+        starts = [0] * (length + 1)
+        ids = [self._unknown[0]] * (length + 1)
+        for start in range(length):
+            for size in self._sizes.get(symbols[start : start + 2], ONE):
+                end = start + size
+                if end > length:
+                    break
+                token = self._tokens.get(symbols[start:end]) or (self._unknown if size == 1 else None)
+                if token is not None and totals[start] + token[1] > totals[end]:
+                    totals[end], starts[end], ids[end] = totals[start] + token[1], start, token[0]
+        return _trace_back(ids, starts), totals[length]
+
+
+def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
+    """Follow the best last pieces from the end of the text to its beginning."""
+    end = len(ids) - 1
+    taken = [ids[end]]
+    while starts[end]:
+        end = starts[end]
+        taken.append(ids[end])
+    return taken[::-1]
+
+
+def _merge_runs(ids: list[int], unknown: int) -> list[int]:
+    if unknown not in ids:
+        return ids
+    return [id for id, before in zip(ids, chain([None], ids), strict=False) if id != unknown or before != unknown]
+
+
+def _merge_unknown(words: Iterable[Word], unknown: int) -> list[Word]:
+    """Make one token of each run of unknown ones; it belongs to the word where it begins."""
+    kept: list[list[Taken]] = []
+    last: list[Taken] = []
+    traced = list(words)
+    for word in traced:
+        kept.append([])
+        for token in word.tokens:
+            if last and token.id == unknown == last[-1].id:
+                last[-1] = replace(last[-1], end=token.end)
+            else:
+                last = kept[-1]
+                last.append(token)
+    return [replace(word, tokens=tuple(tokens)) for word, tokens in zip(traced, kept, strict=True)]
+
+
+def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Map each two symbols that some piece begins with to the sizes of such pieces, and 1, in ascending order."""
+    sizes: dict[str, set[int]] = {}
+    for start, size in {(piece[:2], len(piece)) for piece in pieces if len(piece) > 1}:
+        sizes.setdefault(start, {1}).add(size)
+    return {start: tuple(sorted(found)) for start, found in sizes.items()}
+
+
+def _raw_word_splitter(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> Callable[[str], Sequence[str]]:
+    """Return the function that cuts a text, not yet normalized, into words that can be encoded one by one.
+
+    That takes spaces that are merged, so that a word is the same wherever it stands, and that no piece crosses.
+    """
+    if " " not in normalizer.blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
+        return lambda text: (text,)
+    # Other blanks may stay in words. This is twice as fast as a regular expression.
+    others = [blank for blank in normalizer.blanks if blank.isspace() and blank != " "]
+
+    def split(text: str) -> list[str]:
+        for blank in others:
+            text = text.replace(blank, " ")
+        return text.split(" ")
+
+    return split
+
+
+class _Weights:
+    """Bounds on the sums of scores, and the limit up to which these are exact; below zero if a score is not finite."""
+
+    def __init__(self, tokens: Mapping[str, Token], unknown: Token) -> None:
+        scores = [score for _, score in tokens.values()] + [unknown[1]]
+        magnitudes = set(map(abs, scores)) - {0.0}
+        self.heaviest = max(magnitudes, default=0.0)
+        self.limit = _limit(min(magnitudes, default=1.0)) if all(map(isfinite, magnitudes)) else -1.0
+        self.safe_length = self.limit / self.heaviest - 1 if self.heaviest else self.limit
+        # The best sum is at least that of single symbols, and at most as if each were the best token.
+        highest = max(0.0, max(scores))
+        self._unknown = max(abs(unknown[1]), highest)
+        self._by_symbol = dict.fromkeys("".join(tokens), self._unknown)
+        self._by_symbol |= {piece: max(abs(score), highest) for piece, (_, score) in tokens.items() if len(piece) == 1}
+
+    def of(self, symbols: str) -> float:
+        """Return what these symbols can add to the magnitude of a sum, but for the last token, which is `heaviest`."""
+        return sum(map(self._by_symbol.get, symbols, repeat(self._unknown)))
+
+
+def _limit(lightest: float) -> float:
+    """Return up to where sums are exact: scores have 24 significant bits and sums 53, one of which is kept in reserve."""
+    return ldexp(1.0, frexp(lightest)[1] - 24 + 53 - 1)
+
+
+def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
+    """Build the model from what a file declares and what llama.cpp makes of that.
+
+    Raises:
+        BrokenFileError: Where llama.cpp refuses the file.
+    """
+    # subtle: the types as declared decide which pieces there are, and the types after overrides which of them score 0.
+    types = spec.types or [TokenType.NORMAL] * len(settings.pieces)
+    scores = array("f", spec.scores or [0.0] * len(settings.pieces))
+    listed = list(zip(settings.pieces, types, settings.attributes, scores, strict=True))
+    tokens = {
+        piece: (id, 0.0 if attribute & Attribute.USER_DEFINED.value else score)
+        for id, (piece, type, attribute, score) in enumerate(listed)
+        if type in {TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED}
+    }
+    normalizer = UnigramNormalizer(
+        Charsmap(spec.charsmap) if spec.charsmap is not None else None,
+        [piece.encode("utf-8", "surrogateescape") for piece, type, *_ in listed if type == TokenType.USER_DEFINED],
+        merges_spaces=settings.remove_extra_whitespaces,
+        prefixes_space=settings.add_space_prefix,
+    )
+    # subtle: begun with a number, a minimum passes over NaN.
+    least = min(chain([FLOAT_MAX], (score for _, type, _, score in listed if type == TokenType.NORMAL)))
+    model = Unigram(tokens, (unknown_id, array("f", [least - UNKNOWN_PENALTY])[0]), normalizer)
+    _check_newline(model, len(listed))
+    return model
+
+
+def _check_newline(model: Unigram, size: int) -> None:
+    """Encode a newline, as llama.cpp does on loading, when the id of the unknown token is still the default."""
+    try:
+        model.encode("\n")
+    except EncodeError as error:
+        raise BrokenFileError(f"{error} when the file is loaded") from None

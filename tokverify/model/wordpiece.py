@@ -1,0 +1,98 @@
+"""WordPiece: BERT's algorithm, which takes the longest piece at each place of a word, from left to right.
+
+The text is normalized and cut into words. Each word gets a `▁` before it; from its beginning on, the longest piece of
+the vocabulary that stands there is taken, again and again. Where none stands, the whole word becomes one unknown token.
+
+Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tokverify.model.longest import LongestPiece
+from tokverify.model.memory import Memory
+from tokverify.normalizer import split_at_spaces, word_normalizer
+from tokverify.rewriting import Rewriting
+from tokverify.trace import Matching, ModelTrace, PreToken, Taken, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WORD_START = "▁".encode()
+
+
+class WordPiece:
+    """Encodes texts; `unknown_id` stands for every word that the pieces cannot spell."""
+
+    def __init__(self, ids: Mapping[str, int], unknown_id: int, *, lowercase: bool, strip_accents: bool) -> None:
+        # subtle: llama.cpp compares bytes, so that a piece that is not UTF-8 can match a part of a character.
+        self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
+        self._unknown_id = unknown_id
+        self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
+        # Words between spaces come again and again; where a script has no spaces, the words inside them do.
+        self._chunk_memory = Memory(self._encode_chunk)
+        self._word_memory = Memory(self._encode_word)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`."""
+        return list(chain.from_iterable(map(self._chunk_memory.__getitem__, split_at_spaces(text))))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; its words are the pre-tokens."""
+        rewriting = Rewriting()
+        for character in text:
+            self._rewrite(character, rewriting)
+        normalized = rewriting.result.decode()
+        words = []
+        place = end = 0
+        for index, word in enumerate(split_at_spaces(normalized)):
+            begin = normalized.index(word, place)
+            start = end + len(normalized[place:begin].encode())
+            words.append(self._trace_word(word, start, index))
+            place, end = begin + len(word), words[-1].end
+        return ModelTrace(rewriting, tuple(words), tuple(PreToken(word.start, word.end) for word in words))
+
+    def _rewrite(self, character: str, rewriting: Rewriting) -> None:
+        after = self._normalize(character)
+        bare = after.strip(" ")
+        if bare and bare != after:
+            # Spaces around punctuation only say where to cut.
+            rewriting.replace("", " ", noted=False)
+            rewriting.replace(character, bare)
+            rewriting.replace("", " ", noted=False)
+        else:
+            rewriting.replace(character, after)
+
+    def _trace_word(self, word: str, start: int, index: int) -> Word:
+        data = WORD_START + word.encode()
+        shift = start - len(WORD_START)
+        end = shift + len(data)
+        attempts = []
+        tokens = []
+        place = 0
+        while place < len(data):
+            attempts.append(self._longest.attempt(data, place))
+            piece = self._longest.at(data, place)
+            if piece is None:
+                return Word(start, end, (Taken(self._unknown_id, start, end),), Matching(tuple(attempts), False), index)
+            tokens.append(Taken(piece[0], max(start, shift + place), max(start, shift + piece[1])))
+            place = piece[1]
+        return Word(start, end, tuple(tokens), Matching(tuple(attempts)), index)
+
+    def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
+        words = split_at_spaces(self._normalize(chunk))
+        return tuple(chain.from_iterable(map(self._word_memory.__getitem__, words)))
+
+    def _encode_word(self, word: str) -> tuple[int, ...]:
+        rest = WORD_START + word.encode()
+        ids = []
+        start = 0
+        while start < len(rest):
+            piece = self._longest.at(rest, start)
+            if piece is None:
+                return (self._unknown_id,)
+            id, start = piece
+            ids.append(id)
+        return tuple(ids)

@@ -1,0 +1,89 @@
+"""The stages of a `tokenizers.Tokenizer`, each called by itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tokverify.added_token import SPACES
+from tokverify.pre_tokenizer import from_byte_level
+from tokverify.references.stage import ReferenceMatch, ReferenceStages, ReferenceStretch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers import Tokenizer
+
+_HIDDEN = "its stages, called one by one, do not give the ids that it gives itself"
+
+Cut = tuple[int, int, int]
+"""The id of an added token, and the characters of the text that it takes in."""
+
+
+def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> ReferenceStages:
+    """Call normalizer, pre-tokenizer and model for each stretch of `text` between the added tokens found in it.
+
+    The library does not say where it found those; they are looked for in the text in the order of the result. What
+    comes out is believed only if it is the result.
+    """
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    cuts = _cuts(tokenizer, text, encoding.ids)
+    if cuts is None:
+        return ReferenceStages(None, None, "it does not tell where in the text it found its added tokens")
+    ids: list[int] = []
+    stretches: list[ReferenceStretch] = []
+    done = 0
+    for id, start, end in [*cuts, (None, len(text), len(text))]:
+        if done < start:
+            stretch, stretch_ids = _stretch(tokenizer, text, (done, start), byte_level=byte_level)
+            stretches.append(stretch)
+            ids += stretch_ids
+        ids += [] if id is None else [id]
+        done = end
+    if ids != encoding.ids:
+        return ReferenceStages(None, None, _HIDDEN)
+    matches = (ReferenceMatch(id, _byte(text, start), _byte(text, end)) for id, start, end in cuts)
+    return ReferenceStages(tuple(matches), tuple(stretches))
+
+
+def _byte(text: str, place: int) -> int:
+    return len(text[:place].encode())
+
+
+def _cuts(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[Cut] | None:
+    added = tokenizer.get_added_tokens_decoder()
+    cuts: list[Cut] = []
+    done = 0
+    for id in ids:
+        if id not in added:
+            continue
+        token: Any = added[id]
+        # subtle: an added token that is matched after normalization is written with `▁` for spaces.
+        found = re.compile(f"{re.escape(token.content)}|{re.escape(token.content.replace('▁', ' '))}").search(
+            text, done
+        )
+        if found is None:
+            return None
+        start, end = found.span()
+        while token.lstrip and start > done and text[start - 1] in SPACES:
+            start -= 1
+        while token.rstrip and text[end : end + 1] in {*SPACES}:
+            end += 1
+        cuts.append((id, start, end))
+        done = end
+    return cuts
+
+
+def _stretch(
+    tokenizer: Tokenizer, text: str, characters: tuple[int, int], *, byte_level: bool
+) -> tuple[ReferenceStretch, list[int]]:
+    start, end = characters
+    raw = text[start:end]
+    normalized = tokenizer.normalizer.normalize_str(raw) if tokenizer.normalizer else raw
+    chunks = [normalized]
+    if tokenizer.pre_tokenizer:
+        chunks = [chunk for chunk, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
+    ids = [token.id for chunk in chunks if chunk for token in tokenizer.model.tokenize(chunk)]
+    written = tuple(from_byte_level(chunk) if byte_level else chunk.encode() for chunk in chunks)
+    pre_tokens = written if tokenizer.pre_tokenizer else None
+    return ReferenceStretch(_byte(text, start), _byte(text, end), normalized, pre_tokens), ids
