@@ -99,9 +99,7 @@ class Cursor:
 
     def damaged(self, problem: str) -> BrokenFileError:
         """Build the error for bytes that no writer of GGUF puts here."""
-        return BrokenFileError(
-            f"{self.path}: {self.place}: damaged: {problem}; get or convert the file again"
-        )
+        return BrokenFileError(f"{self.path}: {self.place}: damaged: {problem}; get or convert the file again")
 
     def truncated(self, needed: str) -> BrokenFileError:
         """Build the error for a file that ends too early, or a length that is too large for it."""

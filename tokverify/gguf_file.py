@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.gguf_cursor import ValueType
-from tokverify.gguf_metadata import read_metadata
+from tokverify.gguf_metadata import read_file, read_metadata
 from tokverify.spec import TokenizerSpec
 from tokverify.visible import visible
 
@@ -44,6 +45,8 @@ CHAT_TEMPLATE = "tokenizer.chat_template"
 HUGGINGFACE_JSON = "tokenizer.huggingface.json"
 SPLIT_NO = "split.no"
 GENERAL = "general."
+VOCAB_SIZE = "vocab_size"  # of the model, so that the architecture goes before it
+POOLING_TYPE = "pooling_type"  # likewise; 0 is none
 
 # In llama.cpp's order: where two keys name one role, the later one wins.
 SPECIAL_IDS = (
@@ -88,7 +91,46 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         TokverifyError: If there is no such file, or it is a later file of a split model.
     """
     path = Path(path)
-    fields = _Fields(path, read_metadata(path, _is_wanted))
+    return _spec(_Fields(path, read_metadata(path, _is_wanted)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """All that a GGUF file tells of its tokenizer, and what it tells of the model that has a bearing on it.
+
+    `refusal` is the error that `read_spec` raises where the file contradicts itself; the spec then holds what the
+    file says all the same. `embedding_rows` is the number of tokens that the token embedding has room for, `vocab_size`
+    the number that the model's own key names, `pooling` whether the model pools its outputs into an embedding.
+    """
+
+    spec: TokenizerSpec
+    refusal: BrokenFileError | None = None
+    vocab_size: int | None = None
+    embedding_rows: int | None = None
+    pooling: bool = False
+
+
+def read_declaration(path: Path | str) -> Declaration:
+    """Read all that an audit looks at; errors as for `read_spec`, but for contradictions between keys."""
+    path = Path(path)
+    values, shapes = read_file(
+        path, lambda key: _is_wanted(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
+    )
+    fields = _Fields(path, values, lenient=True)
+    spec = _spec(fields)
+    architecture = spec.general.get("architecture", "")
+    embedding = shapes.get("token_embd.weight", ())
+    return Declaration(
+        spec=spec,
+        refusal=fields.refusals[0] if fields.refusals else None,
+        vocab_size=fields.number(f"{architecture}.{VOCAB_SIZE}", ValueType.UINT32),
+        embedding_rows=embedding[1] if len(embedding) > 1 else None,
+        pooling=bool(fields.number(f"{architecture}.{POOLING_TYPE}", ValueType.UINT32)),
+    )
+
+
+def _spec(fields: _Fields) -> TokenizerSpec:
+    path = fields.path
     model = fields.string(MODEL)
     if model is None:
         raise _no_tokenizer(fields)
@@ -122,11 +164,21 @@ def _is_wanted(key: str) -> bool:
 
 
 class _Fields:
-    """The values of a file by key; one of the wrong type is an error that names the key."""
+    """The values of a file by key; one of the wrong type is an error that names the key.
 
-    def __init__(self, path: Path, values: Mapping[str, Value]) -> None:
+    Values that contradict each other are an error too, which a `lenient` reader collects in `refusals`.
+    """
+
+    def __init__(self, path: Path, values: Mapping[str, Value], *, lenient: bool = False) -> None:
         self.path = path
+        self.refusals: list[BrokenFileError] = []
         self._values = values
+        self._lenient = lenient
+
+    def refuse(self, key: str, problem: str) -> None:
+        self.refusals.append(self.broken(key, problem))
+        if not self._lenient:
+            raise self.refusals[0]
 
     def broken(self, key: str, problem: str) -> BrokenFileError:
         return BrokenFileError(f"{self.path}: {key}: {problem}; convert the model again")
@@ -172,13 +224,9 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
             f"{path}: {SPLIT_NO}: a later file of a split model; the first holds the tokenizer: give {first}"
         )
     general = fields.general()
-    told = [
-        f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general
-    ]
+    told = [f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general]
     kind = f" ({', '.join(told)})" if told else ""
-    return BrokenFileError(
-        f"{path}: {MODEL}: missing: no tokenizer here{kind}; give the language model's file"
-    )
+    return BrokenFileError(f"{path}: {MODEL}: missing: no tokenizer here{kind}; give the language model's file")
 
 
 def _tokens(fields: _Fields) -> list[str]:
@@ -194,14 +242,15 @@ def _scores(fields: _Fields, token_count: int) -> array[float] | None:
         return None
     for index, score in enumerate(scores):
         if not math.isfinite(score):
-            raise fields.broken(SCORES, f"the score of id {index} is {score}, must be finite")
+            fields.refuse(SCORES, f"the score of id {index} is {score}, must be finite")
+            break
     return array("f", scores)
 
 
 def _per_token(fields: _Fields, key: str, token_count: int, *kinds: ValueType) -> array[Any] | None:
     numbers = fields.numbers(key, *kinds)
     if numbers is not None and len(numbers) != token_count:
-        raise fields.broken(key, f"has {len(numbers)} elements for {token_count} tokens")
+        fields.refuse(key, f"has {len(numbers)} elements for {token_count} tokens")
     return numbers
 
 
@@ -209,7 +258,7 @@ def _merges(fields: _Fields, model: str) -> list[str] | None:
     merges = fields.strings(MERGES)
     is_exempt = model != "gemma4" and fields.string(PRE) == _PRE_WITHOUT_MERGES
     if merges is None and model in _MODELS_WITH_MERGES and not is_exempt:
-        raise fields.broken(MERGES, f"missing, and {MODEL} {model} needs it")
+        fields.refuse(MERGES, f"missing, and {MODEL} {model} needs it")
     return merges
 
 
@@ -220,7 +269,7 @@ def _special_ids(fields: _Fields, token_count: int) -> dict[str, int]:
         if number is None:
             continue
         if number >= token_count:
-            raise fields.broken(key, f"id {number} is out of range for {token_count} tokens")
+            fields.refuse(key, f"id {number} is out of range for {token_count} tokens")
         ids[role] = number
     return ids
 

@@ -36,6 +36,9 @@ class Value:
         return self.type.name + (f" of {self.element_type.name}" if self.element_type is not None else "")
 
 
+Shape = tuple[int, ...]
+"""The dimensions of a tensor, the one that changes fastest first."""
+
 # An array that must be walked or built holds at most this many elements: 30 times the longest merge list
 # seen, and few enough that a damaged count in a huge file is no long wait.
 _MAX_ELEMENTS = 1 << 24
@@ -74,15 +77,21 @@ def read_metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Value]
         UnsupportedError: If it has a GGUF version or a kind of value that llama.cpp cannot read.
         TokverifyError: If there is no such file, or it cannot be read.
     """
+    return read_file(path, wanted)[0]
+
+
+def read_file(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
+    """Read the values of the keys that are `wanted`, and the shape of each tensor; errors as for `read_metadata`."""
     with map_file(path) as data:
         cursor = Cursor(path, data)
-        tensor_count, key_count = _read_header(cursor)
+        tensor_count, key_count = read_header(cursor)
         values, alignment = _read_values(cursor, key_count, wanted)
-        _check_tensors(cursor, tensor_count, alignment)
-    return values
+        shapes = read_tensors(cursor, tensor_count, alignment)
+    return values, shapes
 
 
-def _read_header(cursor: Cursor) -> tuple[int, int]:
+def read_header(cursor: Cursor) -> tuple[int, int]:
+    """Read how many tensors and keys a file has, and set the cursor to its byte order; errors as for `read_metadata`."""
     head = cursor.data[:64]
     if not b"GGUF".startswith(head[:4]):
         raise BrokenFileError(f"{cursor.path}: is not a GGUF file; it looks like {_guess_format(head)}")
@@ -122,9 +131,21 @@ def _check_version(cursor: Cursor, version: int) -> None:
         )
 
 
-def _read_values(
-    cursor: Cursor, key_count: int, wanted: Callable[[str], bool]
-) -> tuple[dict[str, Value], int]:
+def find_values(cursor: Cursor, key_count: int) -> tuple[dict[str, tuple[int, int]], int]:
+    """Find where each key with its value begins and ends, in bytes, and the alignment of tensor data."""
+    places: dict[str, tuple[int, int]] = {}
+    alignment = _DEFAULT_ALIGNMENT
+    for _ in range(key_count):
+        start = cursor.position
+        key = _read_key(cursor, set(places))
+        value = _read_value(cursor, keep=False)
+        places[key] = start, cursor.position
+        if key == _ALIGNMENT_KEY:
+            alignment = _alignment(cursor, value)
+    return places, alignment
+
+
+def _read_values(cursor: Cursor, key_count: int, wanted: Callable[[str], bool]) -> tuple[dict[str, Value], int]:
     """Return the wanted values and the alignment of tensor data."""
     values: dict[str, Value] = {}
     seen: set[str] = set()
@@ -201,32 +222,33 @@ def _alignment(cursor: Cursor, value: Value) -> int:
     return alignment
 
 
-def _check_tensors(cursor: Cursor, count: int, alignment: int) -> None:
-    """Step over the tensor table, and check that the file reaches to where the last tensor begins."""
-    names: set[str] = set()
+def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]:
+    """Read the tensor table, and check that the file reaches to where the last tensor begins."""
+    shapes: dict[str, Shape] = {}
     end = 0
     for number in range(1, count + 1):
         cursor.place = f"tensor {number} of {count}"
         name = cursor.string(_MAX_TENSOR_NAME)
-        if name in names:
+        if name in shapes:
             raise cursor.damaged("the tensor's name occurs twice")
-        names.add(name)
-        end = max(end, _read_tensor_end(cursor, alignment))
+        shapes[name], tensor_end = _read_tensor(cursor, alignment)
+        end = max(end, tensor_end)
     if count:  # subtle: without tensors the file may end right behind its metadata, unpadded.
         cursor.place = "tensor data"
         cursor.skip(-cursor.position % alignment)
         if end > cursor.left:
             raise cursor.truncated(f"needs at least {end} bytes")
+    return shapes
 
 
-def _read_tensor_end(cursor: Cursor, alignment: int) -> int:
-    """Return how long the data must be for this tensor: all before it, and one byte of its own."""
+def _read_tensor(cursor: Cursor, alignment: int) -> tuple[Shape, int]:
+    """Return a tensor's shape, and how long the data must be for it: all before it, and one byte of its own."""
     dimension_count = cursor.uint32()
     if dimension_count > _MAX_DIMENSIONS:
         raise cursor.damaged(f"{dimension_count} dimensions, where {_MAX_DIMENSIONS} are the most")
-    is_empty = math.prod(cursor.uint64() for _ in range(dimension_count)) == 0
+    shape = tuple(cursor.uint64() for _ in range(dimension_count))
     cursor.skip(4)  # the quantization
     offset = cursor.uint64()
     if offset % alignment:
         raise cursor.damaged(f"offset {offset} is not a multiple of {alignment}")
-    return offset if is_empty else offset + 1
+    return shape, offset + 1 if math.prod(shape) else offset

@@ -74,6 +74,8 @@ TABLE = [
     (["cases", "check"], 0, ["no errors"], []),
     (["cases", "check", "{tmp}/good.yaml"], 0, ["hint: ", "1 case in 1 suite: no errors"], []),
     (["cases", "check", "{tmp}/bad.yaml"], 2, [], ["error: ", "bad.yaml:3: ", "bad.yaml:4: "]),
+    (["audit", BROKEN], 1, ["ERROR TV120"], []),
+    (["inspect", MODEL], 0, ["2,000 tokens"], []),
     (["demo"], 0, ["$ tokverify run", " mismatch", "MISMATCH", "As it should be"], []),
 ]
 

@@ -1,0 +1,124 @@
+"""The audit itself: order, waivers, what is not evaluated, exit codes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from spec_maker import bpe_spec
+
+from tokverify.audit import audit
+from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
+from tokverify.audit.rule import Rule, rule
+from tokverify.audit.subject import NotEvaluatedError, Subject
+from tokverify.audit.waiver import Waiver
+from tokverify.errors import EncodeError
+from tokverify.gguf_file import Declaration
+from tokverify.rules import RULES
+
+SPEC = bpe_spec([], general={"name": "Small"})
+SUBJECT = Subject(Declaration(spec=SPEC), name="small-q4")
+
+
+@rule(code="TV901", name="first", severity=WARNING)
+def first(subject: Subject) -> Iterator[Finding]:
+    """Find two things.
+
+    What it does:
+        Nothing much.
+    """
+    yield Finding(INFO, "a hint", ids=(1, 2))
+    yield Finding(WARNING, f"{len(subject.spec.tokens)} tokens")
+
+
+@rule(code="TV902", name="second", severity=ERROR)
+def second(subject: Subject) -> Iterator[Finding]:
+    """Find one thing, and then miss another."""
+    yield Finding(ERROR, "an error", ids=(5, 6))
+    raise NotEvaluatedError("the moon is not full")
+
+
+@rule(code="TV903", name="third", severity=ERROR)
+def third(subject: Subject) -> Iterator[Finding]:
+    """Stumble."""
+    raise EncodeError("cannot encode")
+    yield
+
+
+ALL = (first, second, third)
+
+
+def waiver(**fields: object) -> Waiver:
+    return Waiver(**{"code": "TV901", "reason": "known"} | fields)
+
+
+def test_findings_are_ordered_by_severity_and_carry_their_rule():
+    report = audit(SUBJECT, ALL)
+    assert [(finding.code, finding.name, finding.severity) for finding in report.findings] == [
+        ("TV902", "second", ERROR),
+        ("TV901", "first", WARNING),
+        ("TV901", "first", INFO),
+    ]
+    assert report.codes == ("TV901", "TV902", "TV903")
+
+
+def test_what_is_missed_is_told_and_what_was_found_before_is_kept():
+    skipped = audit(SUBJECT, ALL).not_evaluated
+    assert [(rule.code, rule.reason) for rule in skipped] == [
+        ("TV902", "the moon is not full"),
+        ("TV903", "cannot encode"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "rules", "code"),
+    [(ERROR, [first], 0), (WARNING, [first], 1), (ERROR, [second], 1), (INFO, [third], 0)],
+)
+def test_exit_code(fail_on, rules, code):
+    assert audit(SUBJECT, rules).exit_code(fail_on) == code
+
+
+@pytest.mark.parametrize(
+    ("accepting", "left"),
+    [
+        (waiver(), []),
+        (waiver(message="a h*"), ["256 tokens"]),
+        (waiver(message="A h*"), ["256 tokens", "a hint"]),
+        (waiver(ids=((1, 1), (2, 3))), ["256 tokens"]),
+        (waiver(ids=((2, 9),)), ["256 tokens", "a hint"]),
+        (waiver(model="small*"), []),
+        (waiver(model="Small"), []),
+        (waiver(model="other"), ["256 tokens", "a hint"]),
+        (waiver(fingerprint=SUBJECT.fingerprint[:8]), []),
+        (waiver(fingerprint="00000000"), ["256 tokens", "a hint"]),
+        (waiver(code="TV902"), ["256 tokens", "a hint"]),
+    ],
+)
+def test_waivers(accepting, left):
+    report = audit(SUBJECT, [first], [accepting])
+    assert [finding.message for finding in report.findings] == left
+    assert len(report.waived) == 2 - len(left)
+    assert report.exit_code(INFO) == bool(left)
+
+
+def test_unused_waivers_are_told_if_they_could_have_been_used():
+    unused = waiver(message="never")
+    other_model = waiver(model="other")
+    other_rule = waiver(code="TV903")
+    not_evaluated = waiver(code="TV902", message="never")
+    report = audit(SUBJECT, [first, second], [unused, other_model, other_rule, not_evaluated])
+    assert report.unused_waivers == (unused,)
+
+
+def test_refused_file_is_still_audited():
+    spec = replace(SPEC, tokens=["a", *SPEC.tokens[1:]])
+    report = audit(Subject(Declaration(spec=spec)), RULES.values())
+    assert {"TV100", "TV104"} <= {finding.code for finding in report.findings}
+    reasons = {rule.code: rule.reason for rule in report.not_evaluated}
+    assert "twice" in reasons["TV111"]
+
+
+def test_codes_are_unique_and_in_order():
+    codes = [rule.code for rule in RULES.values()]
+    assert codes == sorted(set(codes))
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+    assert all(isinstance(rule, Rule) for rule in RULES.values())

@@ -1,0 +1,74 @@
+"""`tokverify inspect`: what must be said, as text and as JSON, and hostile files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hostile import FORBIDDEN, TEXTS, write_hostile
+
+from tokverify.cli import main
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+MODEL = str(SAMPLE / "sample.gguf")
+
+# Arguments, exit code, fragments of stdout, fragments of stderr.
+TABLE = [
+    (
+        [MODEL],
+        0,
+        ["llama, the algorithm spm", "2,000 tokens", "eos 1 <eos> declared"],
+        [],
+    ),
+    ([MODEL], 0, ["add_bos true true", "ends a generation: 1 <eos>", "chat template none"], []),
+    ([MODEL, "--tokens", "4-6,1"], 0, ["4 ·· ·· 20 20 USER_DEFINED", "4 tokens"], []),
+    ([MODEL, "--tokens", "<b*>"], 0, ["<bos> 3c 62 6f 73 3e CONTROL", "1 token"], []),
+    ([MODEL, "--tokens", "4", "--json"], 0, ['"token_bytes": "2020"', '"declared": "USER_DEFINED"'], []),
+    ([MODEL, "--tokens", "?*"], 0, ["... 1,000 more, all of them with --json ...", "2,000 tokens"], []),
+    ([MODEL, "--tokens", "5000"], 2, [], ["no token selected by '5000': ids go from 0 to 1999"]),
+    ([MODEL, "--tokens", "9-1"], 2, [], ["no token selected"]),
+    ([MODEL, "--tokens", "-"], 2, [], ["is no range of ids"]),
+    (["absent.gguf"], 2, [], ["no such file"]),
+]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["inspect", *arguments])
+
+
+@pytest.mark.parametrize(("arguments", "code", "stdout", "stderr"), TABLE)
+def test_command(arguments, code, stdout, stderr):
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    flat = " ".join(result.stdout.split())
+    for fragment in stdout:
+        assert fragment in flat
+    for fragment in stderr:
+        assert fragment in result.stderr
+
+
+def test_json():
+    document = json.loads(run(MODEL, "--json").stdout)
+    assert document["schema_version"] == 1
+    assert document["types"][2]["name"] == "USER_DEFINED"
+    assert document["types"][2]["runs"][0]["repeated"] == " "
+    assert {"name": "add_bos", "declared": True, "effective": True, "reason": ""} in document["flags"]
+    assert document["eog"] == [{"id": 1, "piece": "<eos>"}]
+    assert len(document["fingerprint"]) == 64
+
+
+@pytest.mark.parametrize("refused", [True, False])
+@pytest.mark.parametrize("options", [[], ["-v"], ["--json"], ["--tokens", "259-"], ["--tokens", "259-", "--json"]])
+def test_hostile_file(tmp_path, options, refused):
+    result = run(str(write_hostile(tmp_path / "hostile.gguf", refused=refused)), *options)
+    assert result.exit_code == 0, result.output
+    assert not any(character in result.stdout for character in FORBIDDEN)
+
+
+def test_hostile_tokens_are_listed_in_full(tmp_path):
+    path = str(write_hostile(tmp_path / "hostile.gguf"))
+    listed = json.loads(run(path, "--tokens", "259-", "--json").stdout)["tokens"]
+    assert [token["piece"] for token in listed] == [
+        text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text for text in TEXTS
+    ]
+    assert len(run(path, "--tokens", "259-").stdout) < 20_000

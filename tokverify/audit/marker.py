@@ -1,0 +1,101 @@
+"""Markers: texts that look like special tokens, and those that a chat template writes.
+
+A template is a program in Jinja. It is not run here: what it can write is among the literals in its source.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tokverify.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
+
+_PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
+_NAMED = (
+    r"</?(?:s|bos|eos|unk|pad|mask|sep|cls)>|<(?:start|end)_of_[a-z]+>|<fim[-_][a-z]+>|<extra_id_[0-9]+>"
+    r"|\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS|EOT|gMASK|sMASK)\]"
+)
+_LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
+
+STRONG = re.compile(f"{_PIPED}|{_NAMED}")
+"""What is hardly ever meant as anything but a special token."""
+
+PLACEHOLDER = re.compile(
+    r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
+)
+"""What a vocabulary is filled up with when it is trained."""
+
+PADDING = re.compile(
+    r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
+)
+"""What a converter fills a vocabulary up with."""
+
+_ANY = re.compile(f"{_PIPED}|{_NAMED}|{_LOOSE}")
+_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *(text for texts in FIM_TEXTS.values() for text in texts)])
+_END = re.compile(r"(?i)end|eot|eos|eom|return|call|^</s>$|^<turn\|>$")
+_NO_END = re.compile(
+    r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
+)
+_STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
+_BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b")
+_OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
+_MAX_TEMPLATE = 1 << 20
+
+
+def is_marker(text: str) -> bool:
+    """Tell whether a token's text looks like a special token's."""
+    return text in _KNOWN or STRONG.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMarkers:
+    """What in a template's literals looks like special tokens, each once, in the order of the template.
+
+    `strong` leaves no doubt, `weak` may as well be plain text (`<tools>`, `[INST]`). `turn_ends` are those of them that
+    look like the end of a turn.
+    """
+
+    template: str
+    strong: tuple[str, ...]
+    weak: tuple[str, ...]
+    turn_ends: tuple[str, ...]
+
+    @property
+    def mentions_bos(self) -> bool:
+        """Whether the template asks for the BOS token."""
+        return "bos_token" in self.template
+
+    def begins_with(self, bos: str) -> bool:
+        """Tell whether the first thing the template writes is `bos`, under its own name or as a text."""
+        rest = self.template[_leading_statements(self.template) :]
+        if _BOS_VARIABLE.match(rest) or rest.startswith(bos):
+            return True
+        literal = _OPENING_LITERAL.match(rest)
+        return literal is not None and literal[2].startswith(bos)
+
+
+def read_template(template: str) -> TemplateMarkers:
+    """Find the markers of a template."""
+    template = _without_comments(template[:_MAX_TEMPLATE])
+    found = list(dict.fromkeys(_ANY.findall(template)))
+    strong = tuple(text for text in found if is_marker(text))
+    return TemplateMarkers(
+        template=template,
+        strong=strong,
+        weak=tuple(text for text in found if not is_marker(text)),
+        turn_ends=tuple(text for text in strong if _END.search(text) and not _NO_END.search(text)),
+    )
+
+
+def _without_comments(template: str) -> str:
+    # subtle: a pattern would look for the end of each of many comments that have none.
+    kept, start = [], 0
+    while (begin := template.find("{#", start)) >= 0 and (end := template.find("#}", begin + 2)) >= 0:
+        kept.append(template[start:begin])
+        start = end + 2
+    return "".join(kept) + template[start:]
+
+
+def _leading_statements(template: str) -> int:
+    match = _STATEMENTS.match(template)
+    return match.end() if match else 0

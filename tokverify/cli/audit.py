@@ -1,0 +1,196 @@
+"""`tokverify audit`: check a GGUF file's tokenizer by static rules, alone or against its reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.audit.finding import Severity
+from tokverify.cli.options import PATH, model_argument, no_color_option
+from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.errors import TokverifyError
+from tokverify.formats import RenderOptions
+from tokverify.formats.audit import AUDIT_FORMATS, verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokverify.audit import AuditReport
+    from tokverify.audit.rule import Rule
+    from tokverify.audit.waiver import Waiver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """What the user asked for."""
+
+    model: Path
+    reference: str | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    fail_on: str
+    waivers: Path | None
+    format_name: str | None
+    output: Path | None
+    quiet: bool
+    verbose: bool
+    no_color: bool
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "model": str(self.model),
+            "reference": self.reference,
+            "select": list(self.select),
+            "ignore": list(self.ignore),
+            "fail_on": self.fail_on,
+            "waivers": None if self.waivers is None else str(self.waivers),
+        }
+
+
+def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists of codes, and check that each is the beginning of a code."""
+    from tokverify.rules import RULES
+
+    prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
+    for prefix in prefixes:
+        if not any(code.startswith(prefix) for code in RULES):
+            raise click.BadParameter(f"no rule's code begins with {prefix!r}; `--explain all` lists them")
+    return prefixes
+
+
+def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Print a manual and leave."""
+    if value is None or ctx.resilient_parsing:
+        return
+    from tokverify.formats.manual import explain, explain_all
+    from tokverify.rules import RULES
+
+    if value.lower() == "all":
+        write_text(explain_all(RULES.values()))
+    elif value.upper() in RULES:
+        write_text(explain(RULES[value.upper()]))
+    else:
+        raise click.BadParameter(f"there is no rule {value!r}; there are {', '.join(RULES)}")
+    ctx.exit()
+
+
+@click.command()
+@model_argument
+@click.option(
+    "-r",
+    "--reference",
+    metavar="LOCATION",
+    help="Check against this reference too, as for `tokverify run`; without one only the file itself is checked.",
+)
+@click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules, such as TV101,TV2.")
+@click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Not these rules.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([severity.name for severity in reversed(Severity)], case_sensitive=False),
+    default=Severity.ERROR.name,
+    show_default=True,
+    help="The least severity that makes the exit code 1.",
+)
+@click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of findings that are accepted, with reasons.")
+@click.option(
+    "--explain",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain,
+    metavar="CODE",
+    help="Print what a rule does, why, and how to repair what it finds; `all` for all rules.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(list(AUDIT_FORMATS)),
+    help="How to write the report: for eyes (table, the default) or for programs.",
+)
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
+@click.option("-v", "--verbose", is_flag=True, help="All ids.")
+@no_color_option
+def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
+    """Check the tokenizer in the GGUF file MODEL by static rules.
+
+    The exit code is 0 if nothing is found that is as bad as --fail-on, 1 if something is, and 2 if the file cannot be
+    read. A file that llama.cpp refuses is still checked as far as possible.
+    """
+    return _audit(AuditOptions(**options))
+
+
+def _audit(options: AuditOptions) -> int:
+    if options.output:
+        check_writable(options.output)
+    fail_on = Severity[options.fail_on.upper()]
+    report = _run(options)
+    render = AUDIT_FORMATS[_format_name(options)]
+    if options.output:
+        shown = RenderOptions(verbose=options.verbose, quiet=options.quiet)
+        write_file(options.output, render(report, fail_on, shown))
+        if not options.quiet:
+            click.echo(f"{verdict(report)}; the report is in {options.output}", err=True)
+    else:
+        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+        write_text(render(report, fail_on, shown))
+    return report.exit_code(fail_on)
+
+
+def _run(options: AuditOptions) -> AuditReport:
+    from tokverify import __version__
+    from tokverify.audit import audit as run
+    from tokverify.audit.subject import Subject
+    from tokverify.gguf_file import read_declaration
+    from tokverify.references import open_reference
+
+    rules = _selected(options)
+    waivers = _waivers(options)
+    declaration = read_declaration(options.model)
+    found = None
+    if options.reference is not None:
+        found = open_reference(options.reference, spec=declaration.spec, model=options.model)
+    subject = Subject(declaration, found, options.model.stem)
+    report = run(subject, rules, waivers)
+    return replace(
+        report,
+        source=str(options.model),
+        fingerprint=subject.fingerprint,
+        reference=found.source if found else None,
+        reference_sha256=found.sha256 if found else None,
+        caveat=found.caveat if found else "",
+        options=options.told(),
+        versions={"tokverify": __version__, **(found.versions if found else {})},
+    )
+
+
+def _selected(options: AuditOptions) -> list[Rule]:
+    from tokverify.rules import RULES
+
+    rules = [
+        rule
+        for code, rule in RULES.items()
+        if code.startswith(options.select or ("",)) and not (options.ignore and code.startswith(options.ignore))
+    ]
+    if not rules:
+        raise TokverifyError("no rule selected: --ignore leaves none of those that --select names; drop one")
+    return rules
+
+
+def _waivers(options: AuditOptions) -> list[Waiver]:
+    if options.waivers is None:
+        return []
+    from tokverify.audit.waiver import read_waivers
+    from tokverify.rules import RULES
+
+    return read_waivers(options.waivers, RULES)
+
+
+def _format_name(options: AuditOptions) -> str:
+    if options.format_name:
+        return options.format_name
+    suffix = options.output.suffix.removeprefix(".") if options.output else ""
+    return suffix if suffix in AUDIT_FORMATS else "table"

@@ -1,0 +1,87 @@
+"""The output formats of `tokverify audit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.audit.finding import Severity
+from tokverify.formats.verdict import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.audit.finding import Finding
+    from tokverify.audit.report import AuditReport
+    from tokverify.audit.waiver import Waiver
+    from tokverify.formats import RenderOptions
+
+SCHEMA_VERSION = 1
+_NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
+
+
+def verdict(report: AuditReport) -> str:
+    """Sum up an audit, such as `31 rules: 1 error, 2 hints; 4 rules not evaluated`."""
+    counts = [plural(report.count(severity), noun) for severity, noun in _NOUNS.items() if report.count(severity)]
+    parts = [f"{plural(len(report.codes), 'rule')}: {', '.join(counts) or 'nothing found'}"]
+    if report.waived:
+        parts.append(f"{len(report.waived):,} waived")
+    if report.unused_waivers:
+        parts.append(plural(len(report.unused_waivers), "unused waiver"))
+    if report.not_evaluated:
+        parts.append(f"{plural(len(report.not_evaluated), 'rule')} not evaluated")
+    return "; ".join(parts)
+
+
+def _table(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:
+    from tokverify.formats.audit_table import render
+
+    return render(report, fail_on, options)
+
+
+def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.json import write
+
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "versions": dict(sorted(report.versions.items())),
+        "options": dict(report.options),
+        "model": report.source,
+        "fingerprint": report.fingerprint,
+        "reference": report.reference,
+        "reference_sha256": report.reference_sha256,
+        "caveat": report.caveat,
+        "summary": {
+            "exit_code": report.exit_code(fail_on),
+            "rules": len(report.codes),
+            **{severity.name.lower(): report.count(severity) for severity in _NOUNS},
+            "waived": len(report.waived),
+            "not_evaluated": len(report.not_evaluated),
+        },
+        "findings": list(map(_finding, report.findings)),
+        "waived": [{"finding": _finding(waived.finding), "waiver": _waiver(waived.waiver)} for waived in report.waived],
+        "unused_waivers": list(map(_waiver, report.unused_waivers)),
+        "not_evaluated": [
+            {"code": rule.code, "name": rule.name, "reason": rule.reason} for rule in report.not_evaluated
+        ],
+    }
+    return write(document)
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.name,
+        "message": finding.message,
+        "ids": list(finding.ids),
+        "keys": list(finding.keys),
+        "repair": finding.repair,
+    }
+
+
+def _waiver(waiver: Waiver) -> dict[str, object]:
+    return {"code": waiver.code, "place": waiver.place, "reason": waiver.reason}
+
+
+AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str]] = {"table": _table, "json": _json}
+"""Name -> how an audit is written, with the severity that decides its exit code."""

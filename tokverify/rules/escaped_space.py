@@ -1,0 +1,54 @@
+"""TV120: pieces whose spaces are written as they never come up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.audit.finding import ERROR, WARNING, Finding
+from tokverify.audit.rule import rule
+from tokverify.audit.wording import plural, tokens
+from tokverify.gguf_file import TOKENS, TYPES
+from tokverify.settings import Attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.audit.subject import Subject
+
+_SPACE = "▁"
+
+
+@rule(code="TV120", name="escaped-space", severity=ERROR)
+def escaped_space(subject: Subject) -> Iterator[Finding]:
+    """Require ordinary pieces with `▁` for a space, and added ones with a real space.
+
+    What it does:
+        Looks at models that write a space as `▁`. There, an ordinary token with a real space in it is an error. An
+        added token with `▁` in it is a warning, for it is found only where the text itself has that character.
+
+    Why it is bad:
+        Added tokens are looked for in the text as it comes, in which a space is a space. Ordinary ones are put
+        together after every space has become `▁`. Written the other way, a token never comes up.
+
+    Example:
+        Gemma 3 has tokens for runs of 2 to 31 spaces. They are stored with real spaces and work because they are
+        typed USER_DEFINED; typed NORMAL, `word with` takes more tokens than the model was trained with.
+
+    How to repair:
+        Type the tokens with real spaces USER_DEFINED (4), and write added tokens with real spaces; convert again.
+
+    Threads:
+        ggml-org/llama.cpp#8228, unslothai/unsloth#5070
+    """
+    settings = subject.settings
+    if not (settings.escape_whitespaces or settings.algorithm == "unigram"):
+        return
+    pieces, attributes, normal = settings.pieces, settings.attributes, Attribute.NORMAL.value
+    plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)
+    if plain:
+        message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text becomes: "
+        yield Finding(ERROR, message + tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES))
+    added = tuple(sorted(token.id for token in settings.added_tokens if _SPACE in token.text and not token.special))
+    if added:
+        message = f"{plural(len(added), 'added token')} with ▁ in it, which spaces do not become: "
+        yield Finding(WARNING, message + tokens(added, pieces), ids=added, keys=(TOKENS, TYPES))

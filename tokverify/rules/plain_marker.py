@@ -1,0 +1,81 @@
+"""TV111: special tokens that are typed as ordinary ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.audit.behavior import differing
+from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
+from tokverify.audit.marker import is_marker
+from tokverify.audit.rule import rule
+from tokverify.audit.wording import plural, tokens
+from tokverify.gguf_file import TYPES
+from tokverify.settings import Attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokverify.audit.subject import Subject
+
+_MOST_TRIED = 200
+
+
+@rule(code="TV111", name="plain-marker", severity=ERROR)
+def plain_marker(subject: Subject) -> Iterator[Finding]:
+    """Expect tokens that look like special ones to be typed so.
+
+    What it does:
+        Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`. It is an
+        error if the chat template writes the token and a text with it is not encoded as that token, else a warning,
+        or for information where the reference does the same. llama.cpp's own corrections by text are taken into
+        account.
+
+    Why it is bad:
+        A NORMAL token is not looked for in the text, so a chat that is written with it comes out in pieces. The model
+        does not see where a turn begins or ends.
+
+    Example:
+        Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing told.
+
+    How to repair:
+        Type them CONTROL (3), or USER_DEFINED (4) if they are also to be found where special tokens are not parsed,
+        and convert again; the converter takes the types from `added_tokens`.
+
+    Threads:
+        unslothai/unsloth#5070, ggml-org/llama.cpp#8240, ggml-org/llama.cpp#8244, antonellof/ferrox#198,
+        ggml-org/llama.cpp#21816, ggml-org/llama.cpp#3475
+    """
+    settings = subject.settings
+    if settings.algorithm in {"rwkv", "wordpiece"} and subject.spec.types is None:
+        return
+    pieces, normal = settings.pieces, Attribute.NORMAL.value
+    candidates = (id for id, piece in enumerate(pieces) if piece[:1] in {"<", "["} and is_marker(piece))
+    plain = [id for id in candidates if settings.attributes[id] == normal]
+    written = subject.markers.strong if plain and subject.spec.chat_template else ()
+    split = [id for id in plain if pieces[id] in written and _is_split(subject, id)]
+    if split:
+        message = f"the chat template writes {_count(split)} typed NORMAL, which {_come(split)} out in pieces: "
+        yield Finding(ERROR, message + tokens(split, pieces), ids=tuple(split), keys=(TYPES,))
+    others = [id for id in plain if id not in split]
+    if others:
+        as_meant = subject.original is not None and _are_plain(subject, others)
+        told = "ordinary in the reference too" if as_meant else "so that none is found in a text"
+        message = f"{_count(others)} typed NORMAL, {told}: {tokens(others, pieces)}"
+        yield Finding(INFO if as_meant else WARNING, message, ids=tuple(others), keys=(TYPES,))
+
+
+def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:
+    """Whether the reference encodes texts with these tokens as our side does."""
+    return differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
+
+
+def _is_split(subject: Subject, id: int) -> bool:
+    return id not in subject.encoder.encode(f"a{subject.settings.pieces[id]}a")
+
+
+def _count(ids: Sequence[int]) -> str:
+    return plural(len(ids), "token") + (" that looks special" if len(ids) == 1 else " that look special")
+
+
+def _come(ids: Sequence[int]) -> str:
+    return "comes" if len(ids) == 1 else "come"
