@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tokverify import pre_pattern as pattern
+from tokverify.normalizer import ESCAPED_SPACE
 from tokverify.unicode_version import blank_unassigned, has_unassigned
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ def cut_digit_groups(chunk: str) -> list[str]:
         parts += [chunk[done:first], *(chunk[index : index + 3] for index in range(first, end, 3))]
         done = end
     return [*parts, chunk[done:]] if done < len(chunk) else parts
+
+
+def cut_spaced_words(line: str) -> list[str]:
+    """Cut a line before each escaped space, having put one before it if it has none: the parts need not tile the line.
+
+    A run of newlines is left alone. Source: the case of mmbert in `llm_tokenizer_bpe_session::tokenize`.
+    """
+    if line.startswith("\n"):
+        return [line]
+    return re.findall(f"{ESCAPED_SPACE}[^{ESCAPED_SPACE}]*", line if line[0] == ESCAPED_SPACE else ESCAPED_SPACE + line)
 
 
 DEFAULT = PreTokenizer(
@@ -166,6 +177,12 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ),
     ("gemma4 granite-embed-multi-311m", _GEMMA4),
     (
+        "mmbert",
+        PreTokenizer(
+            (pattern.LINES, cut_spaced_words), byte_level=False, escape_whitespaces=True, newline_pieces=True
+        ),
+    ),
+    (
         "sarvam-moe",
         PreTokenizer((pattern.LINES,), byte_level=False, escape_whitespaces=True, clean_spaces=False),
     ),
@@ -178,7 +195,10 @@ PRE_TOKENIZERS: Mapping[str, PreTokenizer] = {
 
 
 def splitter(pre_tokenizer: PreTokenizer) -> Cutter:
-    """Return the function that cuts a text into its pre-tokens, none of them empty, which tile the text."""
+    """Return the function that cuts a text into its pre-tokens, none of them empty.
+
+    They tile the text, except that mmbert puts spaces in.
+    """
     cutters = [_cutter(pattern) for pattern in pre_tokenizer.patterns]
     plain = _in_sequence([cut for cut, _ in cutters])
     careful = _in_sequence([_on_view(cut, blank_unassigned) if by_category else cut for cut, by_category in cutters])
@@ -200,7 +220,7 @@ def _in_sequence(cutters: list[Cutter]) -> Cutter:
 def _cutter(rule: str | Cutter) -> tuple[Cutter, bool]:
     """Return the function that cuts a chunk by one rule, and whether the rule looks at Unicode categories."""
     if not isinstance(rule, str):
-        return rule, True
+        return rule, rule is cut_digit_groups
     import regex
 
     by_category = r"\p{" in rule

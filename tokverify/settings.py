@@ -261,7 +261,7 @@ class _Loader:
         name = self.spec.general.get("name", "").lower()
         lstrip: set[int] = set()
         rstrip: set[int] = set()
-        if _contains_any(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code") or _contains_any(
+        if _contains_any(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code", "mmbert") or _contains_any(
             architecture, "nomic-bert-moe", "jina-bert-v3"
         ):
             lstrip.update(self._present(["<mask>"]))
