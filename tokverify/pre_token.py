@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tokverify import pre_pattern
-from tokverify.pre_tokenizer import fold_spaces
+from tokverify.pre_tokenizer import cut_digit_groups, fold_spaces
 from tokverify.trace import Hit, PreToken
 from tokverify.unicode_version import blank_unassigned, has_unassigned
 
@@ -19,7 +19,7 @@ Chunk = tuple[str, Hit | None]
 
 
 def trace_pre_tokens(pre_tokenizer: PreTokenizer, text: str) -> list[tuple[str, PreToken]]:
-    """Cut `text` as `pre_tokenizer.splitter` does; spans are bytes of the text."""
+    """Cut `text` as `pre_tokenizer.splitter` does; spans are bytes of the pre-tokens put together."""
     chunks: list[Chunk] = [(text, None)] if text else []
     careful = has_unassigned(text)
     for index, rule in enumerate(pre_tokenizer.patterns):
@@ -37,7 +37,7 @@ def _cut(chunk: Chunk, index: int, rule: str | Cutter, careful: bool) -> list[Ch
     text, hit = chunk
     parts: list[Chunk] = list(_parts(text, index, rule, careful))
     # What a pattern neither matches nor cuts keeps what an earlier pattern made of it.
-    return [(text, hit)] if len(parts) == 1 and _left_alone(parts[0][1]) else parts
+    return [(parts[0][0], hit)] if len(parts) == 1 and _left_alone(parts[0][1]) else parts
 
 
 def _left_alone(hit: Hit | None) -> bool:
@@ -63,11 +63,13 @@ def _parts(text: str, index: int, rule: str | Cutter, careful: bool) -> Iterator
 
 def _parts_of_function(text: str, index: int, rule: Cutter, careful: bool) -> Iterator[tuple[str, Hit]]:
     name = getattr(rule, "__name__", "function").replace("_", " ")
-    parts = rule(blank_unassigned(text) if careful else text)
+    # Only the one that cuts numbers looks at Unicode categories.
+    parts = rule(blank_unassigned(text)) if careful and rule is cut_digit_groups else rule(text)
     start = 0
+    tiles = sum(map(len, parts)) == len(text)
     for part in parts:
         end = start + len(part)
-        yield text[start:end], Hit(index, name, *((0, name) if len(parts) > 1 else ()))
+        yield text[start:end] if tiles else part, Hit(index, name, *((0, name) if len(parts) > 1 else ()))
         start = end
 
 

@@ -19,7 +19,7 @@ from tokverify.model.merge import merge
 from tokverify.model.merge_trace import MergeRules, trace_word
 from tokverify.pre_token import trace_pre_tokens
 from tokverify.pre_tokenizer import splitter, to_byte_level
-from tokverify.rewriting import unchanged
+from tokverify.rewriting import Rewriting
 from tokverify.trace import ModelTrace, Taken, Whole, Word
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ class Bpe:
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
         self._ids = ids
         self._ranks = _ranks(merges)
+        self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
+        self._cut_by(pre_tokenizer)
+
+    def _cut_by(self, pre_tokenizer: PreTokenizer) -> None:
         self._pre_tokenizer = pre_tokenizer
         self._pre_tokens = splitter(pre_tokenizer)
-        self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
         self._memory = Memory(self._encode_pre_token)
         # subtle: a part is not a pre-token, so rules about whole pre-tokens must not see it.
         self._part_memory = Memory(self._encode_part)
@@ -44,10 +47,7 @@ class Bpe:
     def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer) -> Bpe:
         """Return the same with another pre-tokenizer; the merges, most of what takes time to set up, are shared."""
         made = copy.copy(self)
-        made._pre_tokenizer = pre_tokenizer  # noqa: SLF001 - it is one of ours
-        made._pre_tokens = splitter(pre_tokenizer)  # noqa: SLF001
-        made._memory = Memory(made._encode_pre_token)  # noqa: SLF001
-        made._part_memory = Memory(made._encode_part)  # noqa: SLF001
+        made._cut_by(pre_tokenizer)  # noqa: SLF001 - it is one of this class
         return made
 
     def encode(self, text: str) -> list[int]:
@@ -65,7 +65,8 @@ class Bpe:
         words = [
             word for index, (chunk, pre_token) in enumerate(cut) for word in self._trace(chunk, pre_token.start, index)
         ]
-        return ModelTrace(unchanged(text), tuple(words), tuple(pre_token for _, pre_token in cut))
+        rewriting = _rewritten(text, [chunk for chunk, _ in cut])
+        return ModelTrace(rewriting, tuple(words), tuple(pre_token for _, pre_token in cut))
 
     def _trace(self, pre_token: str, start: int, index: int) -> Iterator[Word]:
         byte_level = self._pre_tokenizer.byte_level
@@ -112,6 +113,18 @@ class Bpe:
         if self._pre_tokenizer.byte_level:
             return bytes([byte]).decode("utf-8", "surrogateescape")
         return f"<0x{byte:02X}>"
+
+
+def _rewritten(text: str, pre_tokens: Sequence[str]) -> Rewriting:
+    """Note what pre-tokens have that the text has not: a space before a line."""
+    rewriting = Rewriting()
+    place = 0
+    for pre_token in pre_tokens:
+        own = pre_token if text.startswith(pre_token, place) else pre_token[1:]
+        rewriting.replace("", pre_token[: len(pre_token) - len(own)])
+        rewriting.keep(own)
+        place += len(own)
+    return rewriting
 
 
 def _ranks(merges: Sequence[str]) -> dict[str, int]:

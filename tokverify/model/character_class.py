@@ -1,6 +1,6 @@
 """Classes of characters for regular expressions that only preselect: a class may hold more than it was asked for.
 
-That is what makes them fast: `re` looks characters up to U+FFFF up in a bitmap, but walks through the ranges of those above.
+That makes them fast: `re` looks characters up to U+FFFF up in a bitmap, but walks through the ranges of those above.
 """
 
 from __future__ import annotations

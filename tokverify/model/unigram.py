@@ -1,16 +1,16 @@
 """Unigram: the most probable way to write a text in pieces, found by the Viterbi algorithm.
 
-The score of a piece is the logarithm of its probability, so the most probable segmentation is the one whose scores have
-the greatest sum. From left to right, the best sum for the text up to a place is the best, over all pieces that end there,
-of the piece's score plus the best sum for the text before it. Of equal sums the longest last piece wins. A character that
-is no piece is an unknown token, at a score below all others; runs of those become one.
+The score of a piece is the logarithm of its probability, so the most probable way is the one whose scores have the
+greatest sum. From left to right, the best sum for the text up to a place is the best, over all pieces that end there,
+of the piece's score plus the best sum for the text before it. Of equal sums the longest last piece wins. A character
+that is no piece is an unknown token, at a score below all others; runs of those become one.
 
-    pieces:    a -1   b -2   ab -2.5   bc -1
-    text:      a      b      c
-    best sum:  -1     -2.5   -2            ab + unknown c would be -2.5 - 12.5; a + bc is -1 - 1
+    pieces      a -1    b -2    ab -2.5    bc -1    and the unknown c -12.5
+    up to a     -1
+    up to b     -2.5    ab, as a + b is -3
+    up to c     -2      a + bc, as ab + c is -15
 
-It is made fast by cutting the text where no piece can cross, and remembering the parts; `Unigram._can_round` says when
-that is exact.
+It is made fast by cutting the text where no piece can cross, and remembering the parts.
 
 Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -21,8 +21,7 @@ import re
 import sys
 from array import array
 from dataclasses import replace
-from itertools import accumulate, chain, repeat
-from math import frexp, isfinite, ldexp
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from tokverify.charsmap import Charsmap
@@ -31,6 +30,7 @@ from tokverify.model.boundary import SPACE, PartSplitter, adjacent_pairs, word_s
 from tokverify.model.character_class import character_class, only
 from tokverify.model.lattice_trace import LatticeTracer
 from tokverify.model.memory import Memory
+from tokverify.model.score_sum import ScoreSums
 from tokverify.model.symbol import UNKNOWN, Symbols
 from tokverify.model.unigram_normalizer import UnigramNormalizer
 from tokverify.settings import Attribute
@@ -51,6 +51,7 @@ LOWEST = -sys.float_info.max
 ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
 UNKNOWN_PENALTY = 10.0
+DEFAULT_UNKNOWN_ID = 2
 
 
 class Unigram:
@@ -62,8 +63,8 @@ class Unigram:
         self._tokens = {self._symbols.of_piece(piece): token for piece, token in tokens.items()}
         self._unknown = unknown
         self._sizes = _sizes(self._tokens)
-        self._weights = _Weights(self._tokens, unknown)
-        self._safe_length = self._weights.safe_length / normalizer.growth
+        self._sums = ScoreSums({piece: score for piece, (_, score) in self._tokens.items()}, unknown[1])
+        self._safe_length = self._sums.safe_length / normalizer.growth
         pairs = adjacent_pairs(self._tokens)
         self._raw_words = _raw_word_splitter(normalizer, pairs)
         self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1})
@@ -73,7 +74,7 @@ class Unigram:
         self._raw_word_memory = Memory(self._encode_raw_word)
         self._word_memory = Memory(self._encode_word)
         self._part_memory = Memory(lambda part: tuple(self._segment(part, 0.0)[0]))
-        self._weight_memory = Memory(lambda word: self._weights.of(self._normalize(word)))
+        self._bound_memory = Memory(lambda word: self._sums.bound(self._normalize(word)))
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, of which nothing may be left once it is normalized.
@@ -94,7 +95,7 @@ class Unigram:
         normalized = rewriting.result.decode("utf-8", "surrogateescape")
         symbols = self._symbols.of_text(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
-        parts = self._parts(symbols) if symbols and self._weights.limit > 0 else [symbols]
+        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
         tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
         words: list[Word] = []
         total, start = 0.0, 0
@@ -105,24 +106,18 @@ class Unigram:
         return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
 
     def _can_round(self, text: str, words: Iterable[str]) -> bool:
-        """Whether some sum may be so large that it is rounded.
-
-        All scores are multiples of one small number. As long as no sum is too large to be held as such a multiple,
-        addition is exact, and which of two sums is greater does not depend on what both began with. So a part of the
-        text can begin with zero. Past that, rounding can decide between sums that are nearly equal.
-        """
-        weights = self._weights
+        """Whether some sum may be so large that it is rounded; if none is, a part of the text can begin with zero."""
         if len(text) <= self._safe_length:
             return False
-        return not sum(map(self._weight_memory.__getitem__, words), weights.heaviest) <= weights.limit
+        return not sum(map(self._bound_memory.__getitem__, words), self._sums.heaviest) <= self._sums.limit
 
     def _encode_in_order(self, text: str) -> list[int]:
         """Encode with the very sums that llama.cpp has; nothing can be remembered."""
         symbols = self._normalize(text)
         ids: list[int] = []
         total = 0.0
-        # subtle: a score that is not finite can leave places without a sum, from which llama.cpp jumps to the beginning.
-        parts = self._parts(symbols) if symbols and self._weights.limit > 0 else [symbols]
+        # subtle: scores that are not finite leave places without a sum, from which llama.cpp jumps to the beginning.
+        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
         for part in filter(None, parts):
             part_ids, total = self._segment(part, total)
             ids += part_ids
@@ -213,31 +208,6 @@ def _raw_word_splitter(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> C
     return split
 
 
-class _Weights:
-    """Bounds on the sums of scores, and the limit up to which these are exact; below zero if a score is not finite."""
-
-    def __init__(self, tokens: Mapping[str, Token], unknown: Token) -> None:
-        scores = [score for _, score in tokens.values()] + [unknown[1]]
-        magnitudes = set(map(abs, scores)) - {0.0}
-        self.heaviest = max(magnitudes, default=0.0)
-        self.limit = _limit(min(magnitudes, default=1.0)) if all(map(isfinite, magnitudes)) else -1.0
-        self.safe_length = self.limit / self.heaviest - 1 if self.heaviest else self.limit
-        # The best sum is at least that of single symbols, and at most as if each were the best token.
-        highest = max(0.0, max(scores))
-        self._unknown = max(abs(unknown[1]), highest)
-        self._by_symbol = dict.fromkeys("".join(tokens), self._unknown)
-        self._by_symbol |= {piece: max(abs(score), highest) for piece, (_, score) in tokens.items() if len(piece) == 1}
-
-    def of(self, symbols: str) -> float:
-        """Return what these symbols can add to the magnitude of a sum, but for the last token, which is `heaviest`."""
-        return sum(map(self._by_symbol.get, symbols, repeat(self._unknown)))
-
-
-def _limit(lightest: float) -> float:
-    """Return up to where sums are exact: scores have 24 significant bits and sums 53, one of which is kept in reserve."""
-    return ldexp(1.0, frexp(lightest)[1] - 24 + 53 - 1)
-
-
 def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
     """Build the model from what a file declares and what llama.cpp makes of that.
 
@@ -261,14 +231,18 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
     )
     # subtle: begun with a number, a minimum passes over NaN.
     least = min(chain([FLOAT_MAX], (score for _, type, _, score in listed if type == TokenType.NORMAL)))
-    model = Unigram(tokens, (unknown_id, array("f", [least - UNKNOWN_PENALTY])[0]), normalizer)
-    _check_newline(model, len(listed))
+    unknown_score = array("f", [least - UNKNOWN_PENALTY])[0]
+    model = Unigram(tokens, (unknown_id, unknown_score), normalizer)
+    if len(listed) > DEFAULT_UNKNOWN_ID:
+        _encode_newline(model)
+    elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown_score), normalizer)):
+        raise BrokenFileError("the vocabulary is too small: it has no token for a newline; llama.cpp refuses the file")
     return model
 
 
-def _check_newline(model: Unigram, size: int) -> None:
-    """Encode a newline, as llama.cpp does on loading, when the id of the unknown token is still the default."""
+def _encode_newline(model: Unigram) -> list[int]:
+    """Return the token that llama.cpp takes for a newline on loading, before it reads special ids; none is no error."""
     try:
-        model.encode("\n")
+        return model.encode("\n")[:1]
     except EncodeError as error:
-        raise BrokenFileError(f"{error} when the file is loaded") from None
+        raise BrokenFileError(f"{error}, on loading the file") from None

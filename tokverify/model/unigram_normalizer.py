@@ -1,8 +1,8 @@
 """The normalizer of unigram tokenizers: user-defined pieces pass, a charsmap replaces, spaces become `▁`.
 
-At each position, from left to right, llama.cpp takes the first of these that there is: a stretch that user-defined pieces
-let pass, the longest string of the charsmap, one character as it is. That is done literally, byte by byte, but only for
-the few stretches of a text where anything can change.
+At each position, from left to right, llama.cpp takes the first of these that there is: a stretch that user-defined
+pieces let pass, the longest string of the charsmap, one character as it is. That is done literally, byte by byte, but
+only for the few stretches of a text where anything can change.
 
 Source: `llm_tokenizer_ugm_session::normalize` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
-from tokverify.charsmap import Outline, character_size
+from tokverify.charsmap import LEADS, Outline, character_size
 from tokverify.model.boundary import SPACE
 from tokverify.model.character_class import alike, character_class, only
 from tokverify.model.memory import Memory
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from tokverify.charsmap import Charsmap
 
 REPLACEMENT = "\ufffd".encode()
+CONTINUATION = 0x80
+"""The least byte that can only go on a character."""
 
 
 class UnigramNormalizer:
@@ -121,7 +122,7 @@ class UnigramNormalizer:
         match = self._match(data, start)
         if match:
             return match[1], match[0]
-        if 0x80 <= data[start] < 0xC0:
+        if CONTINUATION <= data[start] < LEADS[0]:
             return REPLACEMENT, 1
         length = character_size(data[start])
         return data[start : start + length], length
@@ -130,7 +131,7 @@ class UnigramNormalizer:
         """Return how many bytes at `start` agree with the beginning of some user-defined piece.
 
         subtle: they need not be a whole piece. llama.cpp means to find one, but its `naive_trie::get_longest_prefix`
-        counts how far it gets. So where `–` is user-defined, the first two bytes of `—` pass, and the third is left over.
+        counts how far it gets. So where `–` is user-defined, two bytes of `—` pass, and the third is left over.
         """
         if data[start] not in self._passing_bytes:
             return 0
@@ -139,10 +140,16 @@ class UnigramNormalizer:
             window = data[start : start + size]
             index = bisect(self._passing, window)
             neighbors = self._passing[max(index - 1, 0) : index + 1]
-            length = max(len(commonprefix([window, piece])) for piece in neighbors)
+            length = max(_common_length(window, piece) for piece in neighbors)
             if length < size:
                 return length
             size *= 4
+
+
+def _common_length(left: bytes, right: bytes) -> int:
+    return next(
+        (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
 
 
 def _decoded(pieces: Iterable[bytes]) -> list[str] | None:
