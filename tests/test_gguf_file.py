@@ -151,7 +151,10 @@ def test_key_names_are_those_of_the_gguf_package():
     ours = {value for name, value in vars(gguf_file).items() if name.isupper() and isinstance(value, str)}
     ours |= {key for _, key in SPECIAL_IDS}
     keys = {name for name in ours if "." in name}
-    theirs = {value for value in vars(names).values() if isinstance(value, str)} | {Keys.Split.LLM_KV_SPLIT_NO}
+    theirs = {value for value in vars(names).values() if isinstance(value, str)} | {
+        Keys.Split.LLM_KV_SPLIT_NO,
+        Keys.Split.LLM_KV_SPLIT_COUNT,
+    }
     # The prefix of many keys, and two keys of llama.cpp that the package may be too old to know.
     assert not keys - theirs - {gguf_file.GENERAL, gguf_file.LOWERCASE, gguf_file.STRIP_ACCENTS}
     for name in ("MODEL", "PRE", "SCORES", "MERGES", "ADD_BOS", "ADD_EOS", "ADD_SEP", "CHAT_TEMPLATE"):

@@ -44,6 +44,7 @@ STRIP_ACCENTS = "tokenizer.ggml.normalizer.strip_accents"
 CHAT_TEMPLATE = "tokenizer.chat_template"
 HUGGINGFACE_JSON = "tokenizer.huggingface.json"
 SPLIT_NO = "split.no"
+SPLIT_COUNT = "split.count"
 GENERAL = "general."
 VOCAB_SIZE = "vocab_size"  # of the model, so that the architecture goes before it
 POOLING_TYPE = "pooling_type"  # likewise; 0 is none
@@ -74,8 +75,8 @@ _NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
 _FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS)
 _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_IDS)])
 
-_MODELS_WITH_MERGES = frozenset(["gpt2", "gemma4", "hybriddna", "whitespace"])
-_PRE_WITHOUT_MERGES = "kimi-k2"  # of all models but gemma4, which has a `pre` of its own
+MODELS_WITH_MERGES = frozenset(["gpt2", "gemma4", "hybriddna", "whitespace"])
+PRE_WITHOUT_MERGES = "kimi-k2"  # of all models but gemma4, which has a `pre` of its own
 _NO_VOCABULARY = frozenset(["no_vocab", "none"])
 
 
@@ -256,8 +257,8 @@ def _per_token(fields: _Fields, key: str, token_count: int, *kinds: ValueType) -
 
 def _merges(fields: _Fields, model: str) -> list[str] | None:
     merges = fields.strings(MERGES)
-    is_exempt = model != "gemma4" and fields.string(PRE) == _PRE_WITHOUT_MERGES
-    if merges is None and model in _MODELS_WITH_MERGES and not is_exempt:
+    is_exempt = model != "gemma4" and fields.string(PRE) == PRE_WITHOUT_MERGES
+    if merges is None and model in MODELS_WITH_MERGES and not is_exempt:
         fields.refuse(MERGES, f"missing, and {MODEL} {model} needs it")
     return merges
 

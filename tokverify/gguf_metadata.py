@@ -91,7 +91,7 @@ def read_file(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Valu
 
 
 def read_header(cursor: Cursor) -> tuple[int, int]:
-    """Read how many tensors and keys a file has, and set the cursor to its byte order; errors as for `read_metadata`."""
+    """Read how many tensors and keys a file has, and learn its byte order; errors as for `read_metadata`."""
     head = cursor.data[:64]
     if not b"GGUF".startswith(head[:4]):
         raise BrokenFileError(f"{cursor.path}: is not a GGUF file; it looks like {_guess_format(head)}")
@@ -134,10 +134,11 @@ def _check_version(cursor: Cursor, version: int) -> None:
 def find_values(cursor: Cursor, key_count: int) -> tuple[dict[str, tuple[int, int]], int]:
     """Find where each key with its value begins and ends, in bytes, and the alignment of tensor data."""
     places: dict[str, tuple[int, int]] = {}
+    seen: set[str] = set()
     alignment = _DEFAULT_ALIGNMENT
     for _ in range(key_count):
         start = cursor.position
-        key = _read_key(cursor, set(places))
+        key = _read_key(cursor, seen)
         value = _read_value(cursor, keep=False)
         places[key] = start, cursor.position
         if key == _ALIGNMENT_KEY:

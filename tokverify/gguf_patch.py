@@ -6,7 +6,6 @@ metadata and data may change, as offsets of tensors count from where the data be
 
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
 import struct
@@ -18,6 +17,7 @@ from tokverify.errors import TokverifyError
 from tokverify.gguf_cursor import Cursor, ValueType, map_file
 
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 

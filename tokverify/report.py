@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokverify.cases import Case
+    from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
 
 
@@ -99,7 +100,8 @@ class Report:
     """Everything a verification found; the order of `results` is that of the cases.
 
     `options` are what the user asked for, `versions` the versions of tokverify and the libraries involved.
-    `stopped_early` is True when `--fail-fast` left cases unrun.
+    `stopped_early` is True when `--fail-fast` left cases unrun. `diagnosis` tells why cases fail; None where none does,
+    or nobody asked.
     """
 
     actual: Side
@@ -109,6 +111,7 @@ class Report:
     options: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_early: bool = False
+    diagnosis: Diagnosis | None = None
 
     def count(self, status: Status) -> int:
         """Count the results with `status`."""

@@ -49,6 +49,7 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "ahead of"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
     (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),
@@ -75,6 +76,8 @@ TABLE = [
     (["cases", "check", "{tmp}/good.yaml"], 0, ["hint: ", "1 case in 1 suite: no errors"], []),
     (["cases", "check", "{tmp}/bad.yaml"], 2, [], ["error: ", "bad.yaml:3: ", "bad.yaml:4: "]),
     (["audit", BROKEN], 1, ["ERROR TV120"], []),
+    (["fix", MODEL, "--dry-run"], 0, ["repair: none needed"], []),
+    (["fix", MODEL], 2, [], ["name the file to write with -o"]),
     (["inspect", MODEL], 0, ["2,000 tokens"], []),
     (["demo"], 0, ["$ tokverify run", " mismatch", "MISMATCH", "As it should be"], []),
 ]

@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent))
 from fake_tokenizer import FakeTokenizer  # noqa: E402
 
 from tokverify.cases import Case  # noqa: E402
+from tokverify.diagnosis import Change, Diagnosis, Explanation  # noqa: E402
 from tokverify.errors import UnsupportedError  # noqa: E402
 from tokverify.formats import FORMATS, RenderOptions  # noqa: E402
 from tokverify.report import Report, Side  # noqa: E402
@@ -63,7 +64,24 @@ def hostile_report() -> Report:
         Side("fake", "ref/tokenizer.json", reason="it was asked for", caveat="it proves [nothing]"),
     )
     report = verify(actual, expected, list(_cases()), sides=sides)
+    report = replace(report, diagnosis=hostile_diagnosis())
     return replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
+
+
+def hostile_diagnosis() -> Diagnosis:
+    """Make a diagnosis that holds an explanation of every kind."""
+    told = [
+        ("typing token 7 [/INST]\x1b USER_DEFINED", ("hostile/[red]",), True, None),
+        ("naming the pre-tokenizer [bold]\u202e", tuple(f"s/{n}" for n in range(9)), True, "gguf-new-metadata [x]"),
+        ("normalizing texts with NFC first", (), False, None),
+    ]
+    explanations = tuple(
+        Explanation(
+            sentence, 10 - len(left), 10, left, expressible, repair, Change(kind="k", sentence=sentence, cost=1)
+        )
+        for sentence, left, expressible, repair in told
+    )
+    return Diagnosis(explanations, failing=10, tried=42, stopped_early=True)
 
 
 def _cases() -> list[Case]:

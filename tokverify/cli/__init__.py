@@ -5,12 +5,16 @@ from __future__ import annotations
 import click
 
 from tokverify import __version__
+from tokverify.cli.audit import audit
 from tokverify.cli.cases import cases
 from tokverify.cli.decode import decode
 from tokverify.cli.demo import demo
 from tokverify.cli.encode import encode
+from tokverify.cli.explain import explain
+from tokverify.cli.fix import fix
 from tokverify.cli.fuzz import fuzz
 from tokverify.cli.group import TokverifyGroup
+from tokverify.cli.inspect import inspect
 from tokverify.cli.run import run
 
 _EPILOG = """\
@@ -28,5 +32,5 @@ def main() -> None:
     """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
 
 
-for command in (run, fuzz, demo, encode, decode, cases):
+for command in (run, fuzz, fix, audit, inspect, demo, encode, decode, explain, cases):
     main.add_command(command)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokverify.cases import Case
+    from tokverify.diagnosis import Diagnosis
     from tokverify.encoder import Encoder
     from tokverify.references import FoundReference
     from tokverify.report import Report, Side
@@ -21,18 +22,35 @@ if TYPE_CHECKING:
 _MAX_HASHED_BYTES = 256 * 2**20
 
 
-def verify_model(
+def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     model: Path,
     location: str | None,
     cases: Sequence[Case],
     *,
     fail_fast: bool = False,
+    diagnose: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Verify a GGUF file against the reference at `location`, or against the one that is found for it."""
+    """Verify a GGUF file against the reference at `location`, or against the one that is found for it.
+
+    With `diagnose` the report of a failing run tells what may be the reason.
+    """
+    return verify_opened(
+        open_comparison(model, location), cases, fail_fast=fail_fast, diagnose=diagnose, on_progress=on_progress
+    )
+
+
+def verify_opened(
+    opened: Comparison,
+    cases: Sequence[Case],
+    *,
+    fail_fast: bool = False,
+    diagnose: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Verify two tokenizers that are open already; see `verify_model`."""
     from tokverify.verify import verify
 
-    opened = open_comparison(model, location)
     report = verify(
         opened.actual,
         opened.expected,
@@ -41,17 +59,28 @@ def verify_model(
         fail_fast=fail_fast,
         on_progress=on_progress,
     )
-    return replace(report, versions={**report.versions, **opened.versions})
+    report = replace(report, versions={**report.versions, **opened.versions})
+    return replace(report, diagnosis=_diagnosis(opened, report)) if diagnose and report.exit_code == 1 else report
+
+
+def _diagnosis(opened: Comparison, report: Report) -> Diagnosis | None:
+    from tokverify.diagnosis import diagnose, facts_of
+
+    return diagnose(opened.actual.spec, facts_of(opened.expected, opened.path), report.results, encoder=opened.actual)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two tokenizers to compare, how a report describes them, and the versions of what is involved."""
+    """Two tokenizers to compare, how a report describes them, and the versions of what is involved.
 
-    actual: Tokenizer
+    `path` is the file that the reference was read from, where it is one.
+    """
+
+    actual: Encoder
     expected: Tokenizer
     sides: tuple[Side, Side]
     versions: Mapping[str, str]
+    path: Path | None = None
 
 
 def open_comparison(model: Path, location: str | None) -> Comparison:
@@ -68,10 +97,10 @@ def open_comparison(model: Path, location: str | None) -> Comparison:
         sha256=found.sha256,
     )
     versions = {"python": platform.python_version(), **found.versions}
-    return Comparison(encoder, found.tokenizer, (actual, expected), versions)
+    return Comparison(encoder, found.tokenizer, (actual, expected), versions, found.path)
 
 
-def open_tokenizers(model: Path, location: str | None) -> tuple[Tokenizer, Tokenizer]:
+def open_tokenizers(model: Path, location: str | None) -> tuple[Encoder, Tokenizer]:
     """Open a GGUF file and its reference, and nothing more."""
     encoder, found = _open(model, location)
     return encoder, found.tokenizer

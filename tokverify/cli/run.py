@@ -33,6 +33,7 @@ class RunOptions:
     format_name: str | None
     output: Path | None
     fail_fast: bool
+    diagnose: bool
     quiet: bool
     verbose: bool
     no_color: bool
@@ -48,6 +49,7 @@ class RunOptions:
             "tags": list(self.tags),
             "patterns": list(self.patterns),
             "fail_fast": self.fail_fast,
+            "diagnose": self.diagnose,
         }
 
 
@@ -75,6 +77,7 @@ class RunOptions:
 )
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
+@click.option("--diagnose/--no-diagnose", default=True, help="Search for the reason where cases fail (the default).")
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
 @click.option("-v", "--verbose", is_flag=True, help="Matching cases and settings too, and nothing folded.")
 @no_color_option
@@ -112,6 +115,7 @@ def _verify(options: RunOptions) -> Report:
             _location(options),
             cases,
             fail_fast=options.fail_fast,
+            diagnose=options.diagnose,
             on_progress=progress.update,
         )
     return replace(report, options=options.told())

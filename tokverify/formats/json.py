@@ -12,6 +12,7 @@ from tokverify.report import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
     from tokverify.report import CaseResult, Report, Side, VocabularyDifference
     from tokverify.tokenizer import Token
@@ -35,6 +36,7 @@ def document(report: Report) -> dict[str, object]:
         "expected": _side(report.expected),
         "summary": _summary(report),
         "vocabulary": _vocabulary(report.vocabulary),
+        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
         "cases": [_case(result) for result in report.results],
     }
 
@@ -95,6 +97,25 @@ def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
             role: {"actual": actual, "expected": expected}
             for role, (actual, expected) in vocabulary.special_ids.items()
         },
+    }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+    return {
+        "failing": diagnosis.failing,
+        "tried": diagnosis.tried,
+        "stopped_early": diagnosis.stopped_early,
+        "explanations": [
+            {
+                "kind": explanation.change.kind,
+                "sentence": explanation.sentence,
+                "explained": explanation.explained,
+                "unexplained": list(explanation.unexplained),
+                "expressible": explanation.expressible,
+                "repair": explanation.repair,
+            }
+            for explanation in diagnosis.explanations
+        ],
     }
 
 

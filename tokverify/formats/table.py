@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokverify.formats.case_section import case_sections
+from tokverify.formats.diagnosis_section import diagnosis_section
 from tokverify.formats.heading import heading, suites_section, vocabulary_section
 from tokverify.formats.layout import draw
 from tokverify.formats.verdict import verdict
@@ -32,4 +33,6 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     yield heading(report, verbose=verbose)
     yield vocabulary_section(report.vocabulary, verbose=verbose)
     yield suites_section(report)
+    if report.diagnosis:
+        yield diagnosis_section(report.diagnosis, verbose=verbose)
     yield from case_sections(report, verbose=verbose)

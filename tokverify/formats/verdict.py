@@ -25,6 +25,6 @@ def verdict(report: Report) -> str:
     return "; ".join(parts)
 
 
-def plural(count: int, noun: str) -> str:
-    """Write a count with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Write a count with its noun; `nouns` is its plural, where that is not formed with an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"

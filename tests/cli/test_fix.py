@@ -1,0 +1,124 @@
+"""`tokverify fix`: files, exit codes, and that nothing is ever lost."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from gguf_maker import make_gguf, make_tensor, string, strings
+
+from tokverify.cli import main
+from tokverify.gguf_change import changed_values
+from tokverify.gguf_cursor import ValueType
+from tokverify.gguf_file import read_spec
+from tokverify.gguf_metadata import Value
+from tokverify.gguf_patch import write_patched
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+BROKEN, INTACT, REFERENCE = (SAMPLE / name for name in ("sample-broken.gguf", "sample.gguf", "sample.tokenizer.model"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    suite = tmp_path / "suite.yaml"
+    suite.write_text('suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "word"}\n')
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(model: Path, *arguments: str) -> tuple[int, str]:
+        command = ["fix", str(model), "-r", str(REFERENCE), "--cases", str(suite), *arguments]
+        result = CliRunner().invoke(main, command)
+        return result.exit_code, result.output
+
+    return invoke
+
+
+def test_a_broken_file_is_repaired(run, tmp_path: Path):
+    before = BROKEN.read_bytes()
+    code, output = run(BROKEN, "-o", "fixed.gguf")
+    assert code == 0, output
+    assert "before: 1 case match, 1 do not" in output
+    assert "USER_DEFINED makes 1 of 1 failing case match" in output
+    assert "after:  2 cases match, 0 do not" in output
+    assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()
+    assert BROKEN.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
+
+
+def test_tensors_are_copied_byte_for_byte(run, tmp_path: Path):
+    spec = read_spec(BROKEN)
+    fields = {"general.architecture": string("llama"), "a.key": strings(["kept"])}
+    fields |= {key: value for key, value in changed_values(type(spec)(model="", tokens=()), spec).items() if value}
+    head = make_gguf(fields, tensors=[make_tensor("t", shape=(1000,))])
+    data = bytes(range(250)) * 16
+    model = tmp_path / "model.gguf"
+    model.write_bytes(head + bytes(-len(head) % 32) + data)
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 0, output
+    assert (tmp_path / "fixed.gguf").read_bytes()[-len(data) :] == data
+
+
+def test_a_dry_run_writes_nothing(run, tmp_path: Path):
+    code, output = run(BROKEN, "--dry-run")
+    assert code == 1
+    assert "writes tokenizer.ggml.token_type" in output
+    assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
+
+
+def test_a_dry_run_names_the_command_that_does_the_same(run, tmp_path: Path):
+    spec = read_spec(INTACT)
+    model = tmp_path / "model.gguf"
+    write_patched(INTACT, model, {"tokenizer.ggml.add_space_prefix": Value(ValueType.BOOL, True)})
+    assert spec.add_space_prefix is False
+    code, output = run(model, "--dry-run")
+    assert code == 1
+    assert "gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix ''" in output
+
+
+def test_a_good_file_needs_nothing(run, tmp_path: Path):
+    assert run(INTACT, "-o", "fixed.gguf") == (0, "before: 2 cases match, 0 do not\nrepair: none needed\n")
+    assert not (tmp_path / "fixed.gguf").exists()
+
+
+def test_a_file_that_does_not_load_is_repaired(run, tmp_path: Path):
+    model = tmp_path / "model.gguf"
+    spec = read_spec(INTACT)
+    write_patched(INTACT, model, {"tokenizer.ggml.tokens": strings([*spec.tokens[:-1], spec.tokens[-2]])})
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 0, output
+    assert "llama.cpp cannot load it" in output
+    assert read_spec(tmp_path / "fixed.gguf").tokens == spec.tokens
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name the file to write with -o"),
+        (["-o", "there.gguf"], "exists already"),
+        (["-o", "no/such/place.gguf"], "name a file in a directory that exists"),
+        (["-o", "."], "name a file in a directory that exists"),
+        (["-o", "link.gguf", "--force"], "is MODEL itself"),
+    ],
+)
+def test_refusals(run, tmp_path: Path, arguments: list[str], message: str):
+    model = tmp_path / "model.gguf"
+    model.write_bytes(BROKEN.read_bytes())
+    (tmp_path / "there.gguf").write_text("mine")
+    (tmp_path / "link.gguf").symlink_to(model)
+    code, output = run(model, *arguments)
+    assert code == 2
+    assert message in output
+    assert (tmp_path / "there.gguf").read_text() == "mine"
+    assert model.read_bytes() == BROKEN.read_bytes()
+
+
+def test_force_overwrites(run, tmp_path: Path):
+    (tmp_path / "there.gguf").write_text("mine")
+    assert run(BROKEN, "-o", "there.gguf", "--force")[0] == 0
+    assert (tmp_path / "there.gguf").read_bytes() == INTACT.read_bytes()
+
+
+def test_a_split_file_is_refused(run, tmp_path: Path):
+    model = tmp_path / "model-00001-of-00002.gguf"
+    write_patched(BROKEN, model, {"split.count": Value(ValueType.UINT32, 2)})
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 2
+    assert "a split model" in output

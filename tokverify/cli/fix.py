@@ -1,0 +1,94 @@
+"""`tokverify fix`: write a GGUF file again with its tokenizer repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.options import PATH, model_argument, selected_cases
+from tokverify.cli.output import write_text
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokverify.gguf_file import Declaration
+    from tokverify.references import FoundReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions:
+    """What the user asked for."""
+
+    model: Path
+    reference: str | None
+    output: Path | None
+    cases: tuple[Path, ...]
+    dry_run: bool
+    force: bool
+
+
+@click.command()
+@model_argument
+@click.option(
+    "-r", "--reference", metavar="LOCATION", help="What the tokenizer should agree with; see `tokverify run --help`."
+)
+@click.option("-o", "--output", type=PATH, metavar="FIXED", help="The file to write; MODEL itself is never changed.")
+@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="Suites to go by; not the shipped ones.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written, and the command that does the same.")
+@click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")
+def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FixOptions
+    """Write a copy of the GGUF file MODEL whose tokenizer agrees with its reference.
+
+    The cause is searched as by `tokverify run`. What GGUF can express of the repair is written to FIXED, with tensors
+    and all other metadata copied byte for byte; FIXED is verified before it gets its name. The exit code is 0 if
+    all cases match then, 1 if some still do not or nothing could be repaired, and 2 if it was not possible to try.
+    """
+    return _fix(FixOptions(**options))
+
+
+def _fix(options: FixOptions) -> int:
+    from tokverify.diagnosis import facts_of
+    from tokverify.fixing import make_plan, read_fixable, write_fixed
+    from tokverify.formats.fix import render_plan, render_result
+
+    if not options.dry_run:
+        _check_output(options)
+    cases = selected_cases(options.cases, (), (), ())
+    declaration = read_fixable(options.model)
+    found = _reference(options, declaration)
+    plan = make_plan(options.model, declaration, facts_of(found.tokenizer, found.path), cases)
+    write_text(render_plan(plan))
+    if plan.change is None:
+        return 1 if plan.before.fail else 0
+    if options.dry_run or options.output is None:
+        return 1
+    after = write_fixed(options.model, options.output, plan, found.tokenizer, cases)
+    write_text(render_result(plan, after, options.output))
+    return 1 if after.fail else 0
+
+
+def _check_output(options: FixOptions) -> None:
+    output = options.output
+    if output is None:
+        raise click.UsageError("name the file to write with -o, or ask for --dry-run")
+    if output.is_dir() or not output.parent.is_dir():
+        raise TokverifyError(f"{output}: cannot be written: name a file in a directory that exists")
+    if output.exists():
+        if options.model.exists() and output.samefile(options.model):
+            raise TokverifyError(f"{output}: is MODEL itself, which is never changed; name another file")
+        if not options.force:
+            raise TokverifyError(f"{output}: exists already; name another file, or overwrite it with --force")
+        if not output.is_file():
+            raise TokverifyError(f"{output}: is not a regular file; name another one")
+
+
+def _reference(options: FixOptions, declaration: Declaration) -> FoundReference:
+    from tokverify.references import open_reference
+    from tokverify.references.discovery import find_reference
+
+    if options.reference is None:
+        return find_reference(options.model, declaration.spec)
+    return open_reference(options.reference, spec=declaration.spec, model=options.model)

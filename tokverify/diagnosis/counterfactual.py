@@ -1,0 +1,32 @@
+"""COUNTERFACTUALS: the kinds of changes that a diagnosis tries, the simplest first.
+
+Each is a function from the evidence to the changes worth trying; a new kind is one function and one line here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import engine_change, setting_change, token_change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tokverify.diagnosis.change import Change
+    from tokverify.diagnosis.evidence import Evidence
+
+COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
+    "flags": setting_change.flags,
+    "special ids": setting_change.special_ids,
+    "types": token_change.types,
+    "texts": token_change.texts,
+    "added tokens": token_change.added,
+    "names": setting_change.names,
+    "charsmap": setting_change.charsmaps,
+    "pre-tokenizer": setting_change.pre_tokenizers,
+    "merges": setting_change.merges,
+    "scores": setting_change.scores,
+    "model": setting_change.models,
+    "normalizer": engine_change.normalizers,
+    "engine": engine_change.engines,
+}

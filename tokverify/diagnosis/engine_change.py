@@ -1,0 +1,114 @@
+"""Changes that no GGUF file can ask for: what a reference does that llama.cpp does not."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.deviation import Deviation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tokverify.diagnosis.evidence import Evidence
+
+
+def _strip_accents(text: str) -> str:
+    marks_apart = unicodedata.normalize("NFD", text)
+    return "".join(character for character in marks_apart if unicodedata.category(character) != "Mn")
+
+
+def _lowercase_and_strip(text: str) -> str:
+    return _strip_accents(text.lower())
+
+
+NORMALIZERS: Mapping[str, Callable[[str], str]] = {
+    "NFC": partial(unicodedata.normalize, "NFC"),
+    "NFKC": partial(unicodedata.normalize, "NFKC"),
+    "NFD": partial(unicodedata.normalize, "NFD"),
+    "NFKD": partial(unicodedata.normalize, "NFKD"),
+    "lowercase": str.lower,
+    "strip accents": _strip_accents,
+    "lowercase and strip accents": _lowercase_and_strip,
+}
+
+
+def normalizers(evidence: Evidence) -> Iterator[Change]:
+    """Normalize texts first: as the reference says that it does, then in the ways that are usual."""
+    told = evidence.facts.normalizer
+    words = evidence.facts.words
+    if words and evidence.spec.model == "bert":
+        yield Change(
+            kind="word_normalizer",
+            sentence=f"normalizing and cutting texts as the reference does ({words[0]}) instead of llama.cpp's clean-up"
+            ", which keeps one character of a decomposition and drops all marks,",
+            cost=5.8,
+            deviation=Deviation(cut_words=words[1]),
+        )
+    elif told and told[0] not in NORMALIZERS:
+        yield _normalizer(f"the reference's own normalizer ({told[0]})", "normalizer", told[1], 6.2)
+    for name, normalize in NORMALIZERS.items():
+        if any(normalize(target.text) != target.text for target in evidence.targets):
+            is_told = told is not None and told[0] == name
+            yield _normalizer(name, f"normalizer {name}", told[1] if told and is_told else normalize, 6 - 0.5 * is_told)
+
+
+def _normalizer(name: str, kind: str, normalize: Callable[[str], str], cost: float) -> Change:
+    return Change(
+        kind=kind,
+        sentence=f"normalizing texts with {name} first",
+        cost=cost,
+        deviation=Deviation(normalizers=(normalize,)),
+    )
+
+
+def engines(evidence: Evidence) -> Iterator[Change]:
+    """Do the other things that llama.cpp does in its own way, or by names alone."""
+    if evidence.encoder is None:
+        return
+    settings = evidence.encoder.settings
+    if settings.algorithm == "wordpiece":
+        limit = evidence.facts.longest_word or 100
+        yield Change(
+            kind="longest_word",
+            sentence=f"taking words of more than {limit} characters for unknown",
+            cost=6,
+            deviation=Deviation(longest_word=limit),
+        )
+    if settings.algorithm == "bpe":
+        on = not settings.ignore_merges
+        yield Change(
+            kind="ignore_merges",
+            sentence=f"{'taking a pre-token that is a piece as one token' if on else 'merging every pre-token'}"
+            f" (ignore_merges {'on' if on else 'off'})",
+            cost=6,
+            deviation=Deviation(ignore_merges=on),
+        )
+    yield from _stripping(evidence)
+    if settings.special_ids.get("unk") in evidence.missing:
+        yield Change(
+            kind="byte_fallback",
+            sentence="taking what the vocabulary lacks for unknown instead of spelling its bytes",
+            cost=6,
+            deviation=Deviation(byte_fallback=False),
+        )
+
+
+def _stripping(evidence: Evidence) -> Iterator[Change]:
+    told = evidence.facts.added_tokens
+    if told is None or evidence.encoder is None:
+        return
+    flags = {
+        token.id: (told[token.id].lstrip, told[token.id].rstrip)
+        for token in evidence.encoder.settings.added_tokens
+        if token.id in told and (told[token.id].lstrip, told[token.id].rstrip) != (token.lstrip, token.rstrip)
+    }
+    if flags:
+        yield Change(
+            kind="stripping",
+            sentence=f"stripping spaces around {len(flags):,} added tokens as the reference's lstrip and rstrip say",
+            cost=5.9,
+            deviation=Deviation(stripping=flags),
+        )

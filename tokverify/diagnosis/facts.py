@@ -1,0 +1,140 @@
+"""Facts: what a reference tells of itself beyond the ids it gives, as far as it tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.encoder import Encoder
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.tokenizer import pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokverify.huggingface_file.document import Document
+    from tokverify.spec import AddedToken, TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a reference tells; `path` is the file it was read from, where it is one.
+
+    A property is None, or empty, where the reference does not tell.
+    """
+
+    expected: Tokenizer
+    path: Path | None = None
+    special_texts: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def special_ids(self) -> Mapping[str, int]:
+        """The ids of special tokens by role."""
+        told = dict(self.expected.special_ids)
+        if "cls" in told:
+            told.setdefault("bos", told["cls"])
+        return {**(self.spec.special_ids if self.spec else {}), **told}
+
+    @cached_property
+    def pieces(self) -> Sequence[str]:
+        """The stored strings by id."""
+        try:
+            return pieces_of(self.expected)
+        except TokverifyError:
+            return ()
+
+    @cached_property
+    def document(self) -> Document | None:
+        """The tokenizer.json."""
+        if self.path is None or self.expected.name != "tokenizers":
+            return None
+        from tokverify.huggingface_file.document import parse
+        from tokverify.references.config import special_texts
+        from tokverify.references.location import read_file
+
+        try:
+            return parse(read_file(self.path), str(self.path), special_texts(self.path))
+        except TokverifyError:
+            return None
+
+    @cached_property
+    def spec(self) -> TokenizerSpec | None:
+        """What a GGUF file would declare to say the same, but for what GGUF cannot say."""
+        if isinstance(self.expected, Encoder):
+            return self.expected.spec
+        try:
+            if self.expected.name == "sentencepiece" and self.path is not None:
+                from tokverify.sentencepiece_file import read_spec
+
+                return read_spec(self.path)
+            return _convert(self.document) if self.document else None
+        except TokverifyError:
+            return None
+
+    @cached_property
+    def added_tokens(self) -> Mapping[int, AddedToken] | None:
+        """The added tokens by id; of a tokenizer.json, those that are matched at all."""
+        if isinstance(self.expected, Encoder):
+            return {token.id: token for token in self.expected.settings.added_tokens}
+        return _added_tokens(self.document, self.pieces) if self.document else None
+
+    @cached_property
+    def normalizer(self) -> tuple[str, Callable[[str], str]] | None:
+        """What the reference calls its normalizer, and the function."""
+        if self.document is None or self.document.library.normalizer is None:
+            return None
+        names = [stage["type"] for stage in self.document.normalizer]
+        return ", ".join(names), self.document.library.normalizer.normalize_str
+
+    @cached_property
+    def words(self) -> tuple[str, Callable[[str], list[str]]] | None:
+        """What the reference calls its normalizer and pre-tokenizer, and both as one function from text to words."""
+        if self.document is None or self.document.library.pre_tokenizer is None:
+            return None
+        names = [stage["type"] for stage in (*self.document.normalizer, *self.document.pre_tokenizer)]
+        normalize = self.normalizer[1] if self.normalizer else str
+        cut = self.document.library.pre_tokenizer.pre_tokenize_str
+        return ", ".join(names), lambda text: [word for word, _ in cut(normalize(text))]
+
+    @property
+    def longest_word(self) -> int | None:
+        """The length in characters beyond which WordPiece takes a word for unknown."""
+        limit = self.document.model.get("max_input_chars_per_word") if self.document else None
+        return limit if isinstance(limit, int) else None
+
+
+def facts_of(expected: Tokenizer, path: Path | None = None) -> Facts:
+    """Return what a reference tells; `path` is the file it was read from, where it is one."""
+    return Facts(expected, path)
+
+
+def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:
+    from tokverify.spec import AddedToken
+
+    ids = {piece: id for id, piece in enumerate(pieces)}
+    return {
+        ids.get(token["content"], token["id"]): AddedToken(
+            ids.get(token["content"], token["id"]),
+            token["content"],
+            bool(token["special"]),
+            bool(token.get("lstrip")),
+            bool(token.get("rstrip")),
+        )
+        for token in document.added_tokens
+    }
+
+
+def _convert(document: Document) -> TokenizerSpec:
+    """Convert a tokenizer.json, and where that cannot be done, what is left without the stages that may be why."""
+    from tokverify.huggingface_file import CONVERTERS
+
+    convert = CONVERTERS.get(document.model_type)
+    if convert is None:
+        raise document.unsupported("model")
+    try:
+        return convert(document)
+    except UnsupportedError:
+        return convert(replace(document, normalizer=()))

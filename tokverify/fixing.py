@@ -1,0 +1,160 @@
+"""Fixing: write a GGUF file again so that its tokenizer agrees with its reference, and prove it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import diagnose
+from tokverify.encoder import Encoder
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.gguf_change import changed_values
+from tokverify.gguf_cursor import ValueType
+from tokverify.gguf_file import SPLIT_COUNT, VOCAB_SIZE, read_declaration
+from tokverify.gguf_metadata import Value, read_metadata
+from tokverify.gguf_patch import write_patched
+from tokverify.load import load_gguf
+from tokverify.report import CaseResult, Status
+from tokverify.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokverify.cases import Case
+    from tokverify.diagnosis import Change, Diagnosis, Facts
+    from tokverify.gguf_file import Declaration
+    from tokverify.report import Report
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many cases match and fail; `refusal` says why there is no tokenizer to verify at all."""
+
+    match: int
+    fail: int
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is wrong with a file and what can be written to repair it.
+
+    `change` is None where nothing fails or nothing can be written. `keys` are those it writes.
+    """
+
+    before: Verification
+    diagnosis: Diagnosis | None
+    change: Change | None
+    values: Mapping[str, Value | None]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The metadata keys that are written."""
+        return tuple(self.values)
+
+
+def read_fixable(model: Path) -> Declaration:
+    """Read what a file declares, even where llama.cpp refuses it.
+
+    Raises:
+        UnsupportedError: If it is one file of several.
+        TokverifyError: As `read_declaration` does.
+    """
+    count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
+    if count is not None and isinstance(count.data, int) and count.data > 1:
+        raise UnsupportedError(
+            f"{model}: {SPLIT_COUNT} is {count.data}: a split model, which cannot be written again in part; "
+            "merge its files with llama-gguf-split first"
+        )
+    return read_declaration(model)
+
+
+def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
+    """Verify a file, and find the change to write."""
+    encoder, refusal = _encoder(declaration)
+    if encoder is None:
+        results = [_refused(case, facts.expected, refusal) for case in cases]
+        before = Verification(0, len(cases), refusal)
+    else:
+        report = verify(encoder, facts.expected, cases)
+        results, before = list(report.results), verification(report)
+    diagnosis = diagnose(declaration.spec, facts, results, encoder=encoder)
+    for change in _candidates(diagnosis):
+        new = change.transform(declaration.spec)
+        values = changed_values(declaration.spec, new)
+        if values:
+            return Plan(before, diagnosis, change, values | _new_size(model, declaration, len(new.tokens)))
+    return Plan(before, diagnosis, None, {})
+
+
+def _encoder(declaration: Declaration) -> tuple[Encoder | None, str]:
+    try:
+        if declaration.refusal:
+            raise declaration.refusal
+        return Encoder(declaration.spec), ""
+    except TokverifyError as error:
+        return None, str(error)
+
+
+def _refused(case: Case, expected: Tokenizer, refusal: str) -> CaseResult:
+    return CaseResult(
+        case,
+        Status.ERROR,
+        message=refusal,
+        add_special=case.add_special and expected.adds_special,
+        parse_special=case.parse_special and expected.parses_special,
+    )
+
+
+def verification(report: Report) -> Verification:
+    """Count what a report says."""
+    return Verification(report.count(Status.MATCH), report.count(Status.MISMATCH) + report.count(Status.ERROR))
+
+
+def _candidates(diagnosis: Diagnosis | None) -> list[Change]:
+    """Return what could be written, the best first: whole explanations, then what GGUF can say of the others."""
+    explanations = diagnosis.explanations if diagnosis else ()
+    whole = [explanation.change for explanation in explanations if explanation.expressible]
+    return whole + [explanation.change.expressed() for explanation in explanations if not explanation.expressible]
+
+
+def _new_size(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
+    """Return what else has to change with the number of tokens."""
+    old = len(declaration.spec.tokens)
+    if size == old:
+        return {}
+    if declaration.embedding_rows not in {None, size}:
+        raise UnsupportedError(
+            f"{model}: the repair has {size} tokens, and the model's embeddings {declaration.embedding_rows}; "
+            "convert the model again"
+        )
+    if declaration.vocab_size in {None, size}:
+        return {}
+    architecture = declaration.spec.general.get("architecture", "")
+    return {f"{architecture}.{VOCAB_SIZE}": Value(ValueType.UINT32, size)}
+
+
+def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, cases: Sequence[Case]) -> Verification:
+    """Write the repaired file, verify it, and only then give it its name; return what the verification says.
+
+    Raises:
+        TokverifyError: If it cannot be written, or does not match in more cases than before.
+    """
+    output = output.resolve()
+    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        write_patched(model, temporary, plan.values)
+        after = verification(verify(load_gguf(temporary), expected, cases))
+        if after.fail >= plan.before.fail:
+            raise TokverifyError(
+                f"{output}: not written: with the change {after.fail} cases fail, no fewer than before"
+            )
+        temporary.replace(output)
+    except OSError as error:
+        raise TokverifyError(f"{output}: cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return after
