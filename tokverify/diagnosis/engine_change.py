@@ -43,7 +43,7 @@ def normalizers(evidence: Evidence) -> Iterator[Change]:
         yield Change(
             kind="word_normalizer",
             sentence=f"normalizing and cutting texts as the reference does ({words[0]}) instead of llama.cpp's clean-up"
-            ", which keeps one character of a decomposition and drops all marks,",
+            " (which keeps one character of a decomposition and drops all marks)",
             cost=5.8,
             deviation=Deviation(cut_words=words[1]),
         )
