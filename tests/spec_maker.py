@@ -21,6 +21,15 @@ def spm_spec(
     )
 
 
+def unigram_spec(
+    scores: Mapping[str, float], types: Mapping[str, int] | None = None, **fields: object
+) -> TokenizerSpec:
+    """Make a `t5` tokenizer: `<pad>`, `</s>` and `<unk>`, then the pieces given."""
+    tokens = ["<pad>", "</s>", "<unk>", *scores]
+    known = {"<pad>": CONTROL, "</s>": CONTROL, "<unk>": TokenType.UNKNOWN.value} | dict(types or {})
+    return _spec("t5", tokens, known, scores=[scores.get(token, 0.0) for token in tokens], **fields)
+
+
 def bpe_spec(
     merges: Sequence[str], added: Mapping[str, int] | None = None, *, tokens: Sequence[str] = (), **fields: object
 ) -> TokenizerSpec:

@@ -1,8 +1,8 @@
 """Charsmap: sentencepiece's precompiled normalizer, a map from short strings of bytes to their replacements.
 
-The strings form a trie, stored as one array of numbers (an XOR-compressed double array). A node is a position in that
-array. Its children share a base: the child for the byte `c` is at `base ^ c`, and is really there if its entry carries
-the label `c`. Where a string of the map ends, the entry at the base itself holds the offset of its replacement among the
+The strings form a trie, stored as one array of numbers (an XOR-compressed double array). A node is a place in it.
+Its children share a base: the child for the byte `c` is at `base ^ c`, and is really there if its entry carries the
+label `c`. Where a string of the map ends, the entry at the base itself holds the offset of its replacement among the
 NUL-terminated strings that follow the array.
 
 Source: `xcda_array_view` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
@@ -20,19 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 KEY = "tokenizer.ggml.precompiled_charsmap"
-LABEL = 1 << 31 | 0xFF
+WORD = 4
+BYTE = 0xFF
+LABEL = 1 << 31 | BYTE
 """The bits that must equal the byte; the highest one marks the entries that hold offsets, which match none."""
 ENDS = 1 << 8
 FAR = 1 << 9
 OFFSET = (1 << 31) - 1
+LEADS = (0xC0, 0xE0, 0xF0)
+"""The least first bytes of UTF-8 characters of two, three, four bytes."""
 
 
 @dataclass(slots=True)
 class Outline:
     """The characters that a charsmap is about.
 
-    `alone` maps those that have a replacement of their own. A string of several characters begins with one of `first` and
-    goes on in characters of `inner`. `longest` is the length of the longest replacement.
+    `alone` maps those that have a replacement of their own. A string of several characters begins with one of `first`
+    and goes on in characters of `inner`. `longest` is the length of the longest replacement.
     """
 
     alone: dict[str, str] = field(default_factory=dict)
@@ -49,13 +53,13 @@ class Charsmap:
     """
 
     def __init__(self, data: bytes) -> None:
-        if len(data) < 4:
+        if len(data) < WORD:
             raise BrokenFileError(f"{KEY} has {len(data)} bytes, too few for its length; llama.cpp refuses the file")
-        size = int.from_bytes(data[:4], "little")
-        if size + 4 >= len(data):
+        size = int.from_bytes(data[:WORD], "little")
+        if size + WORD >= len(data):
             raise BrokenFileError(f"{KEY} is cut short: its trie takes {size} of {len(data)} bytes; convert again")
-        self._entries = struct.unpack_from(f"<{size // 4}I", data, 4)
-        self._strings = data[4 + size :]
+        self._entries: tuple[int, ...] = struct.unpack_from(f"<{size // WORD}I", data, WORD)
+        self._strings = data[WORD + size :]
 
     def match(self, data: bytes, start: int) -> tuple[int, bytes] | None:
         """Find the longest string of the map that stands at `start`, as its length in bytes and its replacement.
@@ -106,8 +110,8 @@ class _IrregularError(Exception):
 class _Explorer:
     """Walks over the whole trie, character by character, and gathers its outline.
 
-    subtle: the strings cannot be listed. The trie shares equal endings, and the one that composes Hangul stands for more
-    than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
+    subtle: the strings cannot be listed. The trie shares equal endings, and the usual one, which composes Hangul,
+    stands for more than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
     """
 
     def __init__(self, entries: Sequence[int], replacement: Callable[[int], bytes]) -> None:
@@ -145,11 +149,11 @@ class _Explorer:
             start, base = pending.pop()
             # Whatever byte follows, the search must find an entry, if only one with another label.
             self._budget -= 1
-            if base | 0xFF >= len(self._entries) or self._budget < 0:
+            if base | BYTE >= len(self._entries) or self._budget < 0:
                 raise _IrregularError
             for index in self._children.get(base, ()):
                 entry = self._entries[index]
-                utf8, below = start + bytes([entry & 0xFF]), index ^ _step(entry)
+                utf8, below = start + bytes([entry & BYTE]), index ^ _step(entry)
                 if len(utf8) < character_size(utf8[0]):
                     if entry & ENDS:
                         raise _IrregularError
@@ -169,8 +173,8 @@ def _children(entries: Sequence[int]) -> dict[int, list[int]]:
     """Group the entries by the base of their parent: trying all 255 labels at each node would take seconds."""
     children: dict[int, list[int]] = {}
     for index, entry in enumerate(entries):
-        if 0 < entry & LABEL <= 0xFF:
-            children.setdefault(index ^ entry & 0xFF, []).append(index)
+        if 0 < entry & LABEL <= BYTE:
+            children.setdefault(index ^ entry & BYTE, []).append(index)
     return children
 
 
@@ -181,4 +185,4 @@ def _step(entry: int) -> int:
 
 def character_size(lead: int) -> int:
     """Return the length in bytes of the UTF-8 character that `lead` begins; 1 if it begins none."""
-    return 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+    return 1 + sum(lead >= least for least in LEADS)

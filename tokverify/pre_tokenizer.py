@@ -178,9 +178,7 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ("gemma4 granite-embed-multi-311m", _GEMMA4),
     (
         "mmbert",
-        PreTokenizer(
-            (pattern.LINES, cut_spaced_words), byte_level=False, escape_whitespaces=True, newline_pieces=True
-        ),
+        PreTokenizer((pattern.LINES, cut_spaced_words), byte_level=False, escape_whitespaces=True, newline_pieces=True),
     ),
     (
         "sarvam-moe",

@@ -15,14 +15,12 @@ from tokverify.errors import UnsupportedError
 from tokverify.model.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 UNKNOWN = "\ud801"
 """Stands for each step that is no character and occurs in no piece."""
 FIRST, LAST = 0xD802, 0xDFFF
 """The lone surrogates that stand for those that occur in pieces."""
-
-
 BROKEN = re.compile("[\udc80-\udcff](?:[^\udc80-\udcff]{0,3}[\udc80-\udcff])*[^\udc80-\udcff]{0,3}")
 """Bytes that are not UTF-8 with all that a step over them can take in: three more bytes, if not whole characters."""
 
@@ -34,19 +32,25 @@ class Symbols:
         self._symbols: dict[bytes, str] = {}
         self._memory = Memory(self._of_broken)
 
-    def of_piece(self, piece: str) -> str:
-        """Write a piece so that its symbols are recognized in texts from now on; not to be called later than `of_text`.
+    def of_pieces(self, pieces: Collection[str]) -> Collection[str]:
+        """Write the pieces of a vocabulary, whose symbols are then recognized in texts.
 
         Raises:
             UnsupportedError: If the pieces hold more broken characters than there are surrogates.
         """
+        if _is_utf8("".join(pieces)):
+            return pieces
+        for piece in pieces:
+            self._learn(piece)
+        return list(map(self.of_text, pieces))
+
+    def _learn(self, piece: str) -> None:
         for step in [] if _is_utf8(piece) else _steps(piece):
             if _decoded(step) is None and step not in self._symbols:
                 code_point = FIRST + len(self._symbols)
                 if code_point > LAST:
-                    raise UnsupportedError(f"the tokens hold more than {LAST - FIRST} characters that are not UTF-8")
+                    raise UnsupportedError(f"over {LAST - FIRST + 1} characters of the tokens are not UTF-8")
                 self._symbols[step] = chr(code_point)
-        return self.of_text(piece)
 
     def of_text(self, text: str) -> str:
         """Write a normalized text."""

@@ -52,6 +52,7 @@ ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
 UNKNOWN_PENALTY = 10.0
 DEFAULT_UNKNOWN_ID = 2
+MATCHED = frozenset(type.value for type in (TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED))
 
 
 class Unigram:
@@ -60,7 +61,7 @@ class Unigram:
     def __init__(self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer) -> None:
         self._normalizer = normalizer
         self._symbols = Symbols()
-        self._tokens = {self._symbols.of_piece(piece): token for piece, token in tokens.items()}
+        self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
         self._unknown = unknown
         self._sizes = _sizes(self._tokens)
         self._sums = ScoreSums({piece: score for piece, (_, score) in self._tokens.items()}, unknown[1])
@@ -218,10 +219,11 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
     types = spec.types or [TokenType.NORMAL] * len(settings.pieces)
     scores = array("f", spec.scores or [0.0] * len(settings.pieces))
     listed = list(zip(settings.pieces, types, settings.attributes, scores, strict=True))
+    user_defined = Attribute.USER_DEFINED.value
     tokens = {
-        piece: (id, 0.0 if attribute & Attribute.USER_DEFINED.value else score)
+        piece: (id, 0.0 if attribute & user_defined else score)
         for id, (piece, type, attribute, score) in enumerate(listed)
-        if type in {TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED}
+        if type in MATCHED
     }
     normalizer = UnigramNormalizer(
         Charsmap(spec.charsmap) if spec.charsmap is not None else None,
