@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from real_data import SHARED
+
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["RAYON_NUM_THREADS"] = "1"
 
-SHARED = Path(os.environ.get("TOKVERIFY_SHARED", Path(__file__).parents[2] / "shared"))
 VOCABS = SHARED / "vocabs"
 Encode = Callable[[str], object]
 REPEATS = 3

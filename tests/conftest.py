@@ -1,12 +1,12 @@
 """Fixtures for real data, which lives outside the repository (see CONTRIBUTING.md)."""
 
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import hypothesis
 import pytest
+from real_data import SHARED
 
 from tokverify.encoder import Encoder
 from tokverify.gguf_file import read_spec
@@ -15,8 +15,6 @@ from tokverify.spec import TokenizerSpec
 # How long one example takes depends on who else uses the machine.
 hypothesis.settings.register_profile("tokverify", deadline=None)
 hypothesis.settings.load_profile("tokverify")
-
-SHARED = Path(os.environ.get("TOKVERIFY_SHARED", Path(__file__).parents[2] / "shared"))
 
 
 @pytest.fixture(scope="session")

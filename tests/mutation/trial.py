@@ -9,9 +9,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
-from conftest import SHARED  # noqa: E402
 from gguf_maker import make_gguf, string  # noqa: E402
 from mutation import CONTROL, Mutation  # noqa: E402
+from real_data import SHARED  # noqa: E402
 from spec_maker import BYTE_PIECES  # noqa: E402
 
 from tokverify.audit import audit  # noqa: E402
