@@ -104,6 +104,8 @@ class _Comparison:
         actual = self._encode_actual(case.text, mode)
         expected = self._encode_expected(case.text, mode)
         expect, notes = self._expect(case), _NO_NOTES
+        if case.expect and expect is None:
+            notes = (f"`expect` is for {', '.join(case.expect)}, which neither side is, and was not checked",)
         asked = _Mode(case.add_special, case.parse_special)
         if mode != asked and self._encode_actual(case.text, asked) != actual:
             expect, notes = None, self._mode_notes(asked, mode, expect)

@@ -33,7 +33,7 @@ TABLE = [
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
     (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 1'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
-    (["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"], 0, [], ["1 match; the report is in"]),
+    (["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"], 0, [], ["1 match; control tokens", "; the report is in"]),
     (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
     (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
     (["run", MODEL, "-o", "{tmp}"], 2, [], ["it is a directory"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -69,11 +70,16 @@ def _vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
         yield Text(f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected", "red")
     for role, (actual, expected) in vocabulary.special_ids.items():
         yield words(f"{role} is {actual} in actual, {expected} in expected", "red")
-    if vocabulary.pieces:
-        count = len(vocabulary.pieces)
-        yield Text(f"{plural(count, 'id')} {'stands' if count == 1 else 'stand'} for different tokens", "red")
+    for difference, count in Counter(map(_kind, vocabulary.pieces)).items():
+        yield Text(f"{plural(count, 'id')} {'stands' if count == 1 else 'stand'} for {difference}", "red")
     if vocabulary.respelled:
         yield Text(f"{plural(vocabulary.respelled, 'token')} spelled otherwise, for the same bytes", DIM)
+
+
+def _kind(piece: PieceDifference) -> str:
+    if piece.expected is None:
+        return "a token in actual only"
+    return "different tokens" if piece.actual is not None else "a token in expected only"
 
 
 def _pieces(pieces: Sequence[PieceDifference], verbose: bool) -> RenderableType:

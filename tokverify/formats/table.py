@@ -26,7 +26,8 @@ _VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold yellow"}
 def render(report: Report, options: RenderOptions) -> str:
     """Write a report as tables; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(report, verbose=options.verbose))
-    return draw([*sections, Text(verdict(report), _VERDICT_STYLES[report.exit_code])], options)
+    style = _VERDICT_STYLES[2 if report.exit_code == 0 and report.vocabulary else report.exit_code]
+    return draw([*sections, Text(verdict(report), style)], options)
 
 
 def _sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:

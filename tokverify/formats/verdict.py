@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tokverify.report import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokverify.report import Report
 
 
@@ -22,7 +25,17 @@ def verdict(report: Report) -> str:
         parts.append("stopped at the first failure, the rest was not run")
     if not report.count(Status.MATCH) and report.exit_code != 1:
         parts.append("nothing was compared")
-    return "; ".join(parts)
+    return "; ".join([*parts, *_reservations(report)])
+
+
+def _reservations(report: Report) -> Iterator[str]:
+    """What a person must know who reads nothing but the verdict."""
+    if any(result.case.parse_special and not result.parse_special for result in report.results):
+        yield "control tokens inside texts were not compared"
+    if any(result.case.add_special and not result.add_special for result in report.results):
+        yield "tokens around texts were not compared"
+    if report.expected.caveat:
+        yield f"but {re.split('[:;]', report.expected.caveat)[0]}"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
-    "rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not that the data "
+    "the reference is rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not that the data "
     "is right; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that the conversion dropped, "
     "is on both sides"
 )
