@@ -79,9 +79,20 @@ def test_what_a_plamo_file_need_not_say(model: str):
     spec = spec_of(model, ["<unk>", *BYTE_PIECES], dict.fromkeys(BYTE_PIECES, BYTE))
     settings = resolve(spec)
     assert settings.special_ids == {"unk": 0, "bos": 1, "eos": 2, "pad": 3}
-    assert not any([settings.add_bos, settings.add_eos, settings.clean_spaces, settings.escape_whitespaces])
+    assert not any([settings.add_bos, settings.add_eos, settings.clean_spaces])
+    assert settings.escape_whitespaces
     encoder = Encoder(TokenizerSpec(model=model, tokens=spec.tokens, types=spec.types, add_bos=True, add_eos=True))
     assert encoder.encode("\n", add_special=True) == [1, 11, 2]
+
+
+@pytest.mark.parametrize(("model", "space"), [("rwkv", " "), ("plamo2", " "), ("plamo3", " "), ("bert", None)])
+def test_only_spm_and_byte_pairs_heed_the_flag_for_spaces(model: str, space: str | None):
+    """llama.cpp has it on for these too, and looks for a space as it is, or cuts there."""
+    tokens = ["<unk>", *BYTE_PIECES, "a", " ", "▁", "▁a", "\\n"]
+    encoder = Encoder(spec_of(model, tokens, dict.fromkeys(BYTE_PIECES, BYTE) if model != "bert" else {}))
+    assert encoder.settings.escape_whitespaces
+    pieces = [encoder.piece(id) for id in encoder.encode("a a")]
+    assert pieces == (["▁a", "▁a"] if space is None else ["a", space, "a"])
 
 
 def test_a_plamo_byte_token_of_another_form_is_shown_as_it_is():

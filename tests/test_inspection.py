@@ -1,10 +1,14 @@
 """Inspection: the summary of small tokenizers by hand, and of the seed's by its own table."""
 
+import json
 from dataclasses import replace
+from math import inf
 
+import pytest
 from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 
 from tokverify.encoder import Encoder
+from tokverify.formats.inspection import render_json
 from tokverify.inspection import Flag, Run, SpecialToken, inspect, net_overrides
 from tokverify.settings import Override
 
@@ -62,6 +66,12 @@ def test_refused_tokenizer_is_told_as_declared():
     assert found.fingerprint is None
     assert found.special == (SpecialToken("bos", 1, "<s>", declared=True), SpecialToken("eos", 9999, "", declared=True))
     assert all(flag.effective is None for flag in found.flags)
+
+
+def test_infinite_scores_are_strings_in_json():
+    found = inspect(replace(SPM, scores=[-inf, inf, *SPM.scores[2:]]))
+    told = json.loads(render_json(found, "model.gguf"), parse_constant=pytest.fail)
+    assert told["scores"] == ["-inf", "inf"]
 
 
 def test_untyped_tokens():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tokverify import added_token
 from tokverify.decoder import IncrementalDecoder, clean_up_spaces, to_bytes, token_bytes
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.family import BYTE_PAIR_ALGORITHMS
+from tokverify.family import BY_SCORE_ALGORITHMS, BYTE_PAIR_ALGORITHMS
 from tokverify.model import MODELS, TracingModel
 from tokverify.normalizer import escape_spaces
 from tokverify.rewriting import Rewriting
@@ -142,7 +142,9 @@ class Encoder:
         return self.settings.add_space_prefix and self.settings.algorithm == "spm"
 
     def _normalize(self, text: str) -> str:
-        return escape_spaces(text) if self.settings.escape_whitespaces else text
+        # subtle: the other algorithms write spaces in a way of their own, and llama.cpp ignores the flag for them.
+        is_by_flag = self.settings.algorithm == "spm" or self.settings.algorithm in BYTE_PAIR_ALGORITHMS
+        return escape_spaces(text) if is_by_flag and self.settings.escape_whitespaces else text
 
     def _special_affixes(self) -> tuple[list[int], list[int]]:
         settings = self.settings
@@ -224,7 +226,6 @@ def _require_utf8(text: str) -> None:
 
 def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     """Return the sha256, in hexadecimal, of all that decides which ids a text gets."""
-    by_score = settings.algorithm in {"spm", "unigram", "plamo2", "plamo3"}
     digest = hashlib.sha256()
     flags = {
         name: getattr(settings, name)
@@ -240,7 +241,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     for strings in (settings.ids, merges or ()):
         digest.update(to_bytes("\0".join(strings)) + b"\0\0")
     digest.update(bytes(settings.attributes) + b"\0")
-    digest.update(_little_endian(spec.scores or ()) if by_score else b"")
+    digest.update(_little_endian(spec.scores or ()) if settings.algorithm in BY_SCORE_ALGORITHMS else b"")
     digest.update(spec.charsmap or b"")
     return digest.hexdigest()
 

@@ -42,17 +42,22 @@ FAMILIES: Mapping[str, Family] = {
         add_bos=True,
         add_sep=True,
         clean_spaces=True,
-        escape_whitespaces=False,
         lowercase=True,
     ),
-    "t5": Family("unigram", {"eos": 1, "unk": 2, "pad": 0}, add_eos=True, escape_whitespaces=False),
-    "rwkv": Family("rwkv", {}, escape_whitespaces=False),
-    "plamo2": Family("plamo2", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}, escape_whitespaces=False),
-    "plamo3": Family("plamo3", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}, escape_whitespaces=False),
+    "t5": Family("unigram", {"eos": 1, "unk": 2, "pad": 0}, add_eos=True),
+    "rwkv": Family("rwkv", {}),
+    "plamo2": Family("plamo2", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
+    "plamo3": Family("plamo3", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
 }
 
 BYTE_PAIR_ALGORITHMS = frozenset({"bpe", "hybriddna", "whitespace"})
 """The algorithms that use a pre-tokenizer and merges."""
+
+BY_SCORE_ALGORITHMS = frozenset({"spm", "unigram", "plamo2", "plamo3"})
+"""The algorithms whose choice of pieces the scores decide."""
+
+BY_TYPE_ALGORITHMS = BY_SCORE_ALGORITHMS - {"spm"}
+"""The algorithms whose model depends on the tokens' types, besides which of them are added tokens."""
 
 NO_VOCABULARY = frozenset({"no_vocab", "none"})
 """The models of files without a tokenizer."""

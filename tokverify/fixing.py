@@ -57,7 +57,7 @@ class Plan:
 
 
 def read_fixable(model: Path) -> Declaration:
-    """Read what a file declares, even where llama.cpp refuses it.
+    """Read what a file declares, even where it contradicts itself.
 
     Raises:
         UnsupportedError: If it is one file of several.

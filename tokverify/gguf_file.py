@@ -1,8 +1,9 @@
 """GGUF file -> TokenizerSpec; the only module that knows GGUF's key names.
 
 As strict about value types as llama.cpp (`GGUFMeta` in `src/llama-model-loader.cpp`, `impl::load` in
-`src/llama-vocab.cpp`): a file it refuses has no ids to verify. What it makes of the values it accepts is left to
-`tokverify.settings`.
+`src/llama-vocab.cpp`): a file it refuses has no ids to verify. About values that contradict each other it is stricter:
+llama.cpp drops a special id that is out of range with a warning, and ignores scores and types beyond the last token.
+What llama.cpp makes of the values accepted here is left to `tokverify.settings`.
 """
 
 from __future__ import annotations
@@ -242,8 +243,8 @@ def _scores(fields: _Fields, token_count: int) -> array[float] | None:
     if scores is None:
         return None
     for index, score in enumerate(scores):
-        if not math.isfinite(score):
-            fields.refuse(SCORES, f"the score of id {index} is {score}, must be finite")
+        if math.isnan(score):
+            fields.refuse(SCORES, f"the score of id {index} is {score}, by which nothing can be ranked")
             break
     return array("f", scores)
 

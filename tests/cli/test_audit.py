@@ -19,7 +19,7 @@ MODEL, BROKEN, REFERENCE = (
 TABLE = [
     ([MODEL], 0, ["NOT EVALUATED", "no reference was given", "nothing found"], []),
     ([MODEL, "-r", REFERENCE], 0, [REFERENCE], []),
-    ([MODEL, "-r", "rebuilt"], 0, ["caveat: rebuilt from", "cannot differ from it"], []),
+    ([MODEL, "-r", "rebuilt"], 0, ["caveat: the reference is rebuilt from", "cannot differ from it"], []),
     ([BROKEN], 1, ["ERROR TV120 escaped-space", "ids    4-18", "1 error"], []),
     ([BROKEN, "-r", REFERENCE], 1, ["ERROR TV202 reference-added-token"], []),
     ([BROKEN, "-q"], 1, ["31 rules: 1 error"], []),

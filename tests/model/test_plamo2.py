@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from math import floor
+from math import floor, inf
 
 import pytest
 from hypothesis import given
@@ -65,6 +65,11 @@ def test_a_piece_with_a_score_of_minus_2000_is_never_used():
     # llama.cpp has 32 bits for it, and takes what does not fit for the least of all numbers.
     assert pieces_of("abc", {"abc": 214_748}) == ["abc"]
     assert pieces_of("abc", {"abc": 214_749}) == ["<0x61>", "<0x62>", "<0x63>"]
+
+
+@pytest.mark.parametrize("score", [-inf, inf])
+def test_a_piece_with_an_infinite_score_is_never_used(score: float):
+    assert pieces_of("ab", {"a": -1, "b": -1, "ab": score}) == ["a", "b"]
 
 
 def test_a_piece_of_score_minus_1000_hides_shorter_ones():

@@ -8,6 +8,7 @@ from spec_maker import BYTE, BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec
 
 from tokverify.audit.finding import ERROR, INFO, WARNING
 from tokverify.audit.subject import Subject
+from tokverify.errors import BrokenFileError
 from tokverify.gguf_file import Declaration
 from tokverify.rules import RULES
 from tokverify.spec import TokenizerSpec
@@ -40,6 +41,7 @@ GEMMA4 = TokenizerSpec(
 TRIGGERS = [
     ("TV100", replace(BPE, tokens=tokens(BPE, id0="b")), ERROR, "llama.cpp refuses the tokenizer"),
     ("TV100", replace(BPE, general={"name": "phi-3"}), ERROR, "which is missing"),
+    ("TV100", declared(BPE, refusal=BrokenFileError("eos")), ERROR, "the file contradicts itself: eos"),
     ("TV101", replace(BPE, pre=None), ERROR, "tokenizer.ggml.pre is missing"),
     ("TV101", replace(BPE, pre="default"), ERROR, "is default"),
     ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; it knows qwen2'),
@@ -78,6 +80,8 @@ TRIGGERS = [
     ("TV107", replace(BPE, merges=BPE.merges[:1]), ERROR, "no merge makes 3 ordinary tokens"),
     ("TV107", replace(BPE, merges=BPE.merges[:3]), INFO, '259 "12"'),
     ("TV108", replace(SPM, scores=[0.0] * 265), ERROR, "the score 0, which ranks nothing"),
+    ("TV106", replace(T5, model="plamo2", special_ids={"bos": 4}, add_bos=True), ERROR, "it is put around every text"),
+    ("TV108", replace(T5, model="plamo3", scores=None), ERROR, "nothing tells which token comes first"),
     ("TV108", replace(T5, scores=None), ERROR, "nothing tells which token comes first"),
     ("TV109", replace(SPM, tokens=tokens(SPM, id13="x")), ERROR, "1 byte token missing (<0x0A>): llama.cpp stops"),
     ("TV109", replace(SPM, types=types(SPM, id13=1)), ERROR, "so decoding writes the name"),
@@ -186,6 +190,7 @@ CLEAN = [
     ("TV120", SPM),
     ("TV120", replace(SPM, tokens=tokens(SPM, id262="  "), types=types(SPM, id262=USER_DEFINED))),
     ("TV120", bpe_spec([], tokens=["a b"])),
+    ("TV120", TokenizerSpec(model="rwkv", tokens=["a b", "\\n"], types=[1, 1])),
 ]
 
 
@@ -227,7 +232,6 @@ def test_ids_keys_and_repair():
 
 def test_out_of_range_id_is_found_in_a_file_that_is_refused():
     from tokverify.audit import audit
-    from tokverify.errors import BrokenFileError
 
     subject = declared(replace(SPM, special_ids={"eos": 999}), refusal=BrokenFileError("eos is out of range"))
     report = audit(subject, RULES.values())

@@ -35,7 +35,7 @@ class AuditReport:
 
     `codes` are those of all rules that were selected. `unused_waivers` are those that are about this model and a rule
     that was evaluated, and accepted nothing. `source` and `reference` say what was looked at, `caveat` what the
-    reference cannot prove. `fingerprint` is that of the tokenizer, None where llama.cpp refuses it.
+    reference cannot prove. `fingerprint` is that of the tokenizer, None where it cannot be loaded.
     """
 
     findings: tuple[Finding, ...]

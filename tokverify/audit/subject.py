@@ -34,7 +34,7 @@ class Subject:
     """A GGUF file's tokenizer and, where one is given, its reference.
 
     A property that cannot be had raises `NotEvaluatedError`, which ends the rule that asks for it. So a file that
-    llama.cpp refuses can still be audited by the rules that look at the declared tokenizer alone.
+    is refused can still be audited by the rules that look at the declared tokenizer alone.
     """
 
     declaration: Declaration
@@ -76,7 +76,7 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the tokenizer; None where llama.cpp refuses it."""
+        """The fingerprint of the tokenizer; None where it cannot be loaded."""
         from tokverify.encoder import fingerprint
 
         return None if isinstance(self.resolved, TokverifyError) else fingerprint(self.spec, self.resolved)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
 from tokverify.encoder import Encoder
 from tokverify.errors import BrokenFileError
+from tokverify.family import BY_TYPE_ALGORITHMS
 from tokverify.gguf_file import MODELS_WITH_MERGES, PRE_WITHOUT_MERGES
 from tokverify.model.bpe import Bpe
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("tokens", "scores", "merges", "charsmap")
 _FLAGS = ("algorithm", "lowercase", "strip_accents", "remove_extra_whitespaces", "add_space_prefix")
-_BY_TYPE = frozenset({"unigram", "plamo2", "plamo3"})
 
 
 def unchanged(spec: TokenizerSpec) -> TokenizerSpec:
@@ -99,7 +99,7 @@ def _same_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> Model
         isinstance(base, DeviatingEncoder)
         or any(getattr(base.spec, name) is not getattr(spec, name) for name in _ARRAYS)
         or any(getattr(old, name) != getattr(settings, name) for name in _FLAGS)
-        or (old.algorithm in _BY_TYPE and base.spec.types is not spec.types)
+        or (old.algorithm in BY_TYPE_ALGORITHMS and base.spec.types is not spec.types)
         or old.special_ids.get("unk") != settings.special_ids.get("unk")
     )
     if differs:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.diagnosis.change import Change
+from tokverify.family import BY_TYPE_ALGORITHMS, FAMILIES
 from tokverify.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 from tokverify.visible import visible
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _Value = TypeVar("_Value")
-_BY_TYPE = frozenset(["t5", "plamo2", "plamo3"])
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
 _SHOWN_RANGES = 4
@@ -143,7 +143,8 @@ def _types(spec: TokenizerSpec) -> Sequence[int]:
 
 
 def _is_by_type(spec: TokenizerSpec) -> bool:
-    return spec.model in _BY_TYPE
+    family = FAMILIES.get(spec.model)
+    return family is not None and family.algorithm in BY_TYPE_ALGORITHMS
 
 
 def _effect(type: int, spec: TokenizerSpec) -> str:

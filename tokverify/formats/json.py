@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from tokverify.diff import excerpt
@@ -42,8 +43,16 @@ def document(report: Report) -> dict[str, object]:
 
 
 def write(document: Mapping[str, object]) -> str:
-    """Write a JSON object in ASCII, in the order of its keys."""
-    return _write(dict(document), "\n") + "\n"
+    """Write a JSON object in ASCII, in the order of its keys; infinite numbers, which JSON lacks, become strings."""
+    return _write(_finite(dict(document)), "\n") + "\n"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value if not isinstance(value, float) or isfinite(value) else str(value)
 
 
 def _write(value: object, line_break: str) -> str:

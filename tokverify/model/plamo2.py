@@ -196,9 +196,10 @@ def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) 
 
 def _cost(score: float) -> int:
     """Return the cost of a piece; one that no 32 bits can hold is never used."""
-    magnitude = floor(abs(score) * 1e4 + 0.5)
-    if magnitude >= 1 << 31:
+    scaled = abs(score) * 1e4 + 0.5
+    if scaled >= 1 << 31:
         return NEVER
+    magnitude = floor(scaled)
     return magnitude if score < 0 else -magnitude
 
 

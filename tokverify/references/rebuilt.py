@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
-    "the reference is rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not that the data "
-    "is right; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that the conversion dropped, "
-    "is on both sides"
+    "the reference is rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not "
+    "that the data is right; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that the "
+    "conversion dropped, is on both sides"
 )
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

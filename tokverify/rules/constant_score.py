@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, Finding
 from tokverify.audit.rule import rule
-from tokverify.family import FAMILIES
+from tokverify.family import BY_SCORE_ALGORITHMS, FAMILIES
 from tokverify.gguf_file import SCORES
 from tokverify.spec import TokenType
 
@@ -15,17 +15,15 @@ if TYPE_CHECKING:
 
     from tokverify.audit.subject import Subject
 
-_BY_SCORE = frozenset({"spm", "unigram", "plamo2"})
-
 
 @rule(code="TV108", name="constant-score", severity=ERROR)
 def constant_score(subject: Subject) -> Iterator[Finding]:
     """Require scores that differ where the model goes by scores.
 
     What it does:
-        For the models `llama`, `t5` and `plamo2`, looks at the scores of the ordinary tokens. They must be there, and
-        not all be the same. Special tokens are left out: theirs are mostly -1000 or 0. So is `gemma4`, which goes by
-        merges.
+        For the models `llama`, `t5`, `plamo2` and `plamo3`, looks at the scores of the ordinary tokens. They must be
+        there, and not all be the same. Special tokens are left out: theirs are mostly -1000 or 0. So is `gemma4`, which
+        goes by merges.
 
     Why it is bad:
         The score says which of two possible tokens is right. If all are equal, texts are put together from left to
@@ -42,7 +40,7 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
         onnxruntime/mobius#660, ggml-org/llama.cpp#24034
     """
     family = FAMILIES.get(subject.spec.model)
-    if family is None or family.algorithm not in _BY_SCORE:
+    if family is None or family.algorithm not in BY_SCORE_ALGORITHMS:
         return
     scores, types = subject.spec.scores, subject.spec.types
     if scores is None:

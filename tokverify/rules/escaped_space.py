@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import ERROR, WARNING, Finding
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import plural, tokens
+from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.gguf_file import TOKENS, TYPES
 from tokverify.settings import Attribute
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 _SPACE = "▁"
+_ESCAPING = BYTE_PAIR_ALGORITHMS | {"spm", "unigram"}
 
 
 @rule(code="TV120", name="escaped-space", severity=ERROR)
@@ -41,7 +43,7 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8228, unslothai/unsloth#5070
     """
     settings = subject.settings
-    if not (settings.escape_whitespaces or settings.algorithm == "unigram"):
+    if not settings.escape_whitespaces or settings.algorithm not in _ESCAPING:
         return
     pieces, attributes, normal = settings.pieces, settings.attributes, Attribute.NORMAL.value
     plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)

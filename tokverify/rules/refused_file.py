@@ -1,4 +1,4 @@
-"""TV100: llama.cpp refuses to load the tokenizer."""
+"""TV100: a tokenizer that contradicts itself, or that llama.cpp refuses to load."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 @rule(code="TV100", name="refused-file", severity=ERROR)
 def refused_file(subject: Subject) -> Iterator[Finding]:
-    """Report a tokenizer that llama.cpp refuses to load, or aborts on.
+    """Report a tokenizer that contradicts itself, or that llama.cpp refuses to load or aborts on.
 
     What it does:
-        Loads the tokenizer as llama.cpp does, and passes on what that stumbles over. Rules that need a loaded
-        tokenizer are then not evaluated; the others say more where they can.
+        Reads the tokenizer and loads it as llama.cpp does, and passes on what that stumbles over. The message says
+        which of the two it was. Rules that need a loaded tokenizer are then not evaluated; the others say more where
+        they can.
 
     Why it is bad:
-        No program that is built on llama.cpp can use the file. Programs with a loader of their own may get by, each
-        with other ids.
+        No program that is built on llama.cpp can use what that refuses. Where a file contradicts itself, llama.cpp may
+        still load it: it takes a default for a special id that is out of range, and ignores scores and types beyond the
+        last token. Other loaders guess otherwise, each with other ids.
 
     Example:
-        Two tokens with the same text, a special id beyond the end of the vocabulary, or a `general.name` with `phi-3`
-        in it where the vocabulary has no `</s>`.
+        Refused by llama.cpp: two tokens with the same text, or a `general.name` with `phi-3` in it where the vocabulary
+        has no `</s>`. Contradicting itself: a special id beyond the end of the vocabulary, or more scores than tokens.
 
     How to repair:
         Convert the model again, with a newer converter or after correcting the tokenizer's files.
@@ -38,4 +40,6 @@ def refused_file(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#25739, ggml-org/llama.cpp#5669, ggml-org/llama.cpp#9692
     """
     if isinstance(subject.resolved, BrokenFileError):
-        yield Finding(ERROR, f"llama.cpp refuses the tokenizer: {shortened(str(subject.resolved))}")
+        # subtle: much of what the reader refuses llama.cpp loads, with a warning at most.
+        problem = "the file contradicts itself" if subject.declaration.refusal else "llama.cpp refuses the tokenizer"
+        yield Finding(ERROR, f"{problem}: {shortened(str(subject.resolved))}")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tokverify.settings import Settings
 
 _ENDING = ("eos", "eot", "eom")
-_NEVER_AROUND = frozenset({"rwkv", "plamo2"})
 
 
 @rule(code="TV106", name="special-id", severity=ERROR)
@@ -66,7 +65,7 @@ def _used_roles(settings: Settings) -> list[str]:
     """Return the roles whose tokens llama.cpp puts around a text."""
     if settings.algorithm == "wordpiece":
         return ["bos", "sep"]
-    if settings.algorithm in _NEVER_AROUND:
+    if settings.algorithm == "rwkv":
         return []
     return [role for role, added in (("bos", settings.add_bos), ("eos", settings.add_eos)) if added]
 
