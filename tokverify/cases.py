@@ -55,7 +55,27 @@ def load_cases(paths: Iterable[Path | str] | None = None) -> list[Case]:
     Raises:
         TokverifyError: If anything is wrong, with all complaints about all files, one a line.
     """
-    return [case for suite in _read_suites(paths) for case in suite.cases]
+    return [case for suite in load_suites(paths) for case in suite.cases]
+
+
+def load_suites(paths: Iterable[Path | str] | None = None) -> list[Suite]:
+    """Read and check suites, with their cases and hints.
+
+    Raises:
+        TokverifyError: As `load_cases` does.
+    """
+    from tokverify.suite import read_suite
+
+    if paths is None:
+        # The same name on every machine, so that reports can be compared.
+        suites = [read_suite(file, f"cases/{file.name}") for file in _find_files([shipped_suites()])]
+    else:
+        suites = [read_suite(file) for file in _find_files([Path(path) for path in paths])]
+    complaints = [complaint for suite in suites for complaint in suite.complaints]
+    complaints += _name_clashes(suites)
+    if complaints:
+        raise TokverifyError("\n".join(complaints))
+    return suites
 
 
 def hints(paths: Iterable[Path | str] | None = None) -> list[str]:
@@ -64,7 +84,7 @@ def hints(paths: Iterable[Path | str] | None = None) -> list[str]:
     Raises:
         TokverifyError: As `load_cases` does.
     """
-    return [hint for suite in _read_suites(paths) for hint in suite.hints]
+    return [hint for suite in load_suites(paths) for hint in suite.hints]
 
 
 def select(
@@ -135,21 +155,6 @@ def _near_pattern(pattern: str, cases: Sequence[Case]) -> str:
     if near:
         return f"no id matches {pattern!r}, did you mean {' or '.join(map(repr, near))}?"
     return f"no id matches {pattern!r}, see `tokverify cases list`"
-
-
-def _read_suites(paths: Iterable[Path | str] | None) -> list[Suite]:
-    from tokverify.suite import read_suite
-
-    if paths is None:
-        # The same name on every machine, so that reports can be compared.
-        suites = [read_suite(file, f"cases/{file.name}") for file in _find_files([shipped_suites()])]
-    else:
-        suites = [read_suite(file) for file in _find_files([Path(path) for path in paths])]
-    complaints = [complaint for suite in suites for complaint in suite.complaints]
-    complaints += _name_clashes(suites)
-    if complaints:
-        raise TokverifyError("\n".join(complaints))
-    return suites
 
 
 def _find_files(paths: Sequence[Path]) -> list[Path]:

@@ -33,7 +33,12 @@ TABLE = [
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
     (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 1'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
-    (["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"], 0, [], ["1 match; control tokens", "; the report is in"]),
+    (
+        ["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"],
+        0,
+        [],
+        ["1 match; control tokens", "; the report is in"],
+    ),
     (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
     (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
     (["run", MODEL, "-o", "{tmp}"], 2, [], ["it is a directory"]),
@@ -161,3 +166,27 @@ def test_a_failed_run_leaves_the_old_report(tmp_path):
     assert run("run", str(tmp_path / "absent.gguf"), "-o", str(path)).exit_code == 2
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_help_lists_the_commands_as_they_are_met_each_on_one_line():
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
+    listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == [
+        "run", "demo", "fuzz", "explain", "audit", "inspect", "fix", "encode", "decode", "cases",
+    ]  # fmt: skip
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
+
+
+def test_the_severities_of_an_audit_are_shown_in_one_case():
+    shown = run("audit", "--help").stdout
+    assert "[error|warning|info]" in shown
+    assert "[default: error]" in shown
+
+
+def test_each_suite_is_checked_in_one_reading(monkeypatch, tmp):
+    from tokverify import suite
+
+    read, original = [], suite.read_suite
+    monkeypatch.setattr(suite, "read_suite", lambda path, *rest: read.append(path) or original(path, *rest))
+    assert run("cases", "check", str(tmp / "good.yaml")).exit_code == 0
+    assert len(read) == 1

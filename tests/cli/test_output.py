@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cli.output import check_writable, render_options, write_file
+from tokverify.cli.output import ReportOptions, check_writable, chosen_format, render_options, write_file
 from tokverify.errors import TokverifyError
 
 
@@ -88,3 +88,19 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "77")
     options = render_options(no_color=False)
     assert (options.color, options.width) == (False, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "chosen"),
+    [
+        (None, None, "table"),
+        (None, "report.json", "json"),
+        (None, "report.txt", "table"),
+        ("table", "report.json", "table"),
+        ("json", None, "json"),
+    ],
+)
+def test_the_format_is_the_one_asked_for_or_that_of_the_file(name, output, chosen):
+    path = Path(output) if output else None
+    options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
+    assert chosen_format(options, {"table": "table", "json": "json"}) == chosen

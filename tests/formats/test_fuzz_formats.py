@@ -50,6 +50,22 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
     assert shown.endswith(f"{verdict(hostile)}\n")
 
 
+def test_what_is_off_throughout_is_said_at_both_ends(hostile):
+    note = "compared with add_special off throughout: [red]left cannot tell which tokens go around a text"
+    assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
+    shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
+    first, last = shown.index(note), shown.rindex(note)
+    assert first < shown.index("tried  ") < last
+    assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
+
+
+def test_nothing_is_noted_where_nothing_is_off():
+    same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
+    full = fuzz(same, same, Plan(count=9, generators=("pieces",)))
+    assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
+    assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
+
+
 def test_quiet_is_the_verdict_alone(hostile):
     assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
 
@@ -58,7 +74,7 @@ def test_the_json_has_all_of_it(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     assert list(told) == [
         "schema_version", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis", "cases",
-        "coverage", "generators", "causes",
+        "notes", "coverage", "generators", "causes",
     ]  # fmt: skip
     assert told["summary"]["strings"] == 2000
     assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
@@ -112,5 +128,15 @@ def test_only_everything_is_all():
 def test_every_key_of_the_json_is_documented(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     documented = Path(__file__).parents[2].joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
-    new = {*told["summary"], *told["causes"][0], "decoded", "coverage", "generators", "causes", "done", "total"}
+    new = {
+        *told["summary"],
+        *told["causes"][0],
+        "decoded",
+        "notes",
+        "coverage",
+        "generators",
+        "causes",
+        "done",
+        "total",
+    }
     assert all(f"`{key}`" in documented for key in new)

@@ -127,3 +127,13 @@ def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
     trial = Trial.of(encoder, LlamaCpp())
     assert trial.decoding
     assert trial.run([sample("Hello , you !"), sample("it 's")]) == [None, None]
+
+
+def test_who_cannot_honor_an_option_is_named_once():
+    able, left = FakeTokenizer("a"), FakeTokenizer("a", name="left", adds_special=False, parses_special=False)
+    assert Trial(able, able).notes == ()
+    assert Trial(able, left).notes == Trial(left, left).notes
+    assert Trial(able, left).notes == (
+        "compared with add_special off throughout: left cannot tell which tokens go around a text",
+        "compared with parse_special off throughout: left never reads control tokens in text",
+    )

@@ -18,8 +18,8 @@ from tokverify.cli.inspect import inspect
 from tokverify.cli.run import run
 
 _EPILOG = """\
-Exit codes: 0 all cases match, 1 a case does not, 2 the command could not run as asked, 3 a bug in tokverify,
-130 interrupted.
+Exit codes: 0 all cases match and nothing is found, 1 a case does not match or there is a finding, 2 the command
+could not run as asked, 3 a bug in tokverify, 130 interrupted.
 
 Shell completion: eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", also with zsh_source, or for fish:
 _TOKVERIFY_COMPLETE=fish_source tokverify | source
@@ -32,5 +32,5 @@ def main() -> None:
     """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
 
 
-for command in (run, fuzz, fix, audit, inspect, demo, encode, decode, explain, cases):
+for command in (run, demo, fuzz, explain, audit, inspect, fix, encode, decode, cases):
     main.add_command(command)

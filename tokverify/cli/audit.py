@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokverify.audit.finding import Severity
 from tokverify.cli.options import PATH, model_argument, no_color_option
-from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report, write_text
 from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS, verdict
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditOptions:
+class AuditOptions(ReportOptions):
     """What the user asked for."""
 
     model: Path
@@ -32,11 +32,6 @@ class AuditOptions:
     ignore: tuple[str, ...]
     fail_on: str
     waivers: Path | None
-    format_name: str | None
-    output: Path | None
-    quiet: bool
-    verbose: bool
-    no_color: bool
 
     def told(self) -> dict[str, object]:
         """Return what decides the results, for the report."""
@@ -45,7 +40,7 @@ class AuditOptions:
             "reference": self.reference,
             "select": list(self.select),
             "ignore": list(self.ignore),
-            "fail_on": self.fail_on,
+            "fail_on": self.fail_on.upper(),
             "waivers": None if self.waivers is None else str(self.waivers),
         }
 
@@ -89,8 +84,8 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 @click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Not these rules.")
 @click.option(
     "--fail-on",
-    type=click.Choice([severity.name for severity in reversed(Severity)], case_sensitive=False),
-    default=Severity.ERROR.name,
+    type=click.Choice([severity.name.lower() for severity in reversed(Severity)], case_sensitive=False),
+    default=Severity.ERROR.name.lower(),
     show_default=True,
     help="The least severity that makes the exit code 1.",
 )
@@ -128,15 +123,7 @@ def _audit(options: AuditOptions) -> int:
         check_writable(options.output)
     fail_on = Severity[options.fail_on.upper()]
     report = _run(options)
-    render = AUDIT_FORMATS[_format_name(options)]
-    if options.output:
-        shown = RenderOptions(verbose=options.verbose, quiet=options.quiet)
-        write_file(options.output, render(report, fail_on, shown))
-        if not options.quiet:
-            click.echo(f"{verdict(report)}; the report is in {options.output}", err=True)
-    else:
-        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-        write_text(render(report, fail_on, shown))
+    write_report(options, partial(chosen_format(options, AUDIT_FORMATS), report, fail_on), verdict(report))
     return report.exit_code(fail_on)
 
 
@@ -187,10 +174,3 @@ def _waivers(options: AuditOptions) -> list[Waiver]:
     from tokverify.rules import RULES
 
     return read_waivers(options.waivers, RULES)
-
-
-def _format_name(options: AuditOptions) -> str:
-    if options.format_name:
-        return options.format_name
-    suffix = options.output.suffix.removeprefix(".") if options.output else ""
-    return suffix if suffix in AUDIT_FORMATS else "table"

@@ -55,11 +55,11 @@ def check(*, paths: Sequence[Path]) -> None:
 
     What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
     """
-    from tokverify.cases import hints, load_cases
+    from tokverify.cases import load_suites
     from tokverify.formats.verdict import plural
 
-    found = load_cases(paths or None)
-    for hint in hints(paths or None):
+    suites = load_suites(paths or None)
+    for hint in (hint for suite in suites for hint in suite.hints):
         write_text(f"hint: {visible(hint, mark_spaces=False)}\n")
-    suites = len({case.suite for case in found})
-    write_text(f"{plural(len(found), 'case')} in {plural(suites, 'suite')}: no errors\n")
+    count = sum(len(suite.cases) for suite in suites)
+    write_text(f"{plural(count, 'case')} in {plural(len(suites), 'suite')}: no errors\n")

@@ -29,7 +29,9 @@ _ID = re.compile(r"[0-9]{1,10}")
 @click.option("--raw", is_flag=True, help="Write the bytes exactly as decoded, and nothing else.")
 @json_option
 def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_json: bool) -> None:
-    """Decode token IDS with the tokenizer in MODEL: a GGUF file, a tokenizer.json or a .model.
+    """Decode token IDS to text with the tokenizer in MODEL.
+
+    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
 
     Without IDS or --file, they are read from stdin, separated by spaces, commas or lines; brackets are ignored.
     The text is shown with spaces, newlines and control characters made visible; --raw and --json give it as it

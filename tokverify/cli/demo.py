@@ -51,7 +51,7 @@ This is not what the sample is made to show in {names}. Please report it.
 @click.command()
 @no_color_option
 def demo(*, no_color: bool) -> int:
-    """Show a tokenizer that matches its reference, and a broken one that does not.
+    """Show a sample that matches its reference, and a broken one.
 
     The exit code is 0 if the sample comes out as it is made to.
     """

@@ -37,7 +37,9 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Encode TEXT with the tokenizer in MODEL: a GGUF file, a tokenizer.json or a .model.
+    """Encode TEXT to token ids with the tokenizer in MODEL.
+
+    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
 
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
     included.

@@ -40,9 +40,11 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Explain how TEXT comes to its tokens with the tokenizer in MODEL: a GGUF file, a tokenizer.json or a .model.
+    """Explain how TEXT comes to its tokens, stage by stage.
 
-    Stage by stage: added tokens, normalization, pre-tokens, and then the model, with each decision and what it was
+    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
+
+    The stages are added tokens, normalization, pre-tokens, and then the model, with each decision and what it was
     preferred to. Words that become one token each are left out where they are many. With --reference, the first
     stage is named at which the two part.
 

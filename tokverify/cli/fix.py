@@ -40,7 +40,9 @@ class FixOptions:
 @click.option("--dry-run", is_flag=True, help="Only say what would be written, and the command that does the same.")
 @click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")
 def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FixOptions
-    """Write a copy of the GGUF file MODEL whose tokenizer agrees with its reference.
+    """Write a copy of MODEL whose tokenizer agrees with its reference.
+
+    MODEL is a GGUF file.
 
     The cause is searched as by `tokverify run`. What GGUF can express of the repair is written to FIXED, with tensors
     and all other metadata copied byte for byte; FIXED is verified before it gets its name. The exit code is 0 if

@@ -12,11 +12,10 @@ import click
 
 from tokverify.cli.comparison import open_comparison, open_tokenizers
 from tokverify.cli.options import PATH, model_argument, no_color_option
-from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_file, write_report
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
 from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
 from tokverify.fuzzing.generator import GENERATORS
 from tokverify.fuzzing.report import Plan, Stop
@@ -48,7 +47,7 @@ def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FuzzOptions:
+class FuzzOptions(ReportOptions):
     """What the user asked for; times in seconds, the coverage from 0 to 1."""
 
     model: Path
@@ -63,11 +62,6 @@ class FuzzOptions:
     jobs: int
     save: Path | None
     force: bool
-    format_name: str | None
-    output: Path | None
-    quiet: bool
-    verbose: bool
-    no_color: bool
 
     def plan(self) -> Plan:
         """Work out what to try; reads the corpus."""
@@ -140,7 +134,9 @@ class FuzzOptions:
 @click.option("-v", "--verbose", is_flag=True, help="Settings too, and nothing folded.")
 @no_color_option
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
-    """Look for texts that the tokenizer in the GGUF file MODEL and its reference encode differently.
+    """Look for texts that MODEL and its reference encode differently.
+
+    MODEL is a GGUF file; or a tokenizer.json or a sentencepiece .model, put as a GGUF file would put it.
 
     What is found is shrunk to minimal texts, one for each cause. The exit code is 0 if nothing is found, 1 if
     something is, 2 if the run was not possible, and 130 if it was interrupted; what was found until then is
@@ -152,13 +148,7 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _fuzz(options: FuzzOptions) -> int:
     _check_files(options)
     fuzzed = _run(options)
-    render = FUZZ_FORMATS[_format_name(options)]
-    if options.output:
-        write_file(options.output, render(fuzzed, RenderOptions(verbose=options.verbose, quiet=options.quiet)))
-        _say(options, f"{verdict(fuzzed)}; the report is in {options.output}")
-    else:
-        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-        write_text(render(fuzzed, shown))
+    write_report(options, partial(chosen_format(options, FUZZ_FORMATS), fuzzed), verdict(fuzzed))
     if options.save:
         _save(options, fuzzed, options.save)
     return _INTERRUPTED if fuzzed.stop is Stop.INTERRUPTED else fuzzed.exit_code
@@ -214,10 +204,3 @@ def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
 def _say(options: FuzzOptions, message: str) -> None:
     if not options.quiet:
         click.echo(message, err=True)
-
-
-def _format_name(options: FuzzOptions) -> str:
-    if options.format_name:
-        return options.format_name
-    suffix = options.output.suffix.removeprefix(".") if options.output else ""
-    return suffix if suffix in FUZZ_FORMATS else "table"

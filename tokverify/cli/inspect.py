@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Nothing folded or left out.")
 @no_color_option
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
-    """Show the tokenizer in the GGUF file MODEL: sizes, token types, special tokens, and settings in effect."""
+    """Show MODEL's sizes, token types, special tokens and settings.
+
+    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
+    The settings are those in effect.
+    """
     from tokverify.tokenizer_file import read_spec
 
     spec = read_spec(model)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,10 +14,23 @@ from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+_Render = TypeVar("_Render")
+
 _CLOSED_PIPE = 141
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """How the user wants a report, and where; `output` is None for stdout."""
+
+    format_name: str | None
+    output: Path | None
+    quiet: bool
+    verbose: bool
+    no_color: bool
 
 
 def write_text(text: str) -> None:
@@ -100,3 +114,20 @@ def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False
     plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     width = shutil.get_terminal_size().columns
     return RenderOptions(width=width, color=not plain, verbose=verbose, quiet=quiet)
+
+
+def chosen_format(options: ReportOptions, formats: Mapping[str, _Render]) -> _Render:
+    """Return the format asked for, or else the one that the file to write is named after, or else the table."""
+    suffix = options.output.suffix.removeprefix(".") if options.output else ""
+    return formats[options.format_name or (suffix if suffix in formats else "table")]
+
+
+def write_report(options: ReportOptions, render: Callable[[RenderOptions], str], verdict: str) -> None:
+    """Write a report to where it is wanted; with one in a file, its verdict goes to stderr."""
+    if options.output is None:
+        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+        write_text(render(shown))
+        return
+    write_file(options.output, render(RenderOptions(verbose=options.verbose, quiet=options.quiet)))
+    if not options.quiet:
+        click.echo(f"{verdict}; the report is in {options.output}", err=True)

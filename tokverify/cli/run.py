@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,9 @@ import click
 
 from tokverify.cli.comparison import verify_model
 from tokverify.cli.options import PATH, model_argument, no_color_option, selected_cases, selection_options
-from tokverify.cli.output import check_writable, render_options, write_file, write_text
+from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report
 from tokverify.cli.progress import ProgressBar
-from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats import FORMATS
 from tokverify.formats.verdict import verdict
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(ReportOptions):
     """What the user asked for."""
 
     model: Path
@@ -30,13 +31,8 @@ class RunOptions:
     suites: tuple[str, ...]
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
-    format_name: str | None
-    output: Path | None
     fail_fast: bool
     diagnose: bool
-    quiet: bool
-    verbose: bool
-    no_color: bool
 
     def told(self) -> dict[str, object]:
         """Return what decides the results, for the report."""
@@ -96,14 +92,7 @@ def _run(options: RunOptions) -> int:
     if options.output:
         check_writable(options.output)
     report = _verify(options)
-    render = FORMATS[_format_name(options)]
-    if options.output:
-        write_file(options.output, render(report, RenderOptions(verbose=options.verbose, quiet=options.quiet)))
-        if not options.quiet:
-            click.echo(f"{verdict(report)}; the report is in {options.output}", err=True)
-    else:
-        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-        write_text(render(report, shown))
+    write_report(options, partial(chosen_format(options, FORMATS), report), verdict(report))
     return report.exit_code
 
 
@@ -127,10 +116,3 @@ def _location(options: RunOptions) -> str | None:
     if options.reference is None or Path(options.reference).exists():
         raise click.UsageError("--revision goes with a hub id: name one with -r")
     return f"{options.reference}@{options.revision}"
-
-
-def _format_name(options: RunOptions) -> str:
-    if options.format_name:
-        return options.format_name
-    suffix = options.output.suffix.removeprefix(".") if options.output else ""
-    return suffix if suffix in FORMATS else "table"

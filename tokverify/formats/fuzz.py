@@ -54,6 +54,7 @@ def _json(fuzzed: FuzzReport, options: RenderOptions) -> str:  # noqa: ARG001 - 
         "causes": len(fuzzed.causes),
         "stop": str(fuzzed.stop),
     }
+    told["notes"] = list(fuzzed.notes)
     told["coverage"] = {"pieces": _share(fuzzed.pieces), "merges": fuzzed.merges and _share(fuzzed.merges)}
     told["generators"] = {
         name: {"strings": strings, "failing": failing} for name, (strings, failing) in fuzzed.by_generator.items()

@@ -40,9 +40,18 @@ def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
 
 def _sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[RenderableType]:
     yield heading(fuzzed.report, verbose=verbose)
+    if fuzzed.notes:
+        yield _notes(fuzzed)
     yield vocabulary_section(fuzzed.report.vocabulary, verbose=verbose)
     yield _tried(fuzzed)
     yield from case_sections(fuzzed.report, verbose=verbose)
+    if fuzzed.notes:
+        # Again, where whoever reads no more than the end sees it.
+        yield _notes(fuzzed)
+
+
+def _notes(fuzzed: FuzzReport) -> RenderableType:
+    return labeled(("" if at else "note", words(note, "yellow")) for at, note in enumerate(fuzzed.notes))
 
 
 def _tried(fuzzed: FuzzReport) -> RenderableType:

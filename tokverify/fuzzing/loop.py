@@ -230,6 +230,7 @@ class _Run:
             merges=self._coverage.merges,
             stop=stop,
             seconds=self._seconds,
+            notes=self._trial.notes,
         )
 
 

@@ -58,7 +58,8 @@ class FuzzReport:
 
     `report` has one result for each of `causes`, in the same order. `failing` counts the texts that failed, `unlisted`
     those among all that did not match whose cause is not listed, `skipped` those that could not be compared.
-    `by_generator` maps a generator to the texts it made and how many of them failed.
+    `by_generator` maps a generator to the texts it made and how many of them failed. `notes` say which options
+    were off throughout.
     """
 
     report: Report
@@ -72,6 +73,7 @@ class FuzzReport:
     merges: Share | None
     stop: Stop
     seconds: float = field(compare=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -81,6 +81,24 @@ class Trial:
             sample.parse_special and self.actual.parses_special and self.expected.parses_special,
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say of each option that is off throughout who cannot honor it."""
+        sides = (self.actual, self.expected)
+        unable = {
+            "add_special": [
+                f"{side.name} cannot tell which tokens go around a text" for side in sides if not side.adds_special
+            ],
+            "parse_special": [
+                f"{side.name} never reads control tokens in text" for side in sides if not side.parses_special
+            ],
+        }
+        return tuple(
+            f"compared with {option} off throughout: {'; '.join(dict.fromkeys(reasons))}"
+            for option, reasons in unable.items()
+            if reasons
+        )
+
     def run(self, samples: Sequence[Sample], seen: Callable[[list[int]], object] = len) -> list[Outcome | None]:
         """Try samples; None for one on which both agree. `seen` is told our side's ids of each text."""
         samples = [self.honored(sample) for sample in samples]
