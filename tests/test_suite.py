@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cases import Case, hints, load_cases, shipped_suites
+from tokverify.cases import Case, load_cases, load_suites, shipped_suites
 from tokverify.errors import TokverifyError
 
 ONE_CASE = "cases: [{id: a, text: x}]\n"
@@ -230,7 +230,7 @@ def test_hints(tmp_path: Path):
         "  - {id: f, text: same, note: n, add_special: true}\n"
         "  - {id: g, text: same, note: n}\n",
     )
-    found = sorted(hints([path]))
+    found = sorted(load_suites([path])[0].hints)
     assert [int(hint.split(":")[1]) for hint in found] == [2, 3, 4, 5, 8]
     for hint, fragment in zip(
         found,
@@ -245,4 +245,4 @@ def test_the_example_in_the_documentation(tmp_path: Path):
     example = page.split("```yaml\n")[1].split("```")[0]
     cases = load_cases([write(tmp_path, example)])
     assert [len(case.text) for case in cases] == [10, 22, 25, 28, 5000]
-    assert hints([tmp_path]) == []
+    assert [hint for suite in load_suites([tmp_path]) for hint in suite.hints] == []

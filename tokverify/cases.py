@@ -78,15 +78,6 @@ def load_suites(paths: Iterable[Path | str] | None = None) -> list[Suite]:
     return suites
 
 
-def hints(paths: Iterable[Path | str] | None = None) -> list[str]:
-    """Say what is allowed in the suites but probably not meant, each with file and line.
-
-    Raises:
-        TokverifyError: As `load_cases` does.
-    """
-    return [hint for suite in load_suites(paths) for hint in suite.hints]
-
-
 def select(
     cases: Iterable[Case],
     *,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tokverify.cases import hints, load_cases
+from tokverify.cases import load_cases, load_suites
 from tokverify.cli import main
 from tokverify.cli.fuzz import FuzzOptions
 
@@ -74,7 +74,7 @@ def test_what_is_saved_is_a_suite_without_hints_that_fails_and_passes_where_it_s
     path = tmp_path / "found.yaml"
     run(BROKEN, "-r", REFERENCE, *FEW, "--save", str(path))
     assert sorted(case.text for case in load_cases([path])) == ["\t\t\t", "  "]
-    assert hints([path]) == []
+    assert load_suites([path])[0].hints == []
     for model, code in ((BROKEN, 1), (MODEL, 0)):
         again = CliRunner().invoke(main, ["run", model, "-r", REFERENCE, "--cases", str(path)])
         assert again.exit_code == code

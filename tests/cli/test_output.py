@@ -3,9 +3,13 @@ import stat
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from tokverify.cli import main
 from tokverify.cli.output import ReportOptions, check_writable, chosen_format, render_options, write_file
 from tokverify.errors import TokverifyError
+
+SAMPLES = Path(__file__).parents[2] / "tokverify" / "sample"
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -104,3 +108,27 @@ def test_the_format_is_the_one_asked_for_or_that_of_the_file(name, output, chose
     path = Path(output) if output else None
     options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
     assert chosen_format(options, {"table": "table", "json": "json"}) == chosen
+
+
+@pytest.mark.parametrize("command", ["run", "audit", "fuzz"])
+@pytest.mark.parametrize("which", ["model", "reference"])
+def test_an_input_is_never_overwritten(tmp_path: Path, command: str, which: str):
+    files = {"model": tmp_path / "own.gguf", "reference": tmp_path / "own.model"}
+    for name, path in (("model", "sample.gguf"), ("reference", "sample.tokenizer.model")):
+        files[name].write_bytes((SAMPLES / path).read_bytes())
+    before = files[which].read_bytes()
+    arguments = [command, str(files["model"]), "-r", str(files["reference"]), "-o", str(files[which])]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "it is an input" in result.stderr
+    assert files[which].read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "a" * 300], ["run", str(SAMPLES / "sample.gguf"), "-r", "rebuilt", "-k", "tab-1", "-o", "a" * 300]],
+)
+def test_a_name_that_is_too_long(arguments: list[str]):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "File name too long" in result.stderr

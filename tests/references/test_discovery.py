@@ -137,7 +137,7 @@ def test_an_unreachable_hub_is_asked_once(model, hub):
 def test_at_last_it_is_rebuilt_with_a_caveat(model):
     found = find_reference(model, SPEC)
     assert found.tokenizer.encode("ab", add_special=False, parse_special=False) == [2]
-    assert found.caveat.startswith("rebuilt from the GGUF file's own data")
+    assert found.caveat.startswith("the reference is rebuilt from the GGUF file's own data")
     assert found.reason == (
         "nothing better was found; before it: no tokenizer beside the model; no tokenizer.json inside it; "
         "no repository named in it"

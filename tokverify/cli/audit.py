@@ -120,7 +120,7 @@ def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 
 def _audit(options: AuditOptions) -> int:
     if options.output:
-        check_writable(options.output)
+        check_writable(options.output, [options.model, options.reference, options.waivers])
     fail_on = Severity[options.fail_on.upper()]
     report = _run(options)
     write_report(options, partial(chosen_format(options, AUDIT_FORMATS), report, fail_on), verdict(report))

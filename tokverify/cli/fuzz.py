@@ -159,7 +159,7 @@ def _check_files(options: FuzzOptions) -> None:
     if "corpus" in options.generators and not options.corpus:
         raise click.UsageError("--generator corpus mutates the files given with --corpus; give one")
     for path in filter(None, (options.output, options.save)):
-        check_writable(path)
+        check_writable(path, [options.model, options.reference, *options.corpus])
     if options.save and options.save.exists() and not options.force:
         raise TokverifyError(f"{options.save}: already there; name another file, or overwrite it with --force")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -31,6 +33,7 @@ class TokverifyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Run a command and leave with its exit code."""
+        _open_missing_streams()
         _never_fail_to_write()
         ctx.exit(self._exit_code(ctx))
 
@@ -46,17 +49,33 @@ class TokverifyGroup(click.Group):
         except TokverifyError as error:
             _show_error(error)
             return _CANNOT_RUN
+        except OSError as error:
+            # Such as a name that is too long, which looking for a file already raises.
+            if error.filename is None:
+                return _report_bug()
+            _show_error(TokverifyError(f"{error.filename}: {error.strerror}; check the path"))
+            return _CANNOT_RUN
         except Exception:  # noqa: BLE001 - whatever else gets here is a bug, and must not look like a mismatch
-            traceback.print_exc()
-            click.echo(_BUG_MESSAGE, err=True)
-            return _BUG
+            return _report_bug()
         return code or 0
+
+
+def _report_bug() -> int:
+    traceback.print_exc()
+    click.echo(_BUG_MESSAGE, err=True)
+    return _BUG
 
 
 def _show_error(error: TokverifyError) -> None:
     """Write an error to stderr; some have several lines, each a complaint of its own."""
     for line in str(error).split("\n"):
         click.echo(f"error: {visible(line, mark_spaces=False)}", err=True)
+
+
+def _open_missing_streams() -> None:
+    """Let what a shell has closed (`<&-`, `>&-`) be empty or go nowhere; Python leaves it None."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until Python ends
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
 
 
 def _never_fail_to_write() -> None:

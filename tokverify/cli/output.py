@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -14,8 +15,7 @@ from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping
 
 _Render = TypeVar("_Render")
 
@@ -66,12 +66,15 @@ def _discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_writable(path: Path) -> None:
-    """Fail before the work is done if a file could not be written after it.
+def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None:
+    """Fail before the work is done if a file could not, or must not, be written after it.
 
     Raises:
-        TokverifyError: If the path is a directory, or its directory is missing.
+        TokverifyError: If the path is a directory, its directory is missing, or it is one of the `inputs`.
     """
+    for given in inputs:
+        if given and path.exists() and Path(given).exists() and path.samefile(given):
+            raise TokverifyError(f"{path}: cannot write the report: it is an input, {given}; name another file")
     if path.is_dir():
         raise TokverifyError(f"{path}: cannot write the report: it is a directory; name a file in it")
     if not path.parent.is_dir():
@@ -90,8 +93,9 @@ def write_file(path: Path, text: str) -> None:
             path.write_bytes(text.encode())
         else:
             _replace(path.resolve(), text.encode())
-    except OSError as error:
-        raise TokverifyError(f"{path}: cannot write the report: {error.strerror}") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        reason = getattr(error, "strerror", None) or error
+        raise TokverifyError(f"{path}: cannot write the report: {reason}") from error
 
 
 def _replace(path: Path, data: bytes) -> None:

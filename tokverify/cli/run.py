@@ -90,7 +90,7 @@ def run(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 
 def _run(options: RunOptions) -> int:
     if options.output:
-        check_writable(options.output)
+        check_writable(options.output, [options.model, options.reference, *options.cases])
     report = _verify(options)
     write_report(options, partial(chosen_format(options, FORMATS), report), verdict(report))
     return report.exit_code

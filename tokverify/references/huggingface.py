@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tokverify.references.stage import ReferenceStages
 
 
+MAX_ID = 1 << 24
+"""No vocabulary comes near it; one that does would only fill the memory."""
+
+
 class HuggingFaceTokenizer:
     """A `tokenizers.Tokenizer`, its truncation and padding switched off for good.
 
@@ -94,7 +98,10 @@ class HuggingFaceTokenizer:
             return pieces
         # Where ids are missing, the highest one is unknown; the slower way of asking tells them all.
         ids = self._tokenizer.get_vocab()
-        pieces = [""] * (max(ids.values(), default=-1) + 1)
+        highest = max(ids.values(), default=-1)
+        if highest > MAX_ID:
+            raise BrokenFileError(f"{self.name}: a token has the id {highest:,}; no vocabulary is that large")
+        pieces = [""] * (highest + 1)
         for piece, id in ids.items():
             pieces[id] = piece
         return pieces
