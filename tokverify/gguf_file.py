@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.family import NO_VOCABULARY
 from tokverify.gguf_cursor import ValueType
 from tokverify.gguf_metadata import read_file, read_metadata
 from tokverify.spec import TokenizerSpec
@@ -78,7 +79,6 @@ _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_ID
 
 MODELS_WITH_MERGES = frozenset(["gpt2", "gemma4", "hybriddna", "whitespace"])
 PRE_WITHOUT_MERGES = "kimi-k2"  # of all models but gemma4, which has a `pre` of its own
-_NO_VOCABULARY = frozenset(["no_vocab", "none"])
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
@@ -136,7 +136,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     model = fields.string(MODEL)
     if model is None:
         raise _no_tokenizer(fields)
-    if model in _NO_VOCABULARY:
+    if model in NO_VOCABULARY:
         raise UnsupportedError(f"{path}: {MODEL} is {model}: the model works without a tokenizer")
     tokens = _tokens(fields)
     return TokenizerSpec(

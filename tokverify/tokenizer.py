@@ -77,6 +77,12 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
 
 
+def shown_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
+    """Look up the tokens of `ids` to show them; one outside the vocabulary has no piece and no bytes."""
+    known = range(tokenizer.vocab_size)
+    return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
+
+
 def pieces_of(tokenizer: Tokenizer) -> Sequence[str]:
     """Return every piece by id, as the tokenizer holds them in `pieces` if it does, which is much faster."""
     held: Sequence[str] | None = getattr(tokenizer, "pieces", None)

@@ -10,11 +10,11 @@ from tokverify.diff import compare
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report import CaseResult, Report, Status
 from tokverify.side import side_of
-from tokverify.tokenizer import Token, tokens_of
+from tokverify.tokenizer import shown_tokens
 from tokverify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from tokverify.cases import Case
     from tokverify.report import Side
@@ -138,13 +138,13 @@ class _Comparison:
 
     def _mismatch(self, result: CaseResult) -> CaseResult:
         if result.actual != result.expected or result.expect is None:
-            right = _tokens(self.expected, result.expected)
+            right = shown_tokens(self.expected, result.expected)
         else:
-            right = _tokens(self.actual, result.expect)
+            right = shown_tokens(self.actual, result.expect)
         return replace(
             result,
             status=Status.MISMATCH,
-            difference=compare(_tokens(self.actual, result.actual), right),
+            difference=compare(shown_tokens(self.actual, result.actual), right),
             notes=result.notes + _expect_notes(result),
         )
 
@@ -217,12 +217,3 @@ def _expect_notes(result: CaseResult) -> tuple[str, ...]:
         return ("both sides agree, but not with the case's own `expect`",)
     agrees = {result.actual: "with actual", result.expected: "with expected"}
     return (f"the case's own `expect` agrees {agrees.get(result.expect, 'with neither side')}",)
-
-
-def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
-    """Look up tokens; one outside the vocabulary has no piece and no bytes."""
-    return [_token(tokenizer, id) for id in ids]
-
-
-def _token(tokenizer: Tokenizer, id: int) -> Token:
-    return tokens_of(tokenizer, [id])[0] if 0 <= id < tokenizer.vocab_size else Token(id, "", b"")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.audit.finding import Severity
-from tokverify.cli.options import PATH, model_argument, no_color_option
+from tokverify.cli.options import PATH, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report, write_text
 from tokverify.errors import TokverifyError
 from tokverify.formats.audit import AUDIT_FORMATS, verdict
@@ -98,17 +98,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="CODE",
     help="Print what a rule does, why, and how to repair what it finds; `all` for all rules.",
 )
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(list(AUDIT_FORMATS)),
-    help="How to write the report: for eyes (table, the default) or for programs.",
-)
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
-@click.option("-v", "--verbose", is_flag=True, help="All ids.")
-@no_color_option
+@report_options(AUDIT_FORMATS, "All ids.")
 def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
     """Check the tokenizer in the GGUF file MODEL by static rules.
 

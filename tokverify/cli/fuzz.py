@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.comparison import open_comparison, open_tokenizers
-from tokverify.cli.options import PATH, model_argument, no_color_option
+from tokverify.cli.options import PATH, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_file, write_report
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
@@ -122,17 +122,7 @@ class FuzzOptions(ReportOptions):
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Share the work among N processes.")
 @click.option("--save", type=PATH, metavar="FILE", help="Write what was found there, as a YAML suite.")
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(list(FUZZ_FORMATS)),
-    help="How to write the report: for eyes (table, the default) or for programs.",
-)
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
-@click.option("-v", "--verbose", is_flag=True, help="Settings too, and nothing folded.")
-@no_color_option
+@report_options(FUZZ_FORMATS, "Settings too, and nothing folded.")
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
     """Look for texts that MODEL and its reference encode differently.
 

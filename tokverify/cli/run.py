@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.comparison import verify_model
-from tokverify.cli.options import PATH, model_argument, no_color_option, selected_cases, selection_options
+from tokverify.cli.options import PATH, model_argument, report_options, selected_cases, selection_options
 from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report
 from tokverify.cli.progress import ProgressBar
 from tokverify.formats import FORMATS
@@ -64,19 +64,9 @@ class RunOptions(ReportOptions):
     "--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites; not the shipped ones."
 )
 @selection_options
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(list(FORMATS)),
-    help="How to write the report: for eyes (table, the default) or for programs.",
-)
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the reason where cases fail (the default).")
-@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
-@click.option("-v", "--verbose", is_flag=True, help="Matching cases and settings too, and nothing folded.")
-@no_color_option
+@report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
 def run(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 

@@ -23,14 +23,13 @@ from tokverify.diff import compare
 from tokverify.fuzzing.shrink import shrink
 from tokverify.fuzzing.trial import Kind
 from tokverify.report import CaseResult, Status
-from tokverify.tokenizer import Token, tokens_of
+from tokverify.tokenizer import shown_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from tokverify.fuzzing.sample import Sample
     from tokverify.fuzzing.trial import Outcome, Trial
-    from tokverify.tokenizer import Tokenizer
 
 MAX_CAUSES = 100
 MAX_ALIKE = 3
@@ -185,7 +184,7 @@ def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
     )
     difference = None
     if outcome.kind is Kind.IDS:
-        difference = compare(_tokens(trial.actual, outcome.actual), _tokens(trial.expected, outcome.expected))
+        difference = compare(shown_tokens(trial.actual, outcome.actual), shown_tokens(trial.expected, outcome.expected))
     return CaseResult(
         case,
         _STATUS[outcome.kind],
@@ -214,8 +213,3 @@ def _note(outcome: Outcome, trial: Trial) -> str:
 
 def _shown(ids: Sequence[int]) -> str:
     return f"{list(ids)}" if len(ids) <= _SHOWN_IDS else f"{list(ids[:_SHOWN_IDS])} and {len(ids) - _SHOWN_IDS} more"
-
-
-def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
-    known = range(tokenizer.vocab_size)
-    return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
