@@ -1,5 +1,6 @@
-"""Fixtures for real data, which lives outside the repository (see CONTRIBUTING.md)."""
+"""Fixtures for real data, which lives outside the repository (see CONTRIBUTING.md), and for llama.cpp itself."""
 
+import signal
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -7,10 +8,18 @@ from pathlib import Path
 import hypothesis
 import pytest
 from real_data import SHARED
+from spec_file import write_spec
 
 from tokverify.encoder import Encoder
+from tokverify.errors import MissingLibraryError
 from tokverify.gguf_file import read_spec
+from tokverify.references.llama_cpp import LlamaCppTokenizer
+from tokverify.references.llama_cpp_library import Library, find_library
 from tokverify.spec import TokenizerSpec
+
+# A shell starts jobs in the background with SIGINT ignored, and whatever the tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long one example takes depends on who else uses the machine.
 hypothesis.settings.register_profile("tokverify", deadline=None)
@@ -39,3 +48,24 @@ def spec_of(vocabs: Path) -> Callable[[str], TokenizerSpec]:
 def encoder_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], Encoder]:
     """The encoder of a real vocabulary, by its name, built once for all tests."""
     return cache(lambda name: Encoder(spec_of(name), name))
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    """The shared object of llama.cpp."""
+    try:
+        return find_library()
+    except MissingLibraryError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def llama_cpp(tmp_path: Path, library: Library) -> Callable[..., tuple[Encoder, LlamaCppTokenizer]]:
+    """Write a specification to a file, and read it on both sides."""
+
+    def open_both(spec: TokenizerSpec, seconds: float = 60) -> tuple[Encoder, LlamaCppTokenizer]:
+        path = tmp_path / "model.gguf"
+        write_spec(spec, path)
+        return Encoder(read_spec(path)), LlamaCppTokenizer(path, library, seconds=seconds)
+
+    return open_both

@@ -8,6 +8,8 @@ from tokverify.errors import EncodeError
 class FakeTokenizer:
     """Ids are indexes into `pieces`; pieces in `special` are matched only when special tokens are parsed."""
 
+    decodes_as_llama_cpp = False
+
     def __init__(
         self,
         *pieces: str,

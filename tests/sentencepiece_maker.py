@@ -1,8 +1,9 @@
 """Build sentencepiece .model files: byte by byte, as no trainer would, or by training on a few words."""
 
-import io
 import struct
 from collections.abc import Iterable
+
+from tokverify.training.sentencepiece_trainer import train_sentencepiece
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE, WORD, CHAR = range(1, 5)
@@ -42,17 +43,7 @@ def _varint(number: int) -> bytes:
     return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
 
 
-def train_model(**options: object) -> bytes:
+def train_model(*, vocab_size: int, **options: object) -> bytes:
     """Train a model on `WORDS`."""
-    from sentencepiece import SentencePieceTrainer
-
-    model = io.BytesIO()
-    SentencePieceTrainer.train(
-        sentence_iterator=iter([" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]),
-        model_writer=model,
-        hard_vocab_limit=False,
-        num_threads=1,
-        minloglevel=2,
-        **options,
-    )
-    return model.getvalue()
+    lines = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
+    return train_sentencepiece(lines, vocab_size=vocab_size, hard_vocab_limit=False, **options)

@@ -16,7 +16,7 @@ def spm_spec(
     """Make a `llama` tokenizer: `<unk>`, `<s>`, `</s>`, the byte pieces from id 3 on, then the pieces given."""
     tokens = ["<unk>", "<s>", "</s>", *(BYTE_PIECES if byte_pieces else ()), *scores]
     known = {"<unk>": TokenType.UNKNOWN.value, "<s>": CONTROL, "</s>": CONTROL} | dict.fromkeys(BYTE_PIECES, BYTE)
-    return _spec(
+    return spec_of(
         "llama", tokens, known | dict(types or {}), scores=[scores.get(token, 0.0) for token in tokens], **fields
     )
 
@@ -27,7 +27,7 @@ def unigram_spec(
     """Make a `t5` tokenizer: `<pad>`, `</s>` and `<unk>`, then the pieces given."""
     tokens = ["<pad>", "</s>", "<unk>", *scores]
     known = {"<pad>": CONTROL, "</s>": CONTROL, "<unk>": TokenType.UNKNOWN.value} | dict(types or {})
-    return _spec("t5", tokens, known, scores=[scores.get(token, 0.0) for token in tokens], **fields)
+    return spec_of("t5", tokens, known, scores=[scores.get(token, 0.0) for token in tokens], **fields)
 
 
 def bpe_spec(
@@ -36,13 +36,12 @@ def bpe_spec(
     """Make a `gpt2` tokenizer: the byte alphabet by byte, then what the merges make, `tokens`, and the added ones."""
     made = [merge.replace(" ", "") for merge in merges]
     all_tokens = list(dict.fromkeys([*BYTE_ALPHABET, *made, *tokens, *(added or ())]))
-    return _spec("gpt2", all_tokens, added or {}, merges=merges, **{"pre": "gpt-2"} | fields)
+    return spec_of("gpt2", all_tokens, added or {}, merges=merges, **{"pre": "gpt-2"} | fields)
 
 
-def _spec(model: str, tokens: Sequence[str], types: Mapping[str, int], **fields: object) -> TokenizerSpec:
-    return TokenizerSpec(
-        model=model,
-        tokens=tokens,
-        types=[types.get(token, TokenType.NORMAL.value) for token in tokens],
-        **fields,
-    )
+def spec_of(
+    model: str, tokens: Sequence[str], types: Mapping[str, int] | None = None, **fields: object
+) -> TokenizerSpec:
+    """Make a tokenizer of any model; tokens are NORMAL where `types` does not say otherwise."""
+    all_types = [(types or {}).get(token, TokenType.NORMAL.value) for token in tokens]
+    return TokenizerSpec(model=model, tokens=tokens, types=all_types, **fields)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.added_token import Fragment, _scanner, can_overlap, split_longest_first, splitter
-from tokverify.errors import EncodeError
+from tokverify.added_token import Fragment, _scanner, can_overlap, locate, split_longest_first, splitter
 from tokverify.spec import AddedToken
+from tokverify.utf8 import to_bytes
 
 
 def added(*texts: str, lstrip: str = "", rstrip: str = "") -> list[AddedToken]:
@@ -102,11 +102,29 @@ def test_very_long_tokens_and_ladders_of_them_are_matched():
     assert splitter(added("ab" * 5000))("ab" * 10_001) == [0, 0, "ab"]
 
 
-def test_a_token_that_is_no_utf8_is_an_error_only_where_it_would_cut_a_character():
-    split = splitter(added("\udcc3", "a"))
-    assert split("ba") == ["b", 1]
-    with pytest.raises(EncodeError, match="added token 0 is not UTF-8"):
-        split("é")
+@pytest.mark.parametrize(
+    ("texts", "text", "fragments"),
+    [
+        (["\udcc3"], "aé", ["a", 0, "\udca9"]),
+        (["\udca9"], "éa", ["\udcc3", 0, "a"]),
+        (["\udc82"], "€", ["\udce2", 0, "\udcac"]),
+        (["\udcc3", "a"], "ba", ["b", 1]),
+        (["\udcc3", "é"], "é\u00e8", [1, 0, "\udca8"]),
+        (["\udc82", "a\udce2", "\udcacb"], "a€b", [1, 0, 2]),
+    ],
+)
+def test_a_token_that_is_a_part_of_a_character_leaves_its_other_bytes(
+    texts: list[str], text: str, fragments: list[Fragment]
+):
+    split = splitter(added(*texts))
+    assert split(text) == fragments
+    located = locate(text.encode(), split(text), dict(enumerate(texts)))
+    spelled = [texts[fragment] if isinstance(fragment, int) else fragment for fragment in fragments]
+    assert [text.encode()[start:end] for _, start, end in located] == list(map(to_bytes, spelled))
+
+
+def test_such_a_token_swallows_whitespace_too():
+    assert splitter(added("\udcc3", lstrip="\udcc3", rstrip="\udcc3"))("a é b") == ["a", 0, "\udca9 b"]
 
 
 token_texts = st.lists(st.text("ab é", min_size=1, max_size=5), min_size=1, max_size=6, unique=True)

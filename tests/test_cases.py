@@ -1,28 +1,16 @@
 """Loading and selecting cases, and the suites that are shipped."""
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
 import pytest
+from suite_file import ONE_CASE, complaints, write
 
 import tokverify.cases
 from tokverify.cases import Case, load_cases, load_suites, select, shipped_suites
 from tokverify.errors import TokverifyError
-
-ONE_CASE = "cases: [{id: a, text: x}]\n"
-
-
-def write(directory: Path, text: str, name: str = "suite.yaml") -> Path:
-    path = directory / name
-    path.write_text(text, encoding="utf-8", newline="")
-    return path
-
-
-def complaints(path: Path) -> list[str]:
-    with pytest.raises(TokverifyError) as caught:
-        load_cases([path])
-    return str(caught.value).splitlines()
 
 
 def test_complaints_of_all_files_at_once(tmp_path: Path):
@@ -36,6 +24,13 @@ def test_file_that_cannot_be_read(tmp_path: Path, name: str):
     (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
     with pytest.raises(TokverifyError, match=r"cannot read cases: .*; check the path"):
         load_cases([tmp_path / name])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_pipe_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(TokverifyError, match="not a regular file"):
+        load_cases([tmp_path / "pipe.yaml"])
 
 
 def test_directory_without_suites(tmp_path: Path):
@@ -117,6 +112,7 @@ THEMES = [
     "byte-fallback",
     "chat",
     "code",
+    "cpp-hybrid",
     "digits",
     "edge",
     "emoji",

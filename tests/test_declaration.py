@@ -18,6 +18,8 @@ CONTRADICTIONS = [
     {"tokenizer.ggml.token_type": numbers(ValueType.INT32, [1] * 4)},
     {"tokenizer.ggml.eos_token_id": uint32(3)},
     {"tokenizer.ggml.model": string("gpt2")},
+    {"tokenizer.ggml.add_bos_token": string("yes")},
+    {"tokenizer.ggml.token_type": numbers(ValueType.FLOAT32, [1.0, 1.0, 1.0])},
 ]
 
 
@@ -53,8 +55,16 @@ def test_facts_of_the_model(tmp_path):
     assert (declaration.vocab_size, declaration.embedding_rows, declaration.pooling) == (None, None, False)
 
 
-def test_what_no_reader_can_use_is_an_error_still(tmp_path):
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tokenizer.ggml.tokens": strings([])}, "tokens: is empty"),
+        ({"tokenizer.ggml.tokens": string("a b c")}, "tokens: is STRING, must be ARRAY of STRING"),
+        ({"tokenizer.ggml.model": uint32(1)}, "model: is UINT32, must be STRING"),
+    ],
+)
+def test_what_no_reader_can_use_is_an_error_still(tmp_path, changed, message):
     path = tmp_path / "model.gguf"
-    path.write_bytes(make_gguf(FIELDS | {"tokenizer.ggml.tokens": strings([])}))
-    with pytest.raises(BrokenFileError, match="is empty"):
+    path.write_bytes(make_gguf(FIELDS | changed))
+    with pytest.raises(BrokenFileError, match=message):
         read_declaration(path)

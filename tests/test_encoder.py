@@ -115,7 +115,7 @@ def test_no_doubled_bos_is_told_where_none_is_added():
 
 
 def test_a_lone_surrogate_is_an_error_that_says_where():
-    with pytest.raises(EncodeError, match="character 2 is a lone surrogate"):
+    with pytest.raises(EncodeError, match=r"lone surrogate .* at character 2"):
         Encoder(BPE).encode("ab\ud800")
 
 

@@ -1,30 +1,18 @@
 """What llama.cpp makes of each model name, and our encoder against llama.cpp's own on small vocabularies."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
-from gguf_maker import make_gguf, numbers, string, strings, uint32
-from spec_maker import BYTE_ALPHABET, BYTE_PIECES
+from spec_maker import BYTE_ALPHABET, BYTE_PIECES, spec_of
 
 from tokverify.encoder import Encoder
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
-from tokverify.gguf_cursor import ValueType
-from tokverify.gguf_file import SPECIAL_IDS, read_spec
-from tokverify.references.llama_cpp import Library, LlamaCppTokenizer, find_library
+from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.settings import resolve
 from tokverify.spec import TokenizerSpec
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
-
-
-def spec_of(
-    model: str, tokens: Sequence[str], types: Mapping[str, int] | None = None, **fields: object
-) -> TokenizerSpec:
-    all_types = [(types or {}).get(token, NORMAL) for token in tokens]
-    return TokenizerSpec(model=model, tokens=tokens, types=all_types, **fields)
 
 
 def test_what_a_bert_file_need_not_say():
@@ -116,40 +104,6 @@ def test_rwkv_shows_every_token_unescaped_whatever_its_type():
 
 
 # Against llama.cpp itself.
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    try:
-        return find_library()
-    except MissingLibraryError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture
-def llama_cpp(tmp_path: Path, library: Library) -> Callable[..., tuple[Encoder, LlamaCppTokenizer]]:
-    """Write a specification to a file, and read it on both sides."""
-
-    def open_both(spec: TokenizerSpec, seconds: float = 60) -> tuple[Encoder, LlamaCppTokenizer]:
-        fields = {
-            "general.architecture": string("llama"),
-            "tokenizer.ggml.model": string(spec.model),
-            "tokenizer.ggml.tokens": strings([token.encode("utf-8", "surrogateescape") for token in spec.tokens]),
-            "tokenizer.ggml.token_type": numbers(ValueType.INT32, spec.types),
-        }
-        keys = dict(SPECIAL_IDS)
-        fields |= {keys[role]: uint32(id) for role, id in spec.special_ids.items()}
-        if spec.pre:
-            fields["tokenizer.ggml.pre"] = string(spec.pre)
-        if spec.scores:
-            fields["tokenizer.ggml.scores"] = numbers(ValueType.FLOAT32, spec.scores)
-        if spec.merges is not None:
-            fields["tokenizer.ggml.merges"] = strings(spec.merges)
-        path = tmp_path / "model.gguf"
-        path.write_bytes(make_gguf(fields))
-        return Encoder(read_spec(path)), LlamaCppTokenizer(path, library, seconds=seconds)
-
-    return open_both
 
 
 def merges_of(letters: str, count: int, choose: random.Random) -> list[str]:

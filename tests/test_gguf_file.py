@@ -62,7 +62,7 @@ def test_reads_a_small_tokenizer(read):
 
 def test_what_the_file_does_not_say_is_none(read):
     spec = asdict(read(make_gguf({key: LLAMA[key] for key in ("tokenizer.ggml.model", "tokenizer.ggml.tokens")})))
-    told = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "general": {}}
+    told = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
     assert spec == dict.fromkeys(spec) | told
 
 
@@ -100,7 +100,8 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
     for name, value in flags.items():
         writer.add_bool("tokenizer.ggml." + name, value)
     writer.add_precompiled_charsmap(b"\x01\0\xff\x80")
-    writer.add_chat_template("{{ bos_token }}")
+    templates = {"default": "{{ bos_token }}", "tool_use": "{{ tools }}"}
+    writer.add_chat_template([{"name": name, "template": text} for name, text in templates.items()])
     writer.add_string("tokenizer.huggingface.json", "{}")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -140,6 +141,7 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "strip_accents": True,
         "charsmap": b"\x01\0\xff\x80",
         "chat_template": "{{ bos_token }}",
+        "named_chat_templates": {"tool_use": "{{ tools }}"},
         "huggingface_json": "{}",
         "general": {"architecture": "t5", "name": "test"},
     }

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from math import inf
+from math import inf, nan
 
 import pytest
 from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
@@ -10,7 +10,7 @@ from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.encoder import Encoder
 from tokverify.formats.inspection import render_json
 from tokverify.inspection import Flag, Run, SpecialToken, inspect, net_overrides
-from tokverify.settings import Override
+from tokverify.override import Override
 
 SPM = spm_spec({"▁a": -1.0, "  ": -9.0, "   ": -9.0, "<b>": -9.0, "c": -2.0})
 SPM = replace(SPM, types=[*SPM.types[:260], *[USER_DEFINED] * 3, 1], special_ids={"bos": 1})
@@ -66,6 +66,23 @@ def test_refused_tokenizer_is_told_as_declared():
     assert found.fingerprint is None
     assert found.special == (SpecialToken("bos", 1, "<s>", declared=True), SpecialToken("eos", 9999, "", declared=True))
     assert all(flag.effective is None for flag in found.flags)
+
+
+def test_what_the_reader_refuses_is_told_as_far_as_it_can_be_read():
+    found = inspect(replace(SPM, types=[1, 3], scores=[1.0, nan], special_ids={"eos": 9999}), "two types")
+    assert found.refusal == "two types"
+    assert [(summary.name, summary.count) for summary in found.types] == [
+        ("NORMAL", 1),
+        ("CONTROL", 1),
+        ("untold", 262),
+    ]
+    assert found.scores == (1.0, 1.0)
+    assert found.special == (SpecialToken("eos", 9999, "", declared=True),)
+
+
+def test_more_types_than_tokens():
+    found = inspect(replace(SPM, types=[1] * 300), "too many")
+    assert [(summary.name, summary.count) for summary in found.types] == [("NORMAL", 264)]
 
 
 def test_infinite_scores_are_strings_in_json():

@@ -1,10 +1,12 @@
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokverify import pre_pattern
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet, from_byte_level, splitter, to_byte_level
 from tokverify.unicode_version import has_unassigned
 
@@ -164,6 +166,25 @@ def test_patterns_equal_the_hand_written_scan(name: str):
 
     cut_by_name = splitter(PRE_TOKENIZERS[name])
     check()
+
+
+RUNS = st.lists(
+    st.tuples(st.sampled_from(" \t\n\r\u3000\x85a1!'\u0378"), st.sampled_from([1, 1, 2, 3, 5, 700])), max_size=9
+)
+
+
+@given(RUNS)
+def test_the_look_back_of_jais_2_changes_nothing(runs: list[tuple[str, int]]):
+    literal = replace(PRE_TOKENIZERS["jais-2"], patterns=(pre_pattern.JAIS2.replace(r"(?<![^\S\r\n])", ""),))
+    text = "".join(character * count for character, count in runs)
+    assert splitter(PRE_TOKENIZERS["jais-2"])(text) == splitter(literal)(text)
+
+
+def test_jais_2_cuts_long_runs_of_spaces_in_halves():
+    cut = splitter(PRE_TOKENIZERS["jais-2"])
+    assert list(map(len, cut(" " * 1000 + "a"))) == [512, 256, 128, 64, 32, 4, 2, 1, 2]
+    assert list(map(len, cut(" " * 1023))) == [512, 256, 128, 64, 32, 16, 8, 4, 2, 1]
+    assert list(map(len, cut(" " * 600 + "\n" + " " * 5))) == [601, 4, 1]
 
 
 @pytest.mark.slow  # some 150,000 characters, each in four surroundings

@@ -70,6 +70,7 @@ def test_every_field_has_its_place(read):
         "strip_accents": None,
         "charsmap": b"\x04\x00",
         "chat_template": None,
+        "named_chat_templates": {},
         "huggingface_json": None,
         "general": {},
     }

@@ -3,24 +3,9 @@
 from pathlib import Path
 
 import pytest
+from suite_file import ONE_CASE, complaints, write
 
 from tokverify.cases import Case, load_cases, load_suites, shipped_suites
-from tokverify.errors import TokverifyError
-
-ONE_CASE = "cases: [{id: a, text: x}]\n"
-
-
-def write(directory: Path, text: str, name: str = "suite.yaml") -> Path:
-    path = directory / name
-    path.write_text(text, encoding="utf-8", newline="")
-    return path
-
-
-def complaints(path: Path) -> list[str]:
-    with pytest.raises(TokverifyError) as caught:
-        load_cases([path])
-    return str(caught.value).splitlines()
-
 
 BAD_SUITES = {
     "empty file": ("", 1, ["empty", "`cases`"]),
@@ -69,6 +54,12 @@ BAD_SUITES = {
     "expect octal": ("cases:\n  - {id: a, text: x, expect: {g: [010]}}\n", 2, ["is 010", "whole number"]),
     "expect true": ("cases:\n  - {id: a, text: x, expect: {g: [true]}}\n", 2, ["is true", "whole number"]),
     "expect too high": ("cases:\n  - {id: a, text: x, expect: {g: [2147483648]}}\n", 2, ["is 2147483648"]),
+    "expect mixed": (
+        "cases:\n  - id: a\n    text: x\n    expect:\n      g:\n        - std\n        - 42\n",
+        7,
+        ["list of 'g' mixes", "quote every piece"],
+    ),
+    "expect a mapping in a list": ("cases:\n  - {id: a, text: x, expect: {g: [a, {b: c}]}}\n", 2, ["of 'g' mixes"]),
     "repeat 0": ("cases:\n  - {id: a, text: x, repeat: 0}\n", 2, ["repeat is 0", "from 1 to 1000000"]),
     "repeat a string": ('cases:\n  - {id: a, text: x, repeat: "3"}\n', 2, ["repeat is the string '3'"]),
     "repeat empty": ("cases:\n  - {id: a, text: x, repeat: }\n", 2, ["repeat is empty"]),
@@ -151,7 +142,7 @@ def test_every_field(tmp_path: Path):
         "    note: why\n"
         "    add_special: false\n"
         "    parse_special: true\n"
-        "    expect: {gemma-3: [0, 2147483647], empty: []}\n"
+        '    expect: {gemma-3: [0, 2147483647], empty: [], llama: [▁a, "42", "\\n"]}\n'
         "    repeat: 2\n"
         "  - {id: bare, text: plain words}\n",
     )
@@ -164,7 +155,7 @@ def test_every_field(tmp_path: Path):
         note="why",
         add_special=False,
         parse_special=True,
-        expect={"gemma-3": (0, 2147483647), "empty": ()},
+        expect={"gemma-3": (0, 2147483647), "empty": (), "llama": ("▁a", "42", "\n")},
         file=str(path),
         line=5,
     )

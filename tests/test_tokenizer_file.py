@@ -49,7 +49,9 @@ def test_the_content_tells_the_format(tmp_path, name, data, model):
         ("a.json", b"<html>", BrokenFileError, "not valid JSON"),
         ("a.gguf", JSON, BrokenFileError, "looks like JSON"),
         ("a.bin", b"PK\3\4", BrokenFileError, "looks like a zip archive"),
-        ("a.tiktoken", b"IQ== 0\nIg== 1\n", UnsupportedError, "a tiktoken file can only be the reference"),
+        ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "it lacks 254 of the 256 single bytes"),
+        ("a.tiktoken", b"<html>", BrokenFileError, "neither a HuggingFace"),
+        ("tekken.json", b'{"config": {"pattern": ""}}', UnsupportedError, "a tekken file can only be the reference"),
     ],
 )
 def test_anything_else_is_one_clear_line(tmp_path, name, data, error, problem):
@@ -66,7 +68,7 @@ def test_a_directory_is_an_error(tmp_path):
 
 
 def test_every_reader_is_reached():
-    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece"}
+    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken"}
 
 
 def test_load_model_names_the_encoder_after_the_file(tmp_path):

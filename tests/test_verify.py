@@ -3,6 +3,8 @@ from fake_tokenizer import FakeTokenizer
 
 from tokverify.cases import Case
 from tokverify.errors import UnsupportedError
+from tokverify.fuzzing.sample import Sample
+from tokverify.fuzzing.trial import Kind, Trial
 from tokverify.report import Side, Status
 from tokverify.verify import verify
 
@@ -69,6 +71,23 @@ def test_what_a_side_does_not_support_is_skipped_with_the_reason():
     assert report.exit_code == 2
 
 
+def test_what_neither_side_can_encode_is_skipped_as_fuzz_does():
+    report = verify(GOOD, FakeTokenizer("b", name="other"), [case("x")])
+    assert report.results[0].status is Status.SKIPPED
+    reasons = "actual (good): no piece for 'x'; expected (other): no piece for 'x'"
+    assert report.results[0].message == f"neither side can encode this text: {reasons}"
+    assert report.exit_code == 2
+    assert (
+        Trial(GOOD, FakeTokenizer("b")).outcome(Sample("x", add_special=False, parse_special=True)).kind is Kind.SKIPPED
+    )
+
+
+def test_it_is_an_error_where_the_case_itself_expects_tokens():
+    report = verify(GOOD, FakeTokenizer("b", name="other"), [case("x", expect={"good": (0,)})])
+    assert report.results[0].status is Status.ERROR
+    assert report.exit_code == 1
+
+
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt])
 def test_bugs_and_interrupts_are_not_results(error):
     class Failing(FakeTokenizer):
@@ -81,7 +100,7 @@ def test_bugs_and_interrupts_are_not_results(error):
 
 def test_special_tokens_are_added_and_parsed_as_the_case_says():
     assert result_of(GOOD, GOOD, case("<s>a", add_special=True)).actual == (3, 3, 0)
-    assert result_of(GOOD, GOOD, case("<s>a", parse_special=False)).message.startswith("actual (good)")
+    assert "no piece for '<'" in result_of(GOOD, GOOD, case("<s>a", parse_special=False)).message
 
 
 SPELLED = ("a", "<s>", "<", "s", ">")
@@ -145,6 +164,62 @@ def test_expect_tells_which_side_of_a_mismatch_is_right(ids, note):
 def test_ids_outside_the_vocabulary_are_shown_without_a_piece():
     result = result_of(GOOD, GOOD, case("a", expect={"good": (99,)}))
     assert [(token.id, token.piece) for token in result.difference.blocks[0].expected] == [(99, "")]
+
+
+def test_pieces_are_expected_as_ids_are():
+    assert result_of(GOOD, GOOD, case("aab", expect={"good": ("a", "ab")})).status is Status.MATCH
+    result = result_of(GOOD, GOOD, case("aab", expect={"good": ("a", "a", "b")}))
+    assert result.status is Status.MISMATCH
+    assert result.notes == ("both sides agree, but not with the case's own `expect`",)
+    assert [token.id for token in result.difference.blocks[1].expected] == [0, 1]
+
+
+def test_pieces_are_those_of_the_side_they_are_expected_of():
+    actual, expected = FakeTokenizer("▁a", name="ours"), FakeTokenizer(" a", name="theirs")
+    actual.encode = expected.encode = lambda text, **options: [0]
+    assert result_of(actual, expected, case(" a", expect={"theirs": (" a",)})).status is Status.MATCH
+    assert result_of(actual, expected, case(" a", expect={"ours": (" a",)})).status is Status.MISMATCH
+
+
+def test_expected_pieces_tell_which_side_of_a_mismatch_is_right():
+    result = result_of(BROKEN, GOOD, case("ab", expect={"broken": ("a", "b")}))
+    assert "agrees with actual" in result.notes[0]
+
+
+def test_an_expected_piece_that_no_token_has_is_told():
+    result = result_of(GOOD, GOOD, case("a", expect={"good": ("a", "z\n")}))
+    assert result.notes[1] == "no token has the expected piece 'z\\n'"
+
+
+def test_without_a_reference_cases_are_compared_with_their_own_expect():
+    cases = [
+        case("aab", expect={"good": (0, 2)}),
+        case("ab", expect={"good": ("ab",)}),
+        case("ba", expect={"good": (2, 0)}),
+        case("b", expect={"good": ("zz",)}),
+        case("a", expect={"other": (0,)}),
+        case("%", expect={"good": (0,)}),
+    ]
+    report = verify(GOOD, None, cases)
+    statuses = [Status.MATCH, Status.MATCH, Status.MISMATCH, Status.MISMATCH, Status.SKIPPED, Status.ERROR]
+    assert [result.status for result in report.results] == statuses
+    assert [token.piece for token in report.results[2].difference.blocks[0].expected] == ["ab"]
+    assert report.results[3].notes == ("no token has the expected piece 'zz'",)
+    assert report.results[4].message == "the case has no `expect` for good, only for other"
+    assert report.results[5].message.startswith("actual (good)")
+    assert report.vocabulary is None
+    assert (report.expected.name, report.exit_code) == ("expect", 1)
+
+
+def test_nothing_expected_is_nothing_compared():
+    assert verify(GOOD, None, [case("a")]).exit_code == 2
+
+
+def test_without_a_reference_a_mode_that_the_tokenizer_cannot_do_is_skipped():
+    lame = FakeTokenizer("a", adds_special=False, name="lame")
+    cases = [case("a", expect={"lame": (0,)}), case("a", expect={"lame": (0,)}, add_special=True)]
+    statuses = [result.status for result in verify(lame, None, cases).results]
+    assert statuses == [Status.MATCH, Status.SKIPPED]
 
 
 def test_decoding_is_a_second_axis():

@@ -8,7 +8,8 @@ import struct
 import sys
 from ctypes import c_float
 
-from tokverify.settings import Attribute, resolve
+from tokverify.attribute import Attribute
+from tokverify.settings import resolve
 from tokverify.spec import TokenizerSpec, TokenType
 
 LEAD_SIZES = (1,) * 12 + (2, 2, 3, 4)

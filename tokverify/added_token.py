@@ -11,11 +11,12 @@ Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vo
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.utf8 import has_lone_byte, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -33,24 +34,30 @@ Fragment = str | int
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that splits a text at `tokens`, given longest first in bytes.
-
-    It raises EncodeError where llama.cpp, which looks for bytes, would cut a character in two.
-    """
+    """Return the function that splits a text at `tokens`, given longest first in bytes."""
     split = _splitter(tokens)
-    partial = {token.id: token.text.encode("utf-8", "surrogateescape") for token in tokens if _is_partial(token.text)}
+    partial = [to_bytes(token.text) for token in tokens if has_lone_byte(token.text)]
+    if not partial:
+        return split
 
     def split_carefully(text: str) -> list[Fragment]:
-        found = next((id for id, part in partial.items() if part in text.encode()), None)
-        if found is not None:
-            raise EncodeError(f"added token {found} is not UTF-8 and matches inside a character, which is unsupported")
-        return split(text)
+        data = text.encode()
+        return split_bytes(data, tokens) if any(part in data for part in partial) else split(text)
 
-    return split_carefully if partial else split
+    return split_carefully
 
 
-def _is_partial(text: str) -> bool:
-    return any("\udc80" <= character <= "\udcff" for character in text)
+def split_bytes(data: bytes, tokens: Sequence[AddedToken]) -> list[Fragment]:
+    """Split a text where a token is a part of a character; the other parts are left as lone bytes.
+
+    A lone byte is a lone surrogate (`surrogateescape`). They stand at the ends of a fragment only.
+    """
+    # Of bytes, too, written one to a character, the literal algorithm makes the same.
+    in_bytes = [replace(token, text=to_bytes(token.text).decode("latin-1")) for token in tokens]
+    return [
+        fragment if isinstance(fragment, int) else fragment.encode("latin-1").decode("utf-8", "surrogateescape")
+        for fragment in split_longest_first(data.decode("latin-1"), in_bytes)
+    ]
 
 
 def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
@@ -62,13 +69,13 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     return _scanner(tokens)
 
 
-def locate(text: str, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
-    """Return where in `text`, in characters, each of its fragments stands; stripped whitespace lies between them."""
+def locate(data: bytes, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
+    """Return at which bytes of a text each of its fragments stands; stripped whitespace lies between them."""
     located: list[tuple[Fragment, int, int]] = []
     done = 0
     for fragment in fragments:
-        written = pieces[fragment] if isinstance(fragment, int) else fragment
-        start = text.index(written, done)
+        written = to_bytes(pieces[fragment] if isinstance(fragment, int) else fragment)
+        start = data.index(written, done)
         done = start + len(written)
         located.append((fragment, start, done))
     return located

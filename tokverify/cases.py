@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.errors import TokverifyError
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tokverify.suite import Suite
+
+Expect: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
+"""The tokens a text should have: their ids, or their pieces."""
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 # Comparing one name with a hundred thousand others would take seconds, for a hint.
@@ -24,8 +27,8 @@ _MAX_CANDIDATES = 2000
 class Case:
     """One test string with its options.
 
-    `expect` maps a tokenizer's name or fingerprint to the ids it should give. `file` and `line` (1-based) say
-    where the case was written.
+    `expect` maps a tokenizer's name, fingerprint or family to the ids or pieces it should give. `file` and `line`
+    (1-based) say where the case was written.
     """
 
     id: str
@@ -35,7 +38,7 @@ class Case:
     note: str = ""
     add_special: bool = False
     parse_special: bool = True
-    expect: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    expect: Mapping[str, Expect] = field(default_factory=dict)
     file: str = ""
     line: int = 0
 

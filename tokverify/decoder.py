@@ -9,12 +9,14 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
+from tokverify import cpp_spacing
+from tokverify.attribute import Attribute
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.model.plamo2 import BYTE_PIECE
 from tokverify.model.rwkv import unescape
 from tokverify.normalizer import unescape_spaces
 from tokverify.pre_tokenizer import from_byte_level
-from tokverify.settings import Attribute
+from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,11 +25,6 @@ if TYPE_CHECKING:
     from tokverify.settings import Settings
 
 VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).value
-
-
-def to_bytes(piece: str) -> bytes:
-    """Return the bytes of a stored string, those that are not UTF-8 included."""
-    return piece.encode("utf-8", "surrogateescape")
 
 
 def token_bytes(piece: str, attribute: int, settings: Settings) -> bytes:
@@ -59,10 +56,15 @@ def _plamo2_bytes(piece: str, attribute: int, _settings: Settings) -> bytes:
     return bytes([int(piece[3:5], 16)]) if is_byte else to_bytes(piece)
 
 
+def _cpp_hybrid_bytes(piece: str, attribute: int, _settings: Settings) -> bytes:
+    return to_bytes(piece) if attribute & VERBATIM else cpp_spacing.piece_bytes(piece)
+
+
 DECODERS: Mapping[str, Callable[[str, int, Settings], bytes]] = {
     "rwkv": _rwkv_bytes,
     "plamo2": _plamo2_bytes,
     "plamo3": _plamo2_bytes,
+    "cpp-hybrid": _cpp_hybrid_bytes,
 }
 """Algorithm -> how it decodes a token, where that differs from the usual."""
 
@@ -75,19 +77,25 @@ def clean_up_spaces(decoded: bytes) -> bytes:
 
 
 class IncrementalDecoder:
-    """Turns a stream of ids into text, holding back the bytes of a character until it is complete."""
+    """Turns a stream of ids into text, holding back the bytes of a character until it is complete.
+
+    Where spaces go back by rule (`cpp-hybrid`), whole words are held back.
+    """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._at_start = True
+        self._spacing = cpp_spacing.Spacing() if encoder.settings.algorithm == "cpp-hybrid" else None
 
     def push(self, id: int) -> str:
         """Take the next id and return the text that is complete with it, often none or more than one character."""
+        if self._spacing:
+            return self._utf8.decode(self._spacing.push(self._encoder.piece(id), self._encoder.token_bytes(id)))
         token_bytes = self._encoder.decode([id]) if self._at_start else self._encoder.token_bytes(id)
         self._at_start = False
         return self._utf8.decode(token_bytes)
 
     def finish(self) -> str:
-        """Return what is left: U+FFFD for a character that was never completed."""
-        return self._utf8.decode(b"", final=True)
+        """Return what is left: the last word, U+FFFD for a character that was never completed."""
+        return self._utf8.decode(self._spacing.finish() if self._spacing else b"", final=True)

@@ -14,14 +14,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify import added_token
-from tokverify.decoder import IncrementalDecoder, clean_up_spaces, to_bytes, token_bytes
+from tokverify.cpp_spacing import join_pieces
+from tokverify.decoder import IncrementalDecoder, clean_up_spaces, token_bytes
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.family import BY_SCORE_ALGORITHMS, BYTE_PAIR_ALGORITHMS
-from tokverify.model import MODELS, TracingModel
+from tokverify.family import BY_RANK_ALGORITHMS, BY_SCORE_ALGORITHMS, BYTE_PAIR_ALGORITHMS
+from tokverify.model import MODELS, CuttableModel, TracingModel
+from tokverify.model.memory import Memory
 from tokverify.normalizer import escape_spaces
 from tokverify.rewriting import Rewriting
 from tokverify.settings import Settings, resolve
 from tokverify.trace import EncoderTrace, Match, Stretch
+from tokverify.utf8 import has_lone_byte, replace_lone_bytes, to_bytes, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +47,8 @@ class Encoder:
 
     parses_special = True
     adds_special = True
+    decodes_as_llama_cpp = False
+    """Only `decode` with `clean_up` is."""
 
     def __init__(
         self,
@@ -62,6 +67,8 @@ class Encoder:
         added = self.settings.added_tokens
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
+        self._cuts_characters = any(has_lone_byte(token.text) for token in added)
+        self._stretches = Memory(self._encode_stretch)
 
     @property
     def model(self) -> Model:
@@ -85,21 +92,30 @@ class Encoder:
             EncodeError: If the text holds a lone surrogate, or a byte that no token stands for where llama.cpp
                 would abort.
         """
-        _require_utf8(text)
+        to_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
         prefix, suffix = self._special_affixes() if add_special else ([], [])
         return prefix + self._encode_fragments(split(text)) + suffix
 
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
-        # Each stretch of text begins the text or follows an added token: those are the places for a space.
-        prefix = " " if self._prefixes_space else ""
+        # Whole texts hardly ever come again, but what stands between added tokens does.
+        encode = self._stretches.__getitem__ if len(fragments) > 1 else self._encode_stretch
         ids: list[int] = []
         for fragment in fragments:
             if isinstance(fragment, int):
                 ids.append(fragment)
             else:
-                ids += self._model.encode(self._normalize(prefix + fragment))
+                ids += encode(fragment)
         return ids
+
+    def _encode_stretch(self, fragment: str) -> list[int]:
+        # Each stretch of text begins the text or follows an added token: those are the places for a space.
+        text = self._normalize((" " if self._prefixes_space else "") + fragment)
+        if not self._cuts_characters or not has_lone_byte(fragment):
+            return self._model.encode(text)
+        if isinstance(self._model, CuttableModel):
+            return self._model.encode_cut(text)
+        return self._model.encode(replace_lone_bytes(text))
 
     def encode_unsplit(self, text: str) -> list[int]:
         """Encode `text` as if no added token stood in it."""
@@ -111,28 +127,25 @@ class Encoder:
         Raises:
             EncodeError: As `encode` does.
         """
-        _require_utf8(text)
+        data = to_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
         pieces = {token.id: token.text for token in self.settings.added_tokens}
-        located = added_token.locate(text, split(text), pieces)
         prefix, suffix = self._special_affixes() if add_special else ([], [])
-        fragments: list[Match | Stretch] = []
-        done, byte = 0, 0
-        for fragment, start, end in located:
-            begin = byte + len(text[done:start].encode())
-            done, byte = end, begin + len(text[start:end].encode())
-            fragments.append(
-                Match(fragment, begin, byte) if isinstance(fragment, int) else self._trace(fragment, begin, byte)
-            )
+        fragments = [
+            Match(fragment, start, end) if isinstance(fragment, int) else self._trace(fragment, start, end)
+            for fragment, start, end in added_token.locate(data, split(text), pieces)
+        ]
         return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
 
     def _trace(self, text: str, start: int, end: int) -> Stretch:
         if not isinstance(self._model, TracingModel):
             raise UnsupportedError(f"{self.name} is encoded by a model that cannot show its way")
+        if isinstance(self._model, CuttableModel) and has_lone_byte(text):
+            raise UnsupportedError("an added token cuts a character in two; how the rest is encoded cannot be shown")
         rewriting = Rewriting()
         rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
         for character in text:
-            rewriting.replace(character, self._normalize(character))
+            rewriting.replace(character, replace_lone_bytes(self._normalize(character)))
         traced = self._model.trace(rewriting.result.decode())
         return Stretch(start, end, text, replace(traced, rewriting=rewriting.then(traced.rewriting)))
 
@@ -198,6 +211,8 @@ class Encoder:
             EncodeError: If an id is outside the vocabulary.
         """
         parts = [self.token_bytes(id) for id in ids]
+        if self.settings.algorithm == "cpp-hybrid":
+            return join_pieces(zip(map(self.piece, ids), parts, strict=True))
         if parts and self.settings.add_space_prefix:
             parts[0] = parts[0].removeprefix(b" ")
         decoded = b"".join(parts)
@@ -217,13 +232,6 @@ class Encoder:
         return fingerprint(self.spec, self.settings)
 
 
-def _require_utf8(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise EncodeError(f"character {error.start} is a lone surrogate, which UTF-8 cannot carry") from None
-
-
 def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     """Return the sha256, in hexadecimal, of all that decides which ids a text gets."""
     digest = hashlib.sha256()
@@ -237,7 +245,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     flags["special_ids"] = {role: settings.special_ids.get(role) for role in ("bos", "eos", "sep", "unk")}
     flags["stripping"] = [(t.id, t.lstrip, t.rstrip) for t in settings.added_tokens if t.lstrip or t.rstrip]
     digest.update(json.dumps(flags, sort_keys=True).encode())
-    merges = spec.merges if settings.algorithm in BYTE_PAIR_ALGORITHMS else None
+    merges = spec.merges if settings.algorithm in BY_RANK_ALGORITHMS else None
     for strings in (settings.ids, merges or ()):
         digest.update(to_bytes("\0".join(strings)) + b"\0\0")
     digest.update(bytes(settings.attributes) + b"\0")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.normalizer import escape_spaces
 from tokverify.parting import Parting, part
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
-from tokverify.settings import Attribute
 from tokverify.tokenizer import Token
 from tokverify.trace import EncoderTrace, Match, Stretch
+from tokverify.utf8 import replace_lone_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -190,7 +191,7 @@ def _note(encoder: Encoder, id: int) -> AddedNote:
     if settings.algorithm in {"spm", "bpe"} and not attribute & Attribute.CONTROL:
         sought = escape_spaces(piece) if settings.escape_whitespaces else piece
         if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
-            sought = to_byte_level(sought)
+            sought = to_byte_level(replace_lone_bytes(sought))
     return AddedNote(type, None if sought is None or sought in settings.ids else sought)
 
 
@@ -206,5 +207,5 @@ def _unsplit(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, .
         if is_special:
             ids += [fragment.id for fragment in run if isinstance(fragment, Match)]
         else:
-            ids += encoder.encode_unsplit(data[run[0].start : run[-1].end].decode())
+            ids += encoder.encode_unsplit(data[run[0].start : run[-1].end].decode("utf-8", "surrogateescape"))
     return tuple(_token(encoder, id) for id in ids)

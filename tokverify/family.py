@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What llama.cpp assumes of a `tokenizer.ggml.model` before it reads the rest of the file."""
+    """What llama.cpp assumes of a `tokenizer.ggml.model` before it reads the rest of the file.
+
+    One that is not `in_llama_cpp` is tokverify's own, and nothing is assumed of it.
+    """
 
     algorithm: str
     special_ids: Mapping[str, int]
@@ -26,6 +29,8 @@ class Family:
     escape_whitespaces: bool = True
     lowercase: bool = False
     pre: str | None = None
+    ignore_merges: bool = False
+    in_llama_cpp: bool = True
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -48,10 +53,16 @@ FAMILIES: Mapping[str, Family] = {
     "rwkv": Family("rwkv", {}),
     "plamo2": Family("plamo2", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
     "plamo3": Family("plamo3", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
+    "cpp-hybrid": Family(
+        "cpp-hybrid", {}, escape_whitespaces=False, pre="cpp-hybrid", ignore_merges=True, in_llama_cpp=False
+    ),
 }
 
 BYTE_PAIR_ALGORITHMS = frozenset({"bpe", "hybriddna", "whitespace"})
 """The algorithms that use a pre-tokenizer and merges."""
+
+BY_RANK_ALGORITHMS = BYTE_PAIR_ALGORITHMS | {"cpp-hybrid"}
+"""The algorithms whose choice of pieces the order of the merges decides."""
 
 BY_SCORE_ALGORITHMS = frozenset({"spm", "unigram", "plamo2", "plamo3"})
 """The algorithms whose choice of pieces the scores decide."""

@@ -26,23 +26,33 @@ if TYPE_CHECKING:
     from tokverify.diagnosis import Change, Diagnosis, Facts
     from tokverify.gguf_file import Declaration
     from tokverify.report import Report
+    from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How many cases match and fail; `refusal` says why there is no tokenizer to verify at all."""
+    """How many cases match and fail, and how many decode differently, matching or not.
+
+    `refusal` says why there is no tokenizer to verify at all.
+    """
 
     match: int
     fail: int
+    decoded_differently: int = 0
     refusal: str | None = None
+
+    def is_better_than(self, other: Verification) -> bool:
+        """Whether fewer cases fail, or as many and fewer decode differently."""
+        return (self.fail, self.decoded_differently) < (other.fail, other.decoded_differently)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is wrong with a file and what can be written to repair it.
 
-    `change` is None where nothing fails or nothing can be written. `keys` are those it writes.
+    `diagnosis` is that of the file as it is. `change` is None where nothing is to be repaired or nothing can be
+    written; with it are repairs of the decoding, which can be seen only once the ids are right.
     """
 
     before: Verification
@@ -77,17 +87,20 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     encoder, refusal = _encoder(declaration)
     if encoder is None:
         results = [_refused(case, facts.expected, refusal) for case in cases]
-        before = Verification(0, len(cases), refusal)
+        before = Verification(0, len(cases), refusal=refusal)
     else:
         report = verify(encoder, facts.expected, cases)
         results, before = list(report.results), verification(report)
-    diagnosis = diagnose(declaration.spec, facts, results, encoder=encoder)
-    for change in _candidates(diagnosis):
-        new = change.transform(declaration.spec)
-        values = changed_values(declaration.spec, new)
-        if values:
-            return Plan(before, diagnosis, change, values | _new_size(model, declaration, len(new.tokens)))
-    return Plan(before, diagnosis, None, {})
+    spec = declaration.spec
+    diagnosis = diagnose(spec, facts, results, encoder=encoder)
+    change = _writable(diagnosis, spec)
+    if change and diagnosis and not diagnosis.decoding:
+        change = _with_decoding(change, spec, facts, cases)
+    if change is None:
+        return Plan(before, diagnosis, None, {})
+    new = change.transform(spec)
+    values = changed_values(spec, new) | _new_size(model, declaration, len(new.tokens))
+    return Plan(before, diagnosis, change, values)
 
 
 def _encoder(declaration: Declaration) -> tuple[Encoder | None, str]:
@@ -99,26 +112,37 @@ def _encoder(declaration: Declaration) -> tuple[Encoder | None, str]:
         return None, str(error)
 
 
-def _refused(case: Case, expected: Tokenizer, refusal: str) -> CaseResult:
+def _refused(case: Case, expected: Tokenizer | None, refusal: str) -> CaseResult:
     return CaseResult(
         case,
         Status.ERROR,
         message=refusal,
-        add_special=case.add_special and expected.adds_special,
-        parse_special=case.parse_special and expected.parses_special,
+        add_special=case.add_special and (expected is None or expected.adds_special),
+        parse_special=case.parse_special and (expected is None or expected.parses_special),
     )
 
 
 def verification(report: Report) -> Verification:
     """Count what a report says."""
-    return Verification(report.count(Status.MATCH), report.count(Status.MISMATCH) + report.count(Status.ERROR))
+    fail = report.count(Status.MISMATCH) + report.count(Status.ERROR)
+    return Verification(report.count(Status.MATCH), fail, report.decode_differences)
 
 
-def _candidates(diagnosis: Diagnosis | None) -> list[Change]:
-    """Return what could be written, the best first: whole explanations, then what GGUF can say of the others."""
+def _writable(diagnosis: Diagnosis | None, spec: TokenizerSpec) -> Change | None:
+    """Return the best that can be written: a whole explanation, else what GGUF can say of another one."""
     explanations = diagnosis.explanations if diagnosis else ()
     whole = [explanation.change for explanation in explanations if explanation.expressible]
-    return whole + [explanation.change.expressed() for explanation in explanations if not explanation.expressible]
+    parts = [explanation.change.expressed() for explanation in explanations if not explanation.expressible]
+    return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
+
+
+def _with_decoding(change: Change, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]) -> Change:
+    """Add to a change what repairs the decoding, if all ids are right with it."""
+    encoder = change.encoder(spec)
+    report = verify(encoder, facts.expected, cases)
+    diagnosis = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    more = _writable(diagnosis, encoder.spec) if diagnosis and diagnosis.decoding else None
+    return change.then(more) if more else change
 
 
 def _new_size(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
@@ -141,16 +165,17 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
     """Write the repaired file, verify it, and only then give it its name; return what the verification says.
 
     Raises:
-        TokverifyError: If it cannot be written, or does not match in more cases than before.
+        TokverifyError: If it cannot be written, or is no better than before.
     """
     output = output.resolve()
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         write_patched(model, temporary, plan.values)
         after = verification(verify(load_gguf(temporary), expected, cases))
-        if after.fail >= plan.before.fail:
+        if not after.is_better_than(plan.before):
             raise TokverifyError(
-                f"{output}: not written: with the change {after.fail} cases fail, no fewer than before"
+                f"{output}: not written: with the change {after.fail} cases fail and {after.decoded_differently} decode"
+                " differently, no fewer than before"
             )
         temporary.replace(output)
     except OSError as error:

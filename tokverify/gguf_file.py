@@ -100,9 +100,10 @@ def read_spec(path: Path | str) -> TokenizerSpec:
 class Declaration:
     """All that a GGUF file tells of its tokenizer, and what it tells of the model that has a bearing on it.
 
-    `refusal` is the error that `read_spec` raises where the file contradicts itself; the spec then holds what the
-    file says all the same. `embedding_rows` is the number of tokens that the token embedding has room for, `vocab_size`
-    the number that the model's own key names, `pooling` whether the model pools its outputs into an embedding.
+    `refusal` is the error that `read_spec` raises where the file contradicts itself, or a value is of the wrong type;
+    the spec then holds what can be read all the same. `embedding_rows` is the number of tokens that the token embedding
+    has room for, `vocab_size` the number that the model's own key names, `pooling` whether the model pools its outputs
+    into an embedding.
     """
 
     spec: TokenizerSpec
@@ -113,7 +114,7 @@ class Declaration:
 
 
 def read_declaration(path: Path | str) -> Declaration:
-    """Read all that an audit looks at; errors as for `read_spec`, but for contradictions between keys."""
+    """Read all that an audit looks at; errors as for `read_spec`, but for `refusal`."""
     path = Path(path)
     values, shapes = read_file(
         path, lambda key: _is_wanted(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
@@ -135,7 +136,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     path = fields.path
     model = fields.string(MODEL)
     if model is None:
-        raise _no_tokenizer(fields)
+        raise fields.refusals[0] if fields.refusals else _no_tokenizer(fields)
     if model in NO_VOCABULARY:
         raise UnsupportedError(f"{path}: {MODEL} is {model}: the model works without a tokenizer")
     tokens = _tokens(fields)
@@ -156,19 +157,21 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         strip_accents=fields.flag(STRIP_ACCENTS),
         charsmap=_charsmap(fields),
         chat_template=fields.string(CHAT_TEMPLATE),
+        named_chat_templates=fields.texts(f"{CHAT_TEMPLATE}."),
         huggingface_json=fields.string(HUGGINGFACE_JSON),
-        general=fields.general(),
+        general=fields.texts(GENERAL),
     )
 
 
 def _is_wanted(key: str) -> bool:
-    return key in _KEYS or key.startswith(GENERAL)
+    return key in _KEYS or key.startswith((GENERAL, f"{CHAT_TEMPLATE}."))
 
 
 class _Fields:
     """The values of a file by key; one of the wrong type is an error that names the key.
 
-    Values that contradict each other are an error too, which a `lenient` reader collects in `refusals`.
+    Values that contradict each other are an error too. A `lenient` reader collects all these in `refusals`, and goes on
+    without what is of the wrong type.
     """
 
     def __init__(self, path: Path, values: Mapping[str, Value], *, lenient: bool = False) -> None:
@@ -200,11 +203,12 @@ class _Fields:
     def numbers(self, key: str, *kinds: ValueType) -> array[Any] | None:
         return cast("array[Any] | None", self._get(key, *(f"ARRAY of {kind.name}" for kind in kinds)))
 
-    def general(self) -> dict[str, str]:
+    def texts(self, prefix: str) -> dict[str, str]:
+        """Return the strings whose keys begin with `prefix`, without it."""
         return {
-            key.removeprefix(GENERAL): value.data
+            key.removeprefix(prefix): value.data
             for key, value in self._values.items()
-            if key.startswith(GENERAL) and value.type is ValueType.STRING
+            if key.startswith(prefix) and value.type is ValueType.STRING
         }
 
     def _get(self, key: str, *type_names: str) -> object:
@@ -212,7 +216,8 @@ class _Fields:
         if value is None:
             return None
         if value.type_name not in type_names:
-            raise self.broken(key, f"is {value.type_name}, must be {' or '.join(type_names)}")
+            self.refuse(key, f"is {value.type_name}, must be {' or '.join(type_names)}")
+            return None
         return value.data
 
 
@@ -225,7 +230,7 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
         return TokverifyError(
             f"{path}: {SPLIT_NO}: a later file of a split model; the first holds the tokenizer: give {first}"
         )
-    general = fields.general()
+    general = fields.texts(GENERAL)
     told = [f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general]
     kind = f" ({', '.join(told)})" if told else ""
     return BrokenFileError(f"{path}: {MODEL}: missing: no tokenizer here{kind}; give the language model's file")
@@ -234,7 +239,11 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
 def _tokens(fields: _Fields) -> list[str]:
     tokens = fields.strings(TOKENS)
     if not tokens:
-        raise fields.broken(TOKENS, "missing" if tokens is None else "is empty")
+        raise (
+            fields.refusals[0]
+            if fields.refusals
+            else fields.broken(TOKENS, "missing" if tokens is None else "is empty")
+        )
     return tokens
 
 

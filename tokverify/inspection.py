@@ -6,17 +6,19 @@ import re
 from array import array
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import isnan
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.family import BYTE_PAIR_ALGORITHMS
+from tokverify.family import BY_RANK_ALGORITHMS, FAMILIES
 from tokverify.settings import resolve
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokverify.settings import Override, Settings
+    from tokverify.override import Override
+    from tokverify.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 _FLAGS = (
@@ -30,7 +32,6 @@ _FLAGS = (
 )
 _IMPLIED = ("escape_whitespaces", "clean_spaces", "ignore_merges")
 _TAG = re.compile(r"</?[^<>\s]+>|\[[^\[\]\s]+\]", re.DOTALL)
-_UNTOLD = "untold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,10 @@ class Flag:
 class Inspection:
     """A tokenizer at a glance.
 
-    `algorithm`, `pre_effective` and `fingerprint` are None, and `refusal` says why, where llama.cpp refuses the
-    tokenizer or tokverify lacks it. `pre_effective` is empty for a model that uses no pre-tokenizer. `eog` are the
-    tokens that end a generation, as (id, piece). `overrides` are what is taken otherwise than declared; `sources` what
-    the file says of where it comes from, by key without `general.`.
+    `algorithm`, `pre_effective` and `fingerprint` are None, and `refusal` says why, where the tokenizer cannot be
+    loaded. `pre_effective` is empty for a model that uses no pre-tokenizer. `eog` are the tokens that end a generation,
+    as (id, piece). `overrides` are what is taken otherwise than declared; `sources` what the file says of where it
+    comes from, by key without `general.`.
     """
 
     model: str
@@ -112,16 +113,21 @@ class Inspection:
     sources: Mapping[str, str] = field(default_factory=dict)
     refusal: str | None = None
 
+    @property
+    def in_llama_cpp(self) -> bool:
+        """Whether llama.cpp knows the model; False for those that are tokverify's own."""
+        return self.model not in FAMILIES or FAMILIES[self.model].in_llama_cpp
 
-def inspect(spec: TokenizerSpec) -> Inspection:
-    """Look at a tokenizer; one that llama.cpp refuses is told as it is declared."""
+
+def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
+    """Look at a tokenizer; one that cannot be loaded, as `refusal` may say already, is told as it is declared."""
     declared = Inspection(
         model=spec.model,
         tokens=len(spec.tokens),
         types=tuple(_types(spec)),
         pre_declared=spec.pre,
         merges=None if spec.merges is None else len(spec.merges),
-        scores=(min(spec.scores) + 0.0, max(spec.scores) + 0.0) if spec.scores else None,
+        scores=_range(spec.scores or ()),
         charsmap_bytes=None if spec.charsmap is None else len(spec.charsmap),
         special=tuple(
             SpecialToken(role, id, "".join(spec.tokens[id : id + 1]), declared=True)
@@ -132,11 +138,19 @@ def inspect(spec: TokenizerSpec) -> Inspection:
         has_huggingface_json=spec.huggingface_json is not None,
         sources=dict(spec.general),
     )
+    if refusal is not None:
+        return replace(declared, refusal=refusal)
     try:
         settings = resolve(spec)
     except (BrokenFileError, UnsupportedError) as error:
         return replace(declared, refusal=str(error))
     return _with_settings(declared, spec, settings)
+
+
+def _range(scores: Sequence[float]) -> tuple[float, float] | None:
+    # Adding zero turns whole numbers into floats; a score that is no number has no place in a range.
+    known = [score + 0.0 for score in scores if not isnan(score)]
+    return (min(known), max(known)) if known else None
 
 
 def _with_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings) -> Inspection:
@@ -146,7 +160,7 @@ def _with_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings
     return replace(
         declared,
         algorithm=settings.algorithm,
-        pre_effective=settings.pre if settings.algorithm in BYTE_PAIR_ALGORITHMS else "",
+        pre_effective=settings.pre if settings.algorithm in BY_RANK_ALGORITHMS else "",
         added_tokens=len(settings.added_tokens),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
@@ -176,12 +190,9 @@ def net_overrides(overrides: Sequence[Override]) -> tuple[Override, ...]:
 
 
 def _types(spec: TokenizerSpec) -> Iterator[TypeSummary]:
-    if spec.types is None:
-        yield TypeSummary(_UNTOLD, len(spec.tokens), tuple(_runs(spec.tokens, [(0, len(spec.tokens))], by_kind=False)))
-        return
     stretches: dict[int, list[tuple[int, int]]] = {}
     start = 0
-    for type, group in groupby(spec.types):
+    for type, group in groupby(_all_types(spec)):
         end = start + sum(1 for _ in group)
         stretches.setdefault(type, []).append((start, end))
         start = end
@@ -190,16 +201,24 @@ def _types(spec: TokenizerSpec) -> Iterator[TypeSummary]:
         yield TypeSummary(type_name(type), sum(end - start for start, end in found), runs)
 
 
-_UNIFORM = frozenset({TokenType.NORMAL.value, TokenType.BYTE.value, TokenType.UNUSED.value})
+_NO_TYPE = 2**31
+"""A type that no file can declare."""
+
+_UNIFORM = frozenset({TokenType.NORMAL.value, TokenType.BYTE.value, TokenType.UNUSED.value, _NO_TYPE})
 """Types with too many tokens, or too much alike, for their runs to be told apart by kind."""
 
-
-_NAMES = {type.value: type.name for type in TokenType}
+_NAMES = {type.value: type.name for type in TokenType} | {_NO_TYPE: "untold"}
 
 
 def type_name(type: int) -> str:
     """Return the name of a declared type, or its number if there is none."""
     return _NAMES.get(type, str(type))
+
+
+def _all_types(spec: TokenizerSpec) -> Sequence[int]:
+    """Return a type for every token, however many types a broken file tells."""
+    types = spec.types or ()
+    return [*types[: len(spec.tokens)], *[_NO_TYPE] * (len(spec.tokens) - len(types))]
 
 
 def _runs(pieces: Sequence[str], stretches: Sequence[tuple[int, int]], *, by_kind: bool) -> Iterator[Run]:

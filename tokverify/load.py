@@ -18,9 +18,9 @@ def load_gguf(path: Path | str) -> Encoder:
 
 
 def load_model(path: Path | str) -> Encoder:
-    """Read the tokenizer of a GGUF file, a tokenizer.json or a sentencepiece .model, and return its encoder.
+    """Read the tokenizer of a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
-    The latter two are encoded as llama.cpp would, from a GGUF file that says the same.
+    Whatever is no GGUF file is encoded as llama.cpp would, from a GGUF file that says the same.
 
     Raises:
         TokverifyError: As for `load_gguf`; a part of the tokenizer that GGUF cannot express is unsupported.

@@ -35,8 +35,10 @@ BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 GPT2 = rf"{CONTRACTION}| ?\p{{L}}+| ?\p{{N}}+|{_OTHER}|{_SPACES}"
 LLAMA3 = rf"{CONTRACTION_ANY_CASE}|{_WORD}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|{_LINE_ENDS}"
+# subtle: without the look back, each part of a long run of spaces would look through all of the run for a newline. A
+# match before which there is a space other than a newline has none: only the parts below leave spaces behind them.
 JAIS2 = (
-    rf"{CONTRACTION_ANY_CASE}|{_WORD}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|\s*[\r\n]+"
+    rf"{CONTRACTION_ANY_CASE}|{_WORD}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|(?<![^\S\r\n])\s*[\r\n]+"
     + "".join(rf"|\s{{{length}}}(?!\S)" for length in (512, 256, 128, 64, 32, 16, 8, 4, "1,2"))
     + r"|\s"
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
 
-    from tokverify.cases import Case
+    from tokverify.cases import Case, Expect
     from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
 
@@ -20,18 +21,51 @@ class Status(StrEnum):
     MATCH = "match"
     MISMATCH = "mismatch"
     ERROR = "error"
+    KNOWN = "known"
     SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDifference:
+    """A failure that a baseline lists: that of one case, failing in one way only.
+
+    `case` is suite/id, `difference` the digest of how it fails (`tokverify.baseline.digest`), and `about` says the same
+    in words. `expires` is the last day on which it is accepted, None for no end. `model` is a shell-style pattern for
+    the model's name, None for any. `place` is the file and line of the entry.
+    """
+
+    case: str
+    difference: str
+    reason: str
+    expires: date | None = None
+    model: str | None = None
+    about: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineOutcome:
+    """What became of the entries of a baseline that accepted nothing.
+
+    The cases of those in `fixed` match now. The cases of those in `not_run` were not among the ones that ran. `source`
+    is the baseline's file.
+    """
+
+    source: str
+    fixed: tuple[KnownDifference, ...] = ()
+    not_run: tuple[KnownDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
     """The outcome of one case.
 
-    `difference` is set for a mismatch, `message` for an error or a skip. `add_special` and `parse_special`
-    are what was really compared, which differs from the case's options where a side cannot honor them; `notes`
-    says why. `expect` are the ids the case itself asks for, None where it names neither side; where both sides
-    agree against it, `difference` is between them and `expect`. `decode_difference` holds (actual, expected)
-    decoded bytes where the two sides decode the same ids differently, else None.
+    `difference` is set for a mismatch, `message` for an error or a skip; a failure that a baseline lists has one of
+    these, and the entry in `known`. `add_special` and `parse_special` are what was really compared, which differs from
+    the case's options where a side cannot honor them; `notes` says why. `expect` are the ids or pieces the case itself
+    asks for, None where it names neither side; where both sides agree against it, `difference` is between them and
+    `expect`. `decode_difference` holds (actual, expected) decoded bytes where the two sides decode the same ids
+    differently, else None.
     """
 
     case: Case
@@ -43,8 +77,14 @@ class CaseResult:
     notes: tuple[str, ...] = ()
     add_special: bool = False
     parse_special: bool = True
-    expect: tuple[int, ...] | None = None
+    expect: Expect | None = None
     decode_difference: tuple[bytes, bytes] | None = None
+    known: KnownDifference | None = None
+
+    @property
+    def name(self) -> str:
+        """The case as suite/id."""
+        return f"{self.case.suite}/{self.case.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +119,9 @@ class Side:
     """Who stood on one side of the comparison.
 
     `source` says where it came from (a path, `rebuilt`, a hub id), `reason` why that one was taken, `caveat`
-    what it cannot prove. `aliases` are other names by which a case's `expect` may call it. `sha256` and
-    `fingerprint` are lower-case hex. `settings` are the effective settings by name, `overrides` the sentences
-    on what differs from the declared ones.
+    what it cannot prove. `aliases` are other names by which a case's `expect` may call it, and `family` is its
+    `tokenizer.ggml.model`, by which it may call all of a kind. `sha256` and `fingerprint` are lower-case hex.
+    `settings` are the effective settings by name, `overrides` the sentences on what differs from the declared ones.
     """
 
     name: str
@@ -89,6 +129,7 @@ class Side:
     reason: str = ""
     caveat: str = ""
     aliases: tuple[str, ...] = ()
+    family: str | None = None
     sha256: str | None = None
     fingerprint: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -99,19 +140,21 @@ class Side:
 class Report:
     """Everything a verification found; the order of `results` is that of the cases.
 
-    `options` are what the user asked for, `versions` the versions of tokverify and the libraries involved.
+    `vocabulary` is None where cases were compared with their own `expect` and nothing else. `options` are what the
+    user asked for, `versions` the versions of tokverify and the libraries involved.
     `stopped_early` is True when `--fail-fast` left cases unrun. `diagnosis` tells why cases fail; None where none does,
-    or nobody asked.
+    or nobody asked. `baseline` tells of the entries that a baseline could do without; None where there was none.
     """
 
     actual: Side
     expected: Side
-    vocabulary: VocabularyDifference
+    vocabulary: VocabularyDifference | None
     results: tuple[CaseResult, ...]
     options: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     stopped_early: bool = False
     diagnosis: Diagnosis | None = None
+    baseline: BaselineOutcome | None = None
 
     def count(self, status: Status) -> int:
         """Count the results with `status`."""
@@ -124,7 +167,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 when every case matched, 1 on a mismatch or error, 2 when nothing could be compared."""
+        """0 when every case matched or fails as is known, 1 on a mismatch or error, 2 when nothing was compared."""
         if self.count(Status.MISMATCH) or self.count(Status.ERROR):
             return 1
-        return 0 if self.count(Status.MATCH) else 2
+        return 0 if self.count(Status.MATCH) or self.count(Status.KNOWN) else 2

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.normalizer import unescape_spaces
-from tokverify.references.config import read_config, special_texts
+from tokverify.references.config import read_config, special_texts, template_fields
 from tokverify.references.library_error import raised_as
 from tokverify.references.location import read_file
 from tokverify.sentencepiece_message import parse
@@ -59,6 +59,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         add_space_prefix=message.normalizer_spec.add_dummy_prefix,
         remove_extra_whitespaces=message.normalizer_spec.remove_extra_whitespaces,
         charsmap=message.normalizer_spec.precompiled_charsmap or None,
+        **template_fields(path),
     )
 
 

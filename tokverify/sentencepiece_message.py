@@ -28,6 +28,7 @@ class TrainerSpec(Protocol):
 
     model_type: int
     treat_whitespace_as_suffix: bool
+    byte_fallback: bool
     unk_piece: bytes
     bos_piece: bytes
     eos_piece: bytes
@@ -53,6 +54,9 @@ class Message(Protocol):
     def HasField(self, name: str) -> bool:  # noqa: N802 - the library's name
         """Whether the file holds this part, rather than leaving it to the defaults."""
 
+    def SerializeToString(self) -> bytes:  # noqa: N802 - likewise
+        """Return the content of a .model file."""
+
 
 # Message -> field -> number, type and default.
 _FIELDS: Mapping[str, Mapping[str, tuple[int, str, str]]] = {
@@ -64,6 +68,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[int, str, str]]] = {
     "TrainerSpec": {
         "model_type": (3, "TYPE_INT32", "1"),
         "treat_whitespace_as_suffix": (24, "TYPE_BOOL", "false"),
+        "byte_fallback": (35, "TYPE_BOOL", "false"),
         "unk_piece": (45, "TYPE_BYTES", "<unk>"),
         "bos_piece": (46, "TYPE_BYTES", "<s>"),
         "eos_piece": (47, "TYPE_BYTES", "</s>"),

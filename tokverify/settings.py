@@ -10,48 +10,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from enum import IntFlag
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute, Attributes, present
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.family import BYTE_PAIR_ALGORITHMS, FAMILIES, NO_VOCABULARY, Family
+from tokverify.override import Override
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
-from tokverify.spec import AddedToken, TokenType
-from tokverify.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS, KMER_MARKER
+from tokverify.spec import AddedToken
+from tokverify.special_text import KMER_MARKER
+from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tokverify.spec import TokenizerSpec
-
-
-class Attribute(IntFlag):
-    """A token's attributes as llama.cpp keeps them; overrides can leave a token with several.
-
-    Lists hold the plain integers: `&` on a quarter of a million of these objects takes a third of a second.
-    """
-
-    UNDEFINED = 0
-    UNKNOWN = 1
-    UNUSED = 2
-    NORMAL = 4
-    CONTROL = 8
-    USER_DEFINED = 16
-    BYTE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """One setting that llama.cpp takes otherwise than the file declares it (None: not declared)."""
-
-    setting: str
-    declared: object
-    effective: object
-    reason: str
-
-    def __str__(self) -> str:
-        declared = "not declared" if self.declared is None else f"declared {self.declared}"
-        return f"{self.setting}: {declared}, effective {self.effective} ({self.reason})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +62,6 @@ class Settings:
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not swallow the whitespace after them."""
 
-LOOKS_LIKE_CONTROL = "its text is one that llama.cpp always takes for a control token"
-
 
 def resolve(spec: TokenizerSpec) -> Settings:
     """Work out the effective settings of `spec`.
@@ -124,18 +95,20 @@ class _Loader:
     def settings(self) -> Settings:
         name, pre = self._pre_tokenizer()
         special_ids = self._special_ids(pre)
-        attributes = [_ATTRIBUTES.get(type, 0) for type in self.spec.types or ()]
-        attributes = attributes or [Attribute.NORMAL.value] * len(self.pieces)
-        eog_ids = self._override_attributes(attributes, special_ids)
-        self._check_byte_tokens(attributes)
+        attributes = Attributes(self.spec.types, self.pieces, self.ids)
+        eog_ids = {special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids}
+        if self.family.in_llama_cpp:
+            eog_ids = attributes.override(special_ids)
+            attributes.check_byte_tokens(self.family.algorithm)
+        self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
             algorithm=self.family.algorithm,
             pre=name,
             pieces=self.pieces,
             ids=self.ids,
-            attributes=attributes,
-            added_tokens=self._added_tokens(attributes),
+            attributes=attributes.values,
+            added_tokens=self._added_tokens(attributes.values),
             special_ids=special_ids,
             eog_ids=frozenset(eog_ids),
             add_bos=self._add_bos(name, pre),
@@ -157,7 +130,7 @@ class _Loader:
     def _pre_tokenizer(self) -> tuple[str, PreTokenizer]:
         declared = self.spec.pre
         if self.family.algorithm not in BYTE_PAIR_ALGORITHMS:
-            return "default", PreTokenizer(())
+            return self.family.pre or "default", PreTokenizer((), ignore_merges=self.family.ignore_merges)
         name = self.family.pre or declared or "default"
         if name not in PRE_TOKENIZERS:
             raise UnsupportedError(f"tokenizer.ggml.pre is {name!r}; {near_matches(name, PRE_TOKENIZERS)}")
@@ -188,69 +161,13 @@ class _Loader:
         known = {role: id for role, id in defaults.items() if id < len(self.pieces)}
         return known | dict(self.spec.special_ids)
 
-    def _override_attributes(self, attributes: list[int], special_ids: dict[str, int]) -> set[int]:
-        """Change attributes by the tokens' texts, fill the special roles found so, and collect the EOG ids."""
-        self._fill_roles(attributes, special_ids)
-        eog_ids = {special_ids[role] for role in ("fim_pad", "fim_rep", "fim_sep") if role in special_ids}
-        for id in self._present(EOG_TEXTS):
-            eog_ids.add(id)
-            self._make_control(attributes, id)
-        for id in self._present(ALWAYS_SHOWN_TEXTS):
-            self._set(attributes, id, Attribute.USER_DEFINED.value, "llama.cpp always renders this token")
-        eog_ids.update(special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids)
-        self._drop_from_eog(attributes, eog_ids)
-        return eog_ids
-
-    def _fill_roles(self, attributes: list[int], special_ids: dict[str, int]) -> None:
-        # subtle: where several candidates for one role exist, llama.cpp takes the first in the iteration order of
-        # a hash table, which differs between builds; here it is the first in id order.
-        for role, texts in {"eot": EOT_TEXTS, "eom": EOM_TEXTS, **FIM_TEXTS}.items():
-            found = sorted(self._present(texts))
-            if role not in special_ids and found:
-                special_ids[role] = found[0]
-                self._make_control(attributes, found[0])
-
-    def _drop_from_eog(self, attributes: list[int], eog_ids: set[int]) -> None:
-        """Undo what the texts suggested for two tokens that are ordinary in some vocabularies."""
-        texts = {self.pieces[id]: id for id in sorted(eog_ids)}
-        calls = not texts.keys().isdisjoint(("<|call|>", "<|calls|>"))
-        returns = not texts.keys().isdisjoint(("<|return|>", "<|flush|>"))
-        if calls and returns and "<|end|>" in texts:
-            eog_ids.discard(texts["<|end|>"])
-            self._set(attributes, texts["<|end|>"], Attribute.USER_DEFINED.value, "other tokens end a generation here")
-        if "</s>" in texts and not texts.keys().isdisjoint(("<|tool_response>", "<|plamo:eos|>")):
-            eog_ids.discard(texts["</s>"])
-            self._set(attributes, texts["</s>"], Attribute.NORMAL.value, "an ordinary token in this vocabulary")
-
-    def _check_byte_tokens(self, attributes: Sequence[int]) -> None:
-        """Refuse tokens typed BYTE that llama.cpp aborts on when it works out what every token stands for."""
-        if self.family.algorithm in {"rwkv", "plamo2", "plamo3"}:
-            return
-        for id in [id for id, attribute in enumerate(attributes) if attribute == Attribute.BYTE.value]:
-            is_short = len(self.pieces[id].encode("utf-8", "surrogateescape")) < len("<0x")
-            if is_short or self.family.algorithm == "wordpiece":
-                raise BrokenFileError(f"token {id} {self.pieces[id]!r} is typed BYTE; llama.cpp aborts on such a file")
-
-    def _present(self, texts: Sequence[str]) -> list[int]:
-        return [self.ids[text] for text in texts if text in self.ids]
-
-    def _make_control(self, attributes: list[int], id: int) -> None:
-        if not attributes[id] & Attribute.CONTROL:
-            self._set(attributes, id, attributes[id] | Attribute.CONTROL.value, LOOKS_LIKE_CONTROL)
-
-    def _set(self, attributes: list[int], id: int, attribute: int, reason: str) -> None:
-        if attributes[id] != attribute:
-            setting = f"type of {id} {self.pieces[id]!r}"
-            self._override(setting, _name(attributes[id]), _name(attribute), reason)
-            attributes[id] = attribute
-
     def _added_tokens(self, attributes: Sequence[int]) -> tuple[AddedToken, ...]:
         special = (Attribute.CONTROL | Attribute.UNKNOWN).value
         matched = special | Attribute.USER_DEFINED.value
         ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
         # subtle: llama.cpp's sort is not stable, so tokens of equal length may be tried in another order there.
-        ids.sort(key=lambda id: -len(self.pieces[id].encode("utf-8", "surrogateescape")))
-        lstrip, rstrip = self._stripping(ids)
+        ids.sort(key=lambda id: -len(to_bytes(self.pieces[id])))
+        lstrip, rstrip = self._stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & special), id in lstrip, id in rstrip) for id in ids
         )
@@ -264,23 +181,20 @@ class _Loader:
         if _contains_any(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code", "mmbert") or _contains_any(
             architecture, "nomic-bert-moe", "jina-bert-v3"
         ):
-            lstrip.update(self._present(["<mask>"]))
+            lstrip.update(present(self.ids, ["<mask>"]))
         elif _contains_any(name, "phi-3", "phi3"):
             missing = [text for text in ("</s>", *KEEP_SPACE_AFTER) if text not in self.ids]
             if missing:
                 raise BrokenFileError(
                     f"general.name {name!r} makes llama.cpp look for the token {missing[0]!r}, which is missing"
                 )
-            rstrip = {*added, self.ids["</s>"]} - set(self._present(KEEP_SPACE_AFTER))
+            rstrip = {*added, self.ids["</s>"]} - set(present(self.ids, KEEP_SPACE_AFTER))
         elif "modern-bert" in name:
-            lstrip.update(self._present(["[MASK]"]))
+            lstrip.update(present(self.ids, ["[MASK]"]))
         for side, ids in (("lstrip", lstrip), ("rstrip", rstrip)):
             if ids:
                 self._override(f"{side} of {len(ids)} added tokens", None, True, "by the model's name")
         return lstrip, rstrip
-
-
-_ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
 
 
 def _pieces(tokens: Sequence[str]) -> list[str]:
@@ -308,10 +222,6 @@ def _duplicate_message(texts: Sequence[str], ids: Mapping[str, int]) -> str:
 
 def _contains_any(text: str, *parts: str) -> bool:
     return any(part in text for part in parts)
-
-
-def _name(attribute: int) -> str:
-    return Attribute(attribute).name or "UNDEFINED"
 
 
 def near_matches(name: str, known: Collection[str]) -> str:

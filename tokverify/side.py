@@ -31,13 +31,14 @@ def _encoder_side(encoder: Encoder) -> Side:
         name=encoder.name,
         source=encoder.name,
         aliases=(general_name,) if general_name else (),
+        family=encoder.spec.model,
         fingerprint=encoder.fingerprint,
-        settings=_settings(encoder.settings),
+        settings=settings_shown(encoder.settings),
         overrides=tuple(map(str, encoder.settings.overrides)),
     )
 
 
-def _settings(settings: Settings) -> dict[str, object]:
+def settings_shown(settings: Settings) -> dict[str, object]:
     """Keep what fits a line; arrays are told by their length."""
     told: dict[str, object] = {}
     for field in fields(settings):

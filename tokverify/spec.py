@@ -47,7 +47,8 @@ class TokenizerSpec:
     The index into `tokens`, `scores` and `types` is the token id. Tokens and merges are the stored strings,
     verbatim; bytes that are not UTF-8 survive as lone surrogates (`surrogateescape`). `special_ids` maps
     `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*` to ids. `charsmap` is sentencepiece's
-    precompiled normalizer. `general` holds the file's `general.*` strings without that prefix.
+    precompiled normalizer. `named_chat_templates` are those besides the `chat_template`. `general` holds the file's
+    `general.*` strings without that prefix.
     """
 
     model: str
@@ -66,5 +67,6 @@ class TokenizerSpec:
     strip_accents: bool | None = None
     charsmap: bytes | None = None
     chat_template: str | None = None
+    named_chat_templates: Mapping[str, str] = field(default_factory=dict)
     huggingface_json: str | None = None
     general: Mapping[str, str] = field(default_factory=dict)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from tokverify.cases import Expect
     from tokverify.yaml_node import Node
 
 _NAME = re.compile(r"\w[\w.+-]*")
-_MAX_FILE_BYTES = 16 * 2**20
+MAX_FILE_BYTES = 16 * 2**20
 _MAX_REPEAT = 1_000_000
 _MAX_REPEATED_CHARACTERS = 20_000_000
 _MAX_ID = 2**31 - 1
@@ -51,26 +52,45 @@ def read_suite(path: Path, shown_as: str | None = None) -> Suite:
         TokverifyError: If the file cannot be read at all.
     """
     name = shown_as or str(path)
-    checker = Checker(name, "a `cases` list")
-    suite = Suite(name, re.sub(r"[^\w.+]+", "-", path.stem).strip("-.+") or "suite")
+    checker = _checker(name)
     source = _read_text(path, checker)
-    root = None if source is None else checker.parse(source)
-    if source is not None and root is not None:
+    if source is None:
+        return Suite(name, _name_of(path.stem), complaints=checker.complaints)
+    return parse_suite(source, name, path.stem)
+
+
+def parse_suite(source: str, file: str, stem: str) -> Suite:
+    """Read the text of a file, which names the suite by its `stem` if the text does not."""
+    checker = _checker(file)
+    suite = Suite(file, _name_of(stem))
+    root = checker.parse(source)
+    if root is not None:
         _SuiteReader(checker, suite).read(root)
         suite.hints = _hidden_characters(suite.file, source) + suite.hints
     suite.complaints = checker.complaints
     return suite
 
 
+def _name_of(stem: str) -> str:
+    return re.sub(r"[^\w.+]+", "-", stem).strip("-.+") or "suite"
+
+
+def _checker(file: str) -> Checker:
+    return Checker(file, "a `cases` list")
+
+
 def _read_text(path: Path, checker: Checker) -> str | None:
+    # subtle: opening a pipe would wait for whoever writes to it.
+    if path.exists() and not path.is_file():
+        raise TokverifyError(f"{path}: cannot read cases: not a regular file; copy its content into one")
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TokverifyError(f"{path}: cannot read cases: {reason}; check the path") from error
-    if len(data) > _MAX_FILE_BYTES:
-        checker.complain(1, f"larger than {_MAX_FILE_BYTES >> 20} MiB, too large for a suite; split it")
+    if len(data) > MAX_FILE_BYTES:
+        checker.complain(1, f"larger than {MAX_FILE_BYTES >> 20} MiB, too large for a suite; split it")
         return None
     try:
         return data.decode("utf-8-sig")
@@ -181,15 +201,22 @@ def _read_tags(checker: Checker, node: Node, what: str) -> tuple[str, ...]:
     return tuple(tag for tag in tags if tag is not None)
 
 
-def _read_expect(checker: Checker, node: Node, what: str) -> dict[str, tuple[int, ...]]:
-    expect = {}
-    for name, value in checker.entries(node, what):
-        ids = [
-            checker.integer(item, f"an id of {shown(name)}", 0, _MAX_ID)
-            for item in checker.sequence(value, f"the ids of {shown(name)}") or ()
-        ]
-        expect[name] = tuple(number for number in ids if number is not None)
-    return expect
+def _read_expect(checker: Checker, node: Node, what: str) -> dict[str, Expect]:
+    return {name: _read_tokens(checker, value, shown(name)) for name, value in checker.entries(node, what)}
+
+
+def _read_tokens(checker: Checker, node: Node, whose: str) -> Expect:
+    items = checker.sequence(node, f"the ids of {whose}") or []
+    strings = [isinstance(item, Scalar) and item.tag == "str" for item in items]
+    if not any(strings):
+        ids = [checker.integer(item, f"an id of {whose}", 0, _MAX_ID) for item in items]
+        return tuple(id for id in ids if id is not None)
+    if not all(strings):
+        line = items[strings.index(False)].line
+        checker.complain(line, f"the list of {whose} mixes pieces with others; quote every piece, or write ids only")
+        return ()
+    pieces = [checker.string(item, f"a piece of {whose}") for item in items]
+    return tuple(piece for piece in pieces if piece is not None)
 
 
 def _read_repeat(checker: Checker, node: Node, what: str) -> int | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.inspection import type_name
-from tokverify.settings import Attribute, resolve
+from tokverify.settings import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,8 +38,8 @@ class FoundToken:
     score: float | None
 
 
-def find_tokens(spec: TokenizerSpec, selection: str) -> list[FoundToken]:
-    """Find the tokens that a selection names.
+def find_tokens(spec: TokenizerSpec, selection: str, *, is_loadable: bool = True) -> list[FoundToken]:
+    """Find the tokens that a selection names; of a file that is not loadable, as far as it declares them.
 
     A selection is a list of ids and ranges of ids (`5,107-137,262000-`), or else a shell-style pattern for the whole
     stored text (`*▁the`); a text without special meaning, or that is a token as it stands, names just itself.
@@ -53,7 +54,7 @@ def find_tokens(spec: TokenizerSpec, selection: str) -> list[FoundToken]:
             "whole stored text, such as '*the*'"
         )
     try:
-        settings: Settings | None = resolve(spec)
+        settings = resolve(spec) if is_loadable else None
     except (BrokenFileError, UnsupportedError):
         settings = None
     return list(_found(spec, settings, ids))
@@ -82,13 +83,14 @@ def _by_text(spec: TokenizerSpec, pattern: str) -> list[int]:
 def _found(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]) -> Iterable[FoundToken]:
     from tokverify.decoder import token_bytes
 
+    types, scores = spec.types or (), spec.scores or ()
     for id in ids:
         attribute = settings.attributes[id] if settings else 0
         yield FoundToken(
             id=id,
             piece=spec.tokens[id],
             token_bytes=token_bytes(settings.pieces[id], attribute, settings) if settings else None,
-            declared=type_name(spec.types[id]) if spec.types else None,
+            declared=type_name(types[id]) if id < len(types) else None,
             effective=(Attribute(attribute).name or "UNDEFINED") if settings else None,
-            score=spec.scores[id] if spec.scores else None,
+            score=scores[id] if id < len(scores) else None,
         )

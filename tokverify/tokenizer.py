@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Tokenizer(Protocol):
 
     `special_ids` maps `bos`, `eos`, ... to ids as far as the tokenizer tells. `parses_special` is False where
     the library can never recognize control tokens inside a text, `adds_special` where nothing tells it which
-    tokens go around one; the option is then ignored.
+    tokens go around one; the option is then ignored. `decodes_as_llama_cpp` is True where `decode` is llama.cpp's own
+    `llama_detokenize`, to which an `Encoder` compares the same of its own.
     """
 
     @property
@@ -45,6 +47,10 @@ class Tokenizer(Protocol):
     @property
     def adds_special(self) -> bool:
         """Whether `add_special=True` can be honored."""
+
+    @property
+    def decodes_as_llama_cpp(self) -> bool:
+        """Whether `decode` cleans up spaces, as `llama_detokenize` does for some pre-tokenizers."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids.
@@ -70,6 +76,15 @@ class Tokenizer(Protocol):
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes a token stands for inside a text, wherever it stands."""
+
+
+def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
+    """Return how `tokenizer` decodes when compared with `other`: as llama.cpp does, if that one does and it can."""
+    from tokverify.encoder import Encoder
+
+    if other.decodes_as_llama_cpp and isinstance(tokenizer, Encoder):
+        return partial(tokenizer.decode, clean_up=True)
+    return tokenizer.decode
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:

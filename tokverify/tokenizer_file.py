@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify import gguf_file, huggingface_file, sentencepiece_file
+from tokverify import gguf_file, huggingface_file, sentencepiece_file, tiktoken_file
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.references.location import kind_of, read_file
+from tokverify.references.location import file_and_rest, kind_of, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,13 +21,14 @@ READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
     "gguf": gguf_file.read_spec,
     "tokenizers": huggingface_file.read_spec,
     "sentencepiece": sentencepiece_file.read_spec,
+    "tiktoken": tiktoken_file.read_spec,
 }
 
-_OTHER_SUFFIXES = frozenset([".json", ".model"])
+_OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read the tokenizer of a GGUF file, a HuggingFace tokenizer.json or a sentencepiece .model.
+    """Read the tokenizer of a GGUF file, a tokenizer.json, a sentencepiece .model, or a .tiktoken as FILE:PATTERN.
 
     Raises:
         BrokenFileError: If the file is none of these, or is damaged.
@@ -35,19 +36,34 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         TokverifyError: If there is no such file.
     """
     path = Path(path)
-    kind = _kind(path)
+    kind = kind_of_model(path)
     if kind not in READERS:
         raise UnsupportedError(f"{path}: a {kind} file can only be the reference (-r); give a file of another kind")
     return READERS[kind](path)
 
 
-def _kind(path: Path) -> str:
-    if path.suffix == ".gguf" or not path.is_file() or read_file(path, 4) == b"GGUF":
+def file_of(path: Path) -> Path:
+    """Return the file itself, where a path goes on after it with a pattern."""
+    found = None if path.exists() else file_and_rest(str(path))
+    return found[0] if found else path
+
+
+def kind_of_model(path: Path) -> str:
+    """Tell the kind of a tokenizer file; whatever is none is left for the reader of GGUF to explain.
+
+    Raises:
+        BrokenFileError: If its suffix is that of a kind, and the content is not.
+        UnsupportedError: If it is a tokenizer of a kind that tokverify lacks.
+    """
+    file = file_of(path)
+    if path.suffix == ".gguf" or not file.is_file() or read_file(file, 4) == b"GGUF":
         return "gguf"
     try:
-        return kind_of(path)
+        kind = kind_of(file)
     except BrokenFileError:
         if path.suffix in _OTHER_SUFFIXES:
             raise
         # The reader of GGUF tells best what else a file may be.
         return "gguf"
+    # Only a .tiktoken file can be followed by anything.
+    return kind if file == path or kind == "tiktoken" else "gguf"

@@ -143,7 +143,8 @@ def _han() -> re.Pattern[str]:
 def to_lowercase(character: str) -> str:
     """Return the one character that llama.cpp writes `character` as in lower case."""
     # subtle: of the dotted capital I, which Unicode writes as two characters, llama.cpp keeps the first.
-    return character if is_unassigned(character) else character.lower()[0]
+    lowercase = character.lower()[0]
+    return character if lowercase != character and is_unassigned(character) else lowercase
 
 
 def to_base(character: str) -> str:
@@ -152,4 +153,5 @@ def to_base(character: str) -> str:
     That is all llama.cpp keeps of it: of a Hangul syllable the first consonant (`unicode_cpts_normalize_nfd` in
     `src/unicode.cpp`).
     """
-    return character if is_unassigned(character) else unicodedata.normalize("NFD", character)[0]
+    base = unicodedata.normalize("NFD", character)[0]
+    return character if base != character and is_unassigned(character) else base

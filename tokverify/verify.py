@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokverify.baseline import Judge
 from tokverify.diff import compare
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
+from tokverify.failure import FAILURES, Failure, blame, joined
 from tokverify.report import CaseResult, Report, Status
 from tokverify.side import side_of
-from tokverify.tokenizer import shown_tokens
+from tokverify.tokenizer import decoding_of, shown_tokens
+from tokverify.utf8 import to_utf8
 from tokverify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tokverify.cases import Case
+    from tokverify.baseline import Baseline
+    from tokverify.cases import Case, Expect
     from tokverify.report import Side
-    from tokverify.tokenizer import Tokenizer
+    from tokverify.tokenizer import Token, Tokenizer
 
-_MIN_FINGERPRINT_DIGITS = 8
 _NO_NOTES: tuple[str, ...] = ()
 
 
 def verify(  # noqa: PLR0913 - the optional ones are keywords
     actual: Tokenizer,
-    expected: Tokenizer,
+    expected: Tokenizer | None,
     cases: Iterable[Case],
     *,
     sides: tuple[Side, Side] | None = None,
+    baseline: Baseline | None = None,
     fail_fast: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -39,30 +45,36 @@ def verify(  # noqa: PLR0913 - the optional ones are keywords
 
     Args:
         actual: The tokenizer under test.
-        expected: The one that is taken to be right.
+        expected: The one that is taken to be right; None to go by what each case itself expects of `actual`.
         cases: What to encode, in the order of the report.
         sides: How the report describes the two; worked out from the tokenizers if not given.
+        baseline: The failures that are known and accepted.
         fail_fast: Stop after the first case that does not pass.
         on_progress: Called after each case with the number of cases done and of all.
     """
     from tokverify import __version__
 
     cases = list(cases)
-    comparison = _Comparison(actual, expected, *(sides or (side_of(actual), side_of(expected))))
+    sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    comparison: _Comparison = _ExpectComparison(actual, sides[0])
+    if expected:
+        comparison = _ReferenceComparison(actual, sides[0], expected, sides[1])
+    judge = Judge(baseline, sides[0]) if baseline else None
     results: list[CaseResult] = []
     for case in cases:
-        results.append(comparison.result(case))
+        result = comparison.result(case)
+        results.append(judge.judged(result) if judge else result)
         if on_progress:
             on_progress(len(results), len(cases))
         if fail_fast and results[-1].status in {Status.MISMATCH, Status.ERROR}:
             break
     return Report(
-        comparison.actual_side,
-        comparison.expected_side,
-        vocabulary=compare_vocabularies(actual, expected),
+        *sides,
+        vocabulary=compare_vocabularies(actual, expected) if expected else None,
         results=tuple(results),
         versions={"tokverify": __version__},
         stopped_early=len(results) < len(cases),
+        baseline=judge.outcome(results) if judge else None,
     )
 
 
@@ -74,16 +86,14 @@ class _Mode(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
-    """Two tokenizers, with how the report names them."""
+class _Comparison(ABC):
+    """A tokenizer with how the report names it, to be compared case by case."""
 
     actual: Tokenizer
-    expected: Tokenizer
     actual_side: Side
-    expected_side: Side
 
     def result(self, case: Case) -> CaseResult:
-        """Compare the two sides on one case."""
+        """Compare on one case."""
         mode = self._common_mode(case)
         try:
             return self._compare(case, mode)
@@ -92,18 +102,73 @@ class _Comparison:
         except UnsupportedError as error:
             return CaseResult(case, Status.SKIPPED, message=str(error), **mode._asdict())
 
+    @abstractmethod
     def _common_mode(self, case: Case) -> _Mode:
-        """Return the options of the case as far as both sides can honor them."""
+        """Return the options of the case as far as they can be honored."""
+
+    @abstractmethod
+    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+        """Compare on one case with these options."""
+
+    def _encode_actual(self, text: str, mode: _Mode) -> tuple[int, ...]:
+        with _blame("actual", self.actual_side):
+            return tuple(self.actual.encode(text, **mode._asdict()))
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpectComparison(_Comparison):
+    """Compares with what each case itself expects."""
+
+    def _common_mode(self, case: Case) -> _Mode:
+        return _Mode(case.add_special, case.parse_special)
+
+    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+        to_utf8(case.text)
+        expect = self._expect(case, mode)
+        actual = self._encode_actual(case.text, mode)
+        if agrees(expect, self.actual, actual):
+            return CaseResult(case, Status.MATCH, actual, actual, expect=expect, **mode._asdict())
+        tokens = expected_tokens(expect, self.actual, actual)
+        return CaseResult(
+            case,
+            Status.MISMATCH,
+            actual,
+            tuple(token.id for token in tokens),
+            difference=compare(shown_tokens(self.actual, actual), tokens),
+            notes=_missing_notes(tokens),
+            expect=expect,
+            **mode._asdict(),
+        )
+
+    def _expect(self, case: Case, mode: _Mode) -> Expect:
+        expect = expect_of(case, self.actual_side)
+        if expect is None:
+            others = f", only for {', '.join(case.expect)}" if case.expect else ""
+            raise UnsupportedError(f"the case has no `expect` for {self.actual_side.name}{others}")
+        able = (self.actual.adds_special, self.actual.parses_special)
+        if any(asked and not can for asked, can in zip(mode, able, strict=True)):
+            raise UnsupportedError(f"{self.actual_side.name} cannot encode with the options of this case")
+        return expect
+
+
+@dataclass(frozen=True, slots=True)
+class _ReferenceComparison(_Comparison):
+    """Compares with another tokenizer, and with what a case itself expects of either."""
+
+    expected: Tokenizer
+    expected_side: Side
+
+    def _common_mode(self, case: Case) -> _Mode:
         return _Mode(
             case.add_special and self.actual.adds_special and self.expected.adds_special,
             case.parse_special and self.actual.parses_special and self.expected.parses_special,
         )
 
     def _compare(self, case: Case, mode: _Mode) -> CaseResult:
-        _check_encodable(case.text)
-        actual = self._encode_actual(case.text, mode)
-        expected = self._encode_expected(case.text, mode)
-        expect, notes = self._expect(case), _NO_NOTES
+        to_utf8(case.text)
+        expect, owner = self._expect(case)
+        actual, expected = self._encode(case.text, mode, is_expected=expect is not None)
+        notes = _NO_NOTES
         if case.expect and expect is None:
             notes = (f"`expect` is for {', '.join(case.expect)}, which neither side is, and was not checked",)
         asked = _Mode(case.add_special, case.parse_special)
@@ -120,9 +185,10 @@ class _Comparison:
             decode_difference=decoded,
             **mode._asdict(),
         )
-        return result if actual == expected and expect in {None, actual} else self._mismatch(result)
+        agreed = expect is None or agrees(expect, owner, actual)
+        return result if actual == expected and agreed else self._mismatch(result, owner)
 
-    def _mode_notes(self, asked: _Mode, mode: _Mode, expect: tuple[int, ...] | None) -> tuple[str, ...]:
+    def _mode_notes(self, asked: _Mode, mode: _Mode, expect: Expect | None) -> tuple[str, ...]:
         off = [option for option in _Mode._fields if getattr(asked, option) != getattr(mode, option)]
         unable = [
             side.name
@@ -136,21 +202,33 @@ class _Comparison:
             notes.append("the case's own `expect` was not checked, for the same reason")
         return tuple(notes)
 
-    def _mismatch(self, result: CaseResult) -> CaseResult:
+    def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
+        notes = result.notes + _expect_notes(result, owner)
         if result.actual != result.expected or result.expect is None:
             right = shown_tokens(self.expected, result.expected)
         else:
-            right = shown_tokens(self.actual, result.expect)
+            right = expected_tokens(result.expect, owner, result.actual)
+            notes += _missing_notes(right)
         return replace(
             result,
             status=Status.MISMATCH,
             difference=compare(shown_tokens(self.actual, result.actual), right),
-            notes=result.notes + _expect_notes(result),
+            notes=notes,
         )
 
-    def _encode_actual(self, text: str, mode: _Mode) -> tuple[int, ...]:
-        with _blame("actual", self.actual_side):
-            return tuple(self.actual.encode(text, **mode._asdict()))
+    def _encode(self, text: str, mode: _Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
+        """Encode on both sides; that neither can is an error where the case itself expects tokens."""
+        results: list[tuple[int, ...]] = []
+        failures: list[Failure] = []
+        for encode in (self._encode_actual, self._encode_expected):
+            try:
+                results.append(encode(text, mode))
+            except FAILURES as failure:
+                failures.append(failure)
+        if failures:
+            both = joined(failures)
+            raise EncodeError(str(both)) if is_expected and not results else both
+        return results
 
     def _encode_expected(self, text: str, mode: _Mode) -> tuple[int, ...]:
         with _blame("expected", self.expected_side):
@@ -160,45 +238,19 @@ class _Comparison:
         """Decode the same ids on both sides; return the two results if they differ, and notes."""
         try:
             with _blame("actual", self.actual_side):
-                actual = self._decode_actual(ids)
+                actual = decoding_of(self.actual, self.expected)(ids)
             with _blame("expected", self.expected_side):
-                expected = self.expected.decode(ids)
-        except (EncodeError, UnsupportedError) as error:
-            return None, (f"decoding was not compared: {error}",)
+                expected = decoding_of(self.expected, self.actual)(ids)
+        except FAILURES as failure:
+            return None, (f"decoding was not compared: {failure}",)
         return None if actual == expected else (actual, expected), ()
 
-    def _decode_actual(self, ids: tuple[int, ...]) -> bytes:
-        from tokverify.encoder import Encoder
-
-        # subtle: llama_detokenize cleans up spaces, which no other reference does.
-        if self.expected.name == "llama.cpp" and isinstance(self.actual, Encoder):
-            return self.actual.decode(ids, clean_up=True)
-        return self.actual.decode(ids)
-
-    def _expect(self, case: Case) -> tuple[int, ...] | None:
-        """Return the ids that the case itself wants of one of the two sides."""
-        for side in (self.actual_side, self.expected_side):
-            for key, ids in case.expect.items():
-                if _names(key, side):
-                    return ids
-        return None
-
-
-def _names(key: str, side: Side) -> bool:
-    if key in {side.name, *side.aliases}:
-        return True
-    prefix = key.lower()
-    return len(prefix) >= _MIN_FINGERPRINT_DIGITS and (side.fingerprint or "").startswith(prefix)
-
-
-def _check_encodable(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        surrogate = f"U+{ord(text[error.start]):04X}"
-        raise EncodeError(
-            f"the text has a lone surrogate ({surrogate}) at character {error.start}; UTF-8 cannot carry it"
-        ) from None
+    def _expect(self, case: Case) -> tuple[Expect | None, Tokenizer]:
+        """Return what the case itself wants of one of the two sides, and that side."""
+        expect = expect_of(case, self.actual_side)
+        if expect is not None:
+            return expect, self.actual
+        return expect_of(case, self.expected_side), self.expected
 
 
 @contextmanager
@@ -206,14 +258,20 @@ def _blame(role: str, side: Side) -> Iterator[None]:
     """Put the side that failed in front of the message."""
     try:
         yield
-    except (EncodeError, UnsupportedError) as error:
-        raise type(error)(f"{role} ({side.name}): {error}") from error
+    except FAILURES as failure:
+        raise blame(role, side.name, failure) from failure
 
 
-def _expect_notes(result: CaseResult) -> tuple[str, ...]:
+def _expect_notes(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
     if result.expect is None:
         return ()
     if result.actual == result.expected:
         return ("both sides agree, but not with the case's own `expect`",)
-    agrees = {result.actual: "with actual", result.expected: "with expected"}
-    return (f"the case's own `expect` agrees {agrees.get(result.expect, 'with neither side')}",)
+    sides = {"actual": result.actual, "expected": result.expected}
+    right = [f"with {role}" for role, ids in sides.items() if agrees(result.expect, owner, ids)]
+    return (f"the case's own `expect` agrees {' and '.join(right) or 'with neither side'}",)
+
+
+def _missing_notes(tokens: Iterable[Token]) -> tuple[str, ...]:
+    missing = dict.fromkeys(repr(token.piece) for token in tokens if token.id == NO_TOKEN)
+    return (f"no token has the expected piece {', '.join(missing)}",) if missing else ()

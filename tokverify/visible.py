@@ -39,6 +39,11 @@ def visible(text: str | bytes, *, mark_spaces: bool = True) -> str:
     return shown
 
 
+def visible_message(message: str) -> str:
+    """Show a message, in which backslashes are what is to be read: those of escapes, of advice, of Windows paths."""
+    return visible(message, mark_spaces=False).replace("\\\\", "\\")
+
+
 def _escape(character: str) -> str:
     if character.isascii() or "\udc80" <= character <= "\udcff":
         return f"\\x{ord(character) & 0xFF:02x}"

@@ -1,4 +1,4 @@
-"""Parse YAML into nodes that know their line; knows nothing of cases.
+"""Parse YAML into nodes that know where they stand; knows nothing of cases.
 
 Imports PyYAML, so import this module only where a file is about to be read.
 """
@@ -20,28 +20,40 @@ _MAX_NODES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value; `tag` is what YAML takes it for (`str`, `int`, ...), `style` its quote sign or None."""
+    """A single value; `tag` is what YAML takes it for (`str`, `int`, ...), `style` its quote sign or None.
+
+    As for all nodes, `line` is 1-based, and `start` and `end` are offsets in characters, quotes and anchor included. An
+    alias is the very node it stands for, with the place of that.
+    """
 
     line: int
     value: str
     tag: str
     style: str | None
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(slots=True)
 class Sequence:
-    """A list."""
+    """A list; `flow` where it is written in brackets."""
 
     line: int
     items: list[Node] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    flow: bool = False
 
 
 @dataclass(slots=True)
 class Mapping:
-    """Keys and values, `items` holding them in turn, duplicates included."""
+    """Keys and values, `items` holding them in turn, duplicates included; `flow` where it is written in braces."""
 
     line: int
     items: list[Node] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    flow: bool = False
 
     def pairs(self) -> Iterator[tuple[Node, Node]]:
         """Pair up keys and values in the order written."""
@@ -95,6 +107,15 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     return YamlError(line, f"not valid YAML: {error.problem}; {advice}")
 
 
+def _end(node: Sequence | Mapping, event: yaml.CollectionEndEvent) -> int:
+    # subtle: without brackets, the event stands where the next thing begins, after comments and blank lines.
+    return _offset(event.end_mark) if node.flow else max((item.end for item in node.items), default=node.start)
+
+
+def _offset(mark: Any) -> int:  # noqa: ANN401 - each of PyYAML's two parsers has marks of its own
+    return mark.index if mark else 0
+
+
 @dataclass(slots=True)
 class _Open:
     """A list or mapping not yet closed; `size` counts its nodes with aliases expanded."""
@@ -113,17 +134,19 @@ class _Builder:
 
     def feed(self, event: yaml.Event) -> None:
         line: int = event.start_mark.line + 1 if event.start_mark else 1
+        start = _offset(event.start_mark)
         match event:
             case yaml.ScalarEvent():
                 self._add(self._scalar(event, line), event.anchor, 1)
             case yaml.AliasEvent():
                 self._add(*self._aliased(event.anchor, line))
             case yaml.SequenceStartEvent():
-                self._push(Sequence(line), event.anchor)
+                self._push(Sequence(line, start=start, flow=bool(event.flow_style)), event.anchor)
             case yaml.MappingStartEvent():
-                self._push(Mapping(line), event.anchor)
+                self._push(Mapping(line, start=start, flow=bool(event.flow_style)), event.anchor)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 done = self._open.pop()
+                done.node.end = _end(done.node, event)
                 self._add(done.node, done.anchor, done.size)
             case yaml.DocumentStartEvent() if self.root is not None:
                 raise YamlError(line, "a second YAML document begins; write one suite a file, without `---`")
@@ -132,7 +155,9 @@ class _Builder:
         tag = event.tag
         if tag is None or tag == "!":
             tag = self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
-        return Scalar(line, event.value, tag.removeprefix("tag:yaml.org,2002:"), event.style or None)
+        tag = tag.removeprefix("tag:yaml.org,2002:")
+        span = _offset(event.start_mark), _offset(event.end_mark)
+        return Scalar(line, event.value, tag, event.style or None, *span)
 
     def _aliased(self, name: str | None, line: int) -> tuple[Node, None, int]:
         if name is None or name not in self._anchors:
@@ -142,7 +167,7 @@ class _Builder:
 
     def _push(self, node: Sequence | Mapping, anchor: str | None) -> None:
         if len(self._open) >= _MAX_DEPTH:
-            raise YamlError(node.line, f"nested more than {_MAX_DEPTH} deep; a suite needs five levels")
+            raise YamlError(node.line, f"nested more than {_MAX_DEPTH} deep; five levels are enough for any file")
         self._open.append(_Open(node, anchor))
 
     def _add(self, node: Node, anchor: str | None, size: int) -> None:

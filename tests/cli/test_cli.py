@@ -24,15 +24,16 @@ TABLE = [
     (["--version"], 0, [__version__], []),
     ([], 2, [], ["Usage:"]),
     (["nonsense"], 2, [], ["No such command"]),
-    (["run"], 2, [], ["Missing argument 'MODEL'"]),
+    (["run"], 2, [], ["name a MODEL"]),
     (["run", MODEL, "--suite", "seed"], 0, ["stands beside the model", "16 cases: 16 match"], []),
     (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
     (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 mismatch; stopped"], []),
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
-    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 1'], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 2'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
+    (["report", "show", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json: not a report of tokverify"]),
     (
         ["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"],
         0,
@@ -51,6 +52,8 @@ TABLE = [
     (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
     (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
     (["run", "{tmp}"], 2, [], ["error: {tmp}: is a directory"]),
+    (["run", ""], 2, [], ["the name is empty"]),
+    (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
@@ -83,7 +86,14 @@ TABLE = [
     (["audit", BROKEN], 1, ["ERROR TV120"], []),
     (["fix", MODEL, "--dry-run"], 0, ["repair: none needed"], []),
     (["fix", MODEL], 2, [], ["name the file to write with -o"]),
+    (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--count", "0"], 0, ["written; it gives the same ids"], []),
+    (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is a GGUF file already"]),
     (["inspect", MODEL], 0, ["2,000 tokens"], []),
+    (["chat", MODEL], 2, [], ["no chat template in it"]),
+    (["diff", MODEL, MODEL, "-k", "seed/*"], 0, ["no part differs", "16 match"], []),
+    (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
+    (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
+    (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
     (["demo"], 0, ["$ tokverify run", " mismatch", "MISMATCH", "As it should be"], []),
 ]
 
@@ -172,7 +182,8 @@ def test_help_lists_the_commands_as_they_are_met_each_on_one_line():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "demo", "fuzz", "explain", "audit", "inspect", "fix", "encode", "decode", "cases",
+        "run", "init", "demo", "fuzz", "diff", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
+        "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

@@ -35,7 +35,7 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     before = BROKEN.read_bytes()
     code, output = run(BROKEN, "-o", "fixed.gguf")
     assert code == 0, output
-    assert "before: 1 case match, 1 do not" in output
+    assert "before: 1 case matches, 1 does not" in output
     assert "USER_DEFINED makes 1 of 1 failing case match" in output
     assert "after:  2 cases match, 0 do not" in output
     assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()

@@ -36,6 +36,7 @@ def test_a_command_returns_its_exit_code(returned, code):
         (TokverifyError("no such file"), 2, "error: no such file\n"),
         (UnsupportedError("a\nb"), 2, "error: a\nerror: b\n"),
         (TokverifyError("token '\x1b[31m'"), 2, "error: token '\\x1b[31m'\n"),
+        (TokverifyError("write \\t for \x1b"), 2, "error: write \\t for \\x1b\n"),
         (click.UsageError("wrong"), 2, "Error: wrong"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (click.Abort(), 130, "interrupted\n"),

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from gguf_maker import make_gguf, numbers, string, strings, uint32
 from hostile import FORBIDDEN, TEXTS, write_hostile
 
 from tokverify.cli import main
+from tokverify.gguf_cursor import ValueType
 
 SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL = str(SAMPLE / "sample.gguf")
@@ -55,6 +57,32 @@ def test_json():
     assert {"name": "add_bos", "declared": True, "effective": True, "reason": ""} in document["flags"]
     assert document["eog"] == [{"id": 1, "piece": "<eos>"}]
     assert len(document["fingerprint"]) == 64
+
+
+BROKEN = {
+    "tokenizer.ggml.eos_token_id: id 9999 is out of range": {"tokenizer.ggml.eos_token_id": uint32(9999)},
+    "tokenizer.ggml.token_type: has 2 elements for 3 tokens": {
+        "tokenizer.ggml.token_type": numbers(ValueType.INT32, [2, 3])
+    },
+    "tokenizer.ggml.add_bos_token: is STRING": {"tokenizer.ggml.add_bos_token": string("yes")},
+    "tokenizer.ggml.merges: missing": {"tokenizer.ggml.model": string("gpt2")},
+    "tokverify knows": {"tokenizer.ggml.model": string("other")},
+}
+
+
+@pytest.mark.parametrize(("message", "changed"), BROKEN.items(), ids=BROKEN)
+def test_a_file_that_cannot_be_loaded_is_shown_with_the_reason(tmp_path, message, changed):
+    path = tmp_path / "model.gguf"
+    fields = {"tokenizer.ggml.model": string("llama"), "tokenizer.ggml.tokens": strings(["<unk>", "a", "b"])}
+    path.write_bytes(make_gguf(fields | changed))
+    result = run(str(path))
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert "not loaded" in told
+    assert message in told
+    assert "3 tokens" in told
+    assert json.loads(run(str(path), "--json").stdout)["refusal"]
+    assert "3 tokens" in run(str(path), "--tokens", "0-").stdout
 
 
 @pytest.mark.parametrize("refused", [True, False])

@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from tokverify.cli import main
-from tokverify.cli.output import ReportOptions, check_writable, chosen_format, render_options, write_file
+from tokverify.cli.file import check_writable, write_file
+from tokverify.cli.output import ReportFile, ReportOptions, render_options
 from tokverify.errors import TokverifyError
 
 SAMPLES = Path(__file__).parents[2] / "tokverify" / "sample"
@@ -39,7 +40,7 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(TokverifyError, match="cannot write the report: No space left on device"):
+    with pytest.raises(TokverifyError, match="cannot be written: No space left on device"):
         write_file(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -60,7 +61,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
 def test_what_cannot_be_written_is_known_beforehand(tmp_path):
     check_writable(tmp_path / "report.json")
     for path in (tmp_path, tmp_path / "missing" / "report.json"):
-        with pytest.raises(TokverifyError, match="cannot write the report"):
+        with pytest.raises(TokverifyError, match="cannot be written"):
             check_writable(path)
 
 
@@ -100,6 +101,7 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
         (None, None, "table"),
         (None, "report.json", "json"),
         (None, "report.txt", "table"),
+        (None, "report.xml", "table"),
         ("table", "report.json", "table"),
         ("json", None, "json"),
     ],
@@ -107,7 +109,7 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
 def test_the_format_is_the_one_asked_for_or_that_of_the_file(name, output, chosen):
     path = Path(output) if output else None
     options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
-    assert chosen_format(options, {"table": "table", "json": "json"}) == chosen
+    assert options.files({"table", "json"}) == [ReportFile(chosen, path)]
 
 
 @pytest.mark.parametrize("command", ["run", "audit", "fuzz"])

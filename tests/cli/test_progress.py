@@ -30,7 +30,7 @@ def started(monkeypatch):
         def stop(self):
             totals.append("stopped")
 
-    monkeypatch.setattr(progress, "_start_bar", lambda total: totals.append(f"of {total}") or (Bar(), 0))
+    monkeypatch.setattr(progress, "_start_bar", lambda total, what: totals.append(f"of {total}") or (Bar(), 0))
     return totals
 
 

@@ -1,16 +1,19 @@
 """Make the sample that `tokverify demo` runs on: a small GGUF vocabulary, its reference, and a broken twin.
 
-Run as `python tests/data/make_sample.py [DIRECTORY]`; the default is `tokverify/sample`. sentencepiece trains the
-reference on `sample_text.txt`, and the GGUF files are written as llama.cpp's converter writes Gemma 3's. In the
-twin the USER_DEFINED tokens are typed NORMAL, and so are never split off before the model runs.
+Run as `python tests/data/make_sample.py [DIRECTORY]`; the default is `tokverify/sample`. The reference is
+trained on `sample_text.txt` by what `tokverify train spm` uses, with the options of Gemma's. The GGUF files are written
+here, as llama.cpp's converter writes Gemma 3's; `tokverify convert` writes those of Llama. In the twin the USER_DEFINED
+tokens are typed NORMAL, and so are never split off before the model runs.
 """
 
-import io
 import sys
 from pathlib import Path
 
 import gguf
 import sentencepiece
+
+from tokverify.training.corpus import read_lines
+from tokverify.training.sentencepiece_trainer import train_sentencepiece
 
 HERE = Path(__file__).parent
 VOCAB_SIZE = 2000
@@ -25,14 +28,12 @@ USER_DEFINED = [
 USER_DEFINED_SCORE = CONTROL_SCORE = -1000.0
 
 
-def train(text: str) -> bytes:
+def train(text: Path) -> bytes:
     """Train a model in the manner of Gemma's; the same text gives the same bytes."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([line for line in text.split("\n") if line]),
-        model_writer=model,
-        model_type="bpe",
+    return train_sentencepiece(
+        read_lines([text]),
         vocab_size=VOCAB_SIZE,
+        model_type="bpe",
         user_defined_symbols=USER_DEFINED,
         byte_fallback=True,
         split_digits=True,
@@ -48,10 +49,7 @@ def train(text: str) -> bytes:
         eos_piece="<eos>",
         bos_piece="<bos>",
         unk_piece="<unk>",
-        num_threads=1,
-        minloglevel=2,
     )
-    return model.getvalue()
 
 
 def convert(model: bytes, *, user_defined: gguf.TokenType) -> tuple[list[str], list[float], list[int]]:
@@ -97,7 +95,7 @@ def write(path: Path, vocabulary: tuple[list[str], list[float], list[int]]) -> N
 
 def main(directory: Path) -> None:
     """Write the three files into `directory`."""
-    model = train((HERE / "sample_text.txt").read_text(encoding="utf-8"))
+    model = train(HERE / "sample_text.txt")
     (directory / "sample.tokenizer.model").write_bytes(model)
     write(directory / "sample.gguf", convert(model, user_defined=gguf.TokenType.USER_DEFINED))
     write(directory / "sample-broken.gguf", convert(model, user_defined=gguf.TokenType.NORMAL))

@@ -5,7 +5,9 @@ committing it.
 """
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -13,11 +15,12 @@ sys.path.insert(0, str(HERE.parent))
 
 from fake_tokenizer import FakeTokenizer  # noqa: E402
 
+from tokverify.baseline import Baseline, apply, digest  # noqa: E402
 from tokverify.cases import Case  # noqa: E402
 from tokverify.diagnosis import Change, Diagnosis, Explanation  # noqa: E402
 from tokverify.errors import UnsupportedError  # noqa: E402
 from tokverify.formats import FORMATS, RenderOptions  # noqa: E402
-from tokverify.report import Report, Side  # noqa: E402
+from tokverify.report import CaseResult, KnownDifference, Report, Side  # noqa: E402
 from tokverify.verify import verify  # noqa: E402
 
 GOLDEN = HERE / "golden"
@@ -28,10 +31,18 @@ OUTPUTS = {
     "table-verbose.txt": ("table", RenderOptions(verbose=True)),
     "table-quiet.txt": ("table", RenderOptions(quiet=True)),
     "json.json": ("json", RenderOptions()),
+    "markdown.md": ("markdown", RenderOptions()),
+    "markdown-verbose.md": ("markdown", RenderOptions(verbose=True)),
+    "markdown-quiet.md": ("markdown", RenderOptions(quiet=True)),
+    "junit.xml": ("junit", RenderOptions()),
+    "github.txt": ("github", RenderOptions()),
+    "gitlab.json": ("gitlab", RenderOptions()),
+    "sarif.sarif": ("sarif", RenderOptions()),
 }
 
-LETTERS = "abcdefghijklmnopqrstuvwxyzINST/<>[] \n\t\x1b\x00\u202e\u0301é🦙\u200b"
-PIECES = [*LETTERS, "word", "[/INST]", "[red]", "[/]", "<s>", "\udc80"]
+LETTERS = "abcdefghijklmnopqrstuvwxyzINST/<>[] \n\t\x1b\x00\u202e\u0301é🦙\u200b:%|`&\"'#{}()!*~-,;01A\r\ufffe"
+PIECES = [*LETTERS, "word", "[/INST]", "[red]", "[/]", "<s>", "\udc80", "```", "]]>", "<script>", "::error::", "##["]
+MARKUP = "::error::%0A##[x]\r\n]]>&amp;<script>alert(1)</script>|`a``b```c` [x](y) {0} *b* -->\ufffe \"'"
 
 
 class Expected(FakeTokenizer):
@@ -64,8 +75,27 @@ def hostile_report() -> Report:
         Side("fake", "ref/tokenizer.json", reason="it was asked for", caveat="it proves [nothing]"),
     )
     report = verify(actual, expected, list(_cases()), sides=sides)
+    report = apply(hostile_baseline(report.results), report)
     report = replace(report, diagnosis=hostile_diagnosis())
     return replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
+
+
+def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
+    """Make a baseline with an entry of every kind: accepted, expired, for another difference, fixed, not run."""
+    digests = {result.name: digest(result) for result in results}
+    told = [
+        ("hostile/many", digests["hostile/many"], date(2030, 1, 1)),
+        ("hostile/surrogate", digests["hostile/surrogate"], None),
+        ("hostile/run", digests["hostile/run"], date(2026, 1, 1)),
+        ("hostile/composed", "0" * 16, None),
+        ("hostile/plain", "1" * 16, None),
+        ("hostile/absent", "2" * 16, None),
+    ]
+    entries = [
+        KnownDifference(case=case, difference=found, reason=MARKUP, expires=expires, place=f"known[1].yaml:{line}")
+        for line, (case, found, expires) in enumerate(told, 1)
+    ]
+    return Baseline("known[1].yaml", tuple(entries), today=date(2026, 6, 1))
 
 
 def hostile_diagnosis() -> Diagnosis:
@@ -90,7 +120,8 @@ def _cases() -> list[Case]:
         "hostile": "[/INST] [red]word[/]\x1b\x00\u202e  \tword\n",
         "not-utf8": "\udc80",
         "surrogate": "a\ud800",
-        "unknown": "a%",
+        "unknown": "a§",
+        "markup": f"{MARKUP}  word",
         "unsupported": "unsupported",
         "special": "<s>word",
         "trailing": "word ",

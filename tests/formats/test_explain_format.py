@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 
 from tokverify.encoder import Encoder
 from tokverify.explanation import explain
@@ -63,6 +63,15 @@ def test_words_of_one_token_are_left_out():
 @pytest.mark.parametrize("text", ["ab " * 2000, "[" * 4000, "a\n" * 2000, "é🦙" * 1000])
 def test_long_texts_stay_readable(name, text):
     assert len(render(explain(Encoder(SPECS[name]), text), RenderOptions()).split("\n")) < 2000
+
+
+def test_dna_is_explained_once_and_without_merges():
+    tokens = [*BYTE_ALPHABET, "<dna>", "</dna>", "<oov>", "ACGTAC\ue000", "GGTAAA\ue000"]
+    spec = spec_of("hybriddna", tokens, merges=["a b"])
+    text = render(explain(Encoder(spec), "<dna>ACGTACGGT</dna>"), RenderOptions())
+    assert "3  pre-tokens: none\n" in text
+    assert "no merge can cross" not in text
+    assert text.count("six bases at a time") == 1
 
 
 def test_an_empty_text():

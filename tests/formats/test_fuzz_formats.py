@@ -73,8 +73,8 @@ def test_quiet_is_the_verdict_alone(hostile):
 def test_the_json_has_all_of_it(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     assert list(told) == [
-        "schema_version", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis", "cases",
-        "notes", "coverage", "generators", "causes",
+        "schema_version", "kind", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis",
+        "baseline", "cases", "notes", "coverage", "generators", "causes",
     ]  # fmt: skip
     assert told["summary"]["strings"] == 2000
     assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0

@@ -49,6 +49,13 @@ def test_a_suite_reads_back_as_it_was_written_without_a_complaint_or_a_hint(tmp_
     assert load_suites([path])[0].hints == []
 
 
+def test_what_is_expected_is_written_too(tmp_path: Path):
+    expect = {"gemma-3": (1, 20), "12345678": ("▁the", "no", "\n", '"'), "yes": ()}
+    path = tmp_path / "found.yaml"
+    path.write_text(render_suite([case("x", 1, expect=expect)], note="n"), encoding="utf-8")
+    assert load_cases([path])[0].expect == expect
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [

@@ -7,8 +7,9 @@ import pytest
 from fake_tokenizer import FakeTokenizer
 
 from tokverify.fuzzing import alphabet
-from tokverify.fuzzing.generator import GENERATORS, batch, scattered, usable
+from tokverify.fuzzing.generator import GENERATORS, batch, usable
 from tokverify.fuzzing.sample import Sample, Vocabulary, vocabulary_of
+from tokverify.fuzzing.stream import scattered
 from tokverify.load import load_gguf
 
 SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample" / "sample.gguf"

@@ -46,7 +46,8 @@ def test_an_error_of_one_side_is_a_failure_and_of_both_none():
     assert trial.outcome(sample("b")) == Outcome(sample("b"), Kind.ERROR, message="actual (left): no piece for 'b'")
     outcome = trial.outcome(sample("c"))
     assert outcome.kind is Kind.SKIPPED
-    assert outcome.message == "actual (left): no piece for 'c'; expected (right): no piece for 'c'"
+    reasons = "actual (left): no piece for 'c'; expected (right): no piece for 'c'"
+    assert outcome.message == f"neither side can encode this text: {reasons}"
 
 
 def test_what_a_reference_is_not_made_for_is_skipped(monkeypatch):
@@ -117,7 +118,7 @@ def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
 
     class LlamaCpp:
         name = "llama.cpp"
-        parses_special = adds_special = True
+        parses_special = adds_special = decodes_as_llama_cpp = True
         encode = staticmethod(encoder.encode)
 
         @staticmethod

@@ -2,13 +2,13 @@ import json
 from itertools import combinations
 
 import pytest
-from sentencepiece_maker import WORDS
-from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors, trainers
+from byte_level_maker import train_byte_level
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
 
 from tokverify.encoder import Encoder
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.huggingface_file import read_spec
-from tokverify.huggingface_file.pre_tokenizer import PROBES
+from tokverify.pre_search import PROBES
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 _CL100K = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -35,15 +35,7 @@ BOS = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)]
 
 
 def train(pre_tokenizer, **options):
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizer
-    trainer = trainers.BpeTrainer(
-        vocab_size=330, special_tokens=["<s>", "</s>"], initial_alphabet=sorted(GPT2.alphabet()), show_progress=False
-    )
-    tokenizer.train_from_iterator([" ".join(WORDS)] * 3, trainer)
-    content = json.loads(tokenizer.to_str())
+    content = json.loads(train_byte_level(pre_tokenizer, "<s>", "</s>").to_str())
     content["model"] |= options
     return Tokenizer.from_str(json.dumps(content))
 
@@ -52,10 +44,10 @@ def train(pre_tokenizer, **options):
     ("pre_tokenizer", "options", "post_processor", "name"),
     [
         (GPT2, {}, None, "gpt-2"),
-        (by(_CL100K % r"\p{N}"), {}, None, "stablelm2"),
+        (by(_CL100K % r"\p{N}"), {}, None, "qwen2"),
         (by(_CL100K % r"\p{N}{1,3}"), {}, None, "dbrx"),
-        # Of the names that cut texts so, llama3 implies what this one says of merges and of BOS.
-        (by(_CL100K % r"\p{N}{1,3}"), {"ignore_merges": True}, BOS, "llama3"),
+        # Of the names that cut texts so, llama-bpe implies what this one says of merges and of BOS.
+        (by(_CL100K % r"\p{N}{1,3}"), {"ignore_merges": True}, BOS, "llama-bpe"),
         (by(r"\p{N}", use_regex=True), {}, None, "starcoder"),
         (by(r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+", _DEEPSEEK), {}, BOS, "deepseek-v3"),
         (by(r" ?[^(\s|[.,!?…。，、।۔،])]+"), {}, None, "bloom"),

@@ -2,11 +2,12 @@ import json
 
 import pytest
 from sentencepiece_maker import WORDS
-from tokenizers import models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 
 from tokverify.encoder import Encoder
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.huggingface_file import read_spec
+from tokverify.word_cutting import DROPPED, PUNCTUATION, SPACES
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 PIECES = [*SPECIAL, *sorted({*WORDS, "##s", "##ed", "f", "##o", "##x", ".", ",", "'", "ete", "heron"})]
@@ -16,6 +17,19 @@ STAGES = {
     "normalizer": normalizers.BertNormalizer(),
     "pre_tokenizer": pre_tokenizers.BertPreTokenizer(),
     "post_processor": AROUND,
+}
+
+FOLLOWING = STAGES | {
+    "normalizer": normalizers.Sequence(
+        [
+            normalizers.Replace(Regex(SPACES), " "),
+            normalizers.Replace(Regex(DROPPED), ""),
+            normalizers.BertNormalizer(lowercase=False, strip_accents=False),
+        ]
+    ),
+    "pre_tokenizer": pre_tokenizers.Sequence(
+        [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Split(Regex(PUNCTUATION), "isolated")]
+    ),
 }
 
 
@@ -62,6 +76,51 @@ def test_a_template_says_the_same(convert):
 def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
     with pytest.raises(UnsupportedError, match=named):
         convert(wordpiece(), **STAGES | change)
+
+
+def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_equal):
+    """With them, accents kept, and characters that no stage can treat alike as tokens, all texts agree."""
+    from tokverify.spec import TokenType
+    from tokverify.word_cutting import UNEQUAL
+
+    added = [*((text, True) for text in SPECIAL), *((text, False) for text in UNEQUAL[1:])]
+    spec = require_equal(make(wordpiece(), added, **FOLLOWING))
+    assert (spec.lowercase, spec.strip_accents) == (False, False)
+    assert {(spec.tokens[id], type) for id, type in enumerate(spec.types) if type == TokenType.USER_DEFINED} == {
+        (text, TokenType.USER_DEFINED) for text in UNEQUAL[1:]
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"normalizer": normalizers.BertNormalizer(lowercase=False)}, r"Split: with this, \\x0b inside a word is"),
+        ({"normalizer": normalizers.Sequence([normalizers.NFC(), normalizers.BertNormalizer()])}, "normalizer: with"),
+        (
+            {"normalizer": normalizers.Sequence([normalizers.Replace("th", "z"), normalizers.BertNormalizer()])},
+            "normalizer: with WordPiece",
+        ),
+        (
+            {
+                "normalizer": normalizers.Sequence(
+                    [normalizers.Replace(Regex("[q]"), "k"), normalizers.BertNormalizer()]
+                )
+            },
+            "Replace: with this, .* inside a word is treated otherwise",
+        ),
+        (
+            {
+                "pre_tokenizer": pre_tokenizers.Sequence(
+                    [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Split(Regex("[q]"), "removed")]
+                )
+            },
+            "pre_tokenizer: with WordPiece",
+        ),
+    ],
+)
+def test_stages_that_do_anything_else_are_named(convert, change, named):
+    with pytest.raises(UnsupportedError, match=named):
+        convert(wordpiece(), [(text, True) for text in SPECIAL], **FOLLOWING | change)
 
 
 def test_another_mark_for_the_rest_of_a_word_is_named(convert):

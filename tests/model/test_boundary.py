@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.model.boundary import PartSplitter, adjacent_pairs, word_splitter
+from tokverify.model.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
 
 PIECES = ["▁", "a", "b", ".", "▁a", "ab", "▁▁", "..", "é"]
 
@@ -69,6 +69,26 @@ def test_a_word_goes_on_over_a_space_that_a_piece_crosses():
     assert split("a▁b▁b") == ["a▁b", "▁b"]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "lines"),
+    [
+        ([], ["a.", "\n", "\nb", "\n"]),
+        (["\n\n"], ["a.", "\n\n", "b", "\n"]),
+        # Where a piece crosses the place before a line feed, the one behind it may still do.
+        ([".\n"], ["a.\n", "\nb", "\n"]),
+        ([".\n\n"], ["a.\n\n", "b", "\n"]),
+        ([".\n", "\n\n", "\nb"], ["a.\n\nb", "\n"]),
+        ([".\n", "\n\n", "\nb", "b\n"], ["a.\n\nb\n"]),
+    ],
+)
+def test_lines_are_cut_before_or_after_line_feeds(pieces: list[str], lines: list[str]):
+    assert line_splitter(adjacent_pairs(pieces))("a.\n\nb\n") == lines
+
+
+def test_an_empty_text_has_no_lines():
+    assert line_splitter(set())("") == []
+
+
 def test_marks_with_a_meaning_in_patterns_are_taken_as_they_are():
     marks = "]^-\\[&~|#\n"
     split = word_splitter(set(), set(marks))
@@ -80,12 +100,13 @@ pieces = st.lists(st.text(characters, min_size=1, max_size=4), max_size=8)
 
 
 @given(pieces, st.text(characters + "é", max_size=40))
-def test_words_and_parts_are_cut_at_hard_boundaries_only(pieces: list[str], text: str):
+def test_texts_are_cut_at_hard_boundaries_only(pieces: list[str], text: str):
     pairs = adjacent_pairs(pieces)
-    words = word_splitter(pairs, set(characters))(text)
-    assert "".join(words) == text
-    assert all(words)
-    assert cuts(words) <= hard_boundaries(text, pairs)
+    for split in (line_splitter(pairs), word_splitter(pairs, set(characters))):
+        chunks = split(text)
+        assert "".join(chunks) == text
+        assert all(chunks)
+        assert cuts(chunks) <= hard_boundaries(text, pairs)
     if text:
         parts = PartSplitter(pairs).split(text)
         assert "".join(parts) == text

@@ -2,7 +2,7 @@ import pytest
 
 from tokverify.errors import EncodeError
 from tokverify.model import memory
-from tokverify.model.memory import Memory
+from tokverify.model.memory import Memory, in_layers
 
 
 @pytest.fixture
@@ -50,3 +50,15 @@ def test_what_failed_is_not_kept(seen: list[str]):
             failing["a"]
     assert seen == ["a", "a"]
     assert not failing
+
+
+def test_each_layer_remembers_its_chunks(seen: list[str]):
+    def encode(text: str) -> tuple[int, ...]:
+        seen.append(text)
+        return (len(text),)
+
+    words = in_layers([str.splitlines, str.split], encode)
+    assert words("a bcd\na bcd") == (1, 3, 1, 3)
+    assert words("a bcd\nbcd ef") == (1, 3, 3, 2)
+    assert words("") == ()
+    assert seen == ["a", "bcd", "ef"]

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping
 from math import floor, inf
 
@@ -159,14 +160,17 @@ SCORE = st.sampled_from([-1.0, -2.0, -3.0, -4.0, 0.0, 2.5, -1000.0, -1001.0, -20
 
 
 @given(
-    st.dictionaries(st.text("ab[]é", min_size=1, max_size=4), SCORE, max_size=14),
-    st.lists(st.text("ab[]éx", min_size=1, max_size=10), max_size=4),
+    st.dictionaries(st.text("ab[]é\n ", min_size=1, max_size=4), SCORE, max_size=14),
+    st.lists(st.text("ab[]éx\n ", min_size=1, max_size=10), max_size=4),
 )
 def test_equals_the_table(scores: dict[str, float], texts: list[str]):
     model, pieces = make(scores)
+    plamo3 = Plamo3(model)
     table = Table({"<unk>": 0.0} | scores)
     for text in texts:
         assert [pieces[id] for id in model.encode(text)] == table.pieces(text)
+        expected = [piece for segment in segments(text) for piece in table.pieces(segment)]
+        assert [pieces[id] for id in plamo3.encode(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,19 @@ def test_equals_the_table(scores: dict[str, float], texts: list[str]):
 )
 def test_segments_of_plamo_3(text: str, expected: list[str]):
     assert segments(text) == expected
+
+
+def lines(text: str) -> list[str]:
+    return re.findall("[^\n]*\n|[^\n]+", text)
+
+
+some = st.sampled_from(["<|plamo:a|>", "<|plamo:", "|>", "aaaa", "aa", "   ", " ", "\n", "\uee00", "b"])
+
+
+@given(st.lists(some).map("".join))
+def test_segments_do_not_depend_on_other_lines(text: str):
+    by_line = [segment for line in lines(text) for segment in segments(line)]
+    assert by_line == [line for segment in segments(text) for line in lines(segment)]
 
 
 def test_no_piece_crosses_a_segment_of_plamo_3():

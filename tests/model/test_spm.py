@@ -94,7 +94,7 @@ def test_a_second_encoding_of_a_text_equals_the_first():
     assert model.encode("▁a▁aé▁a") == model.encode("▁a▁aé▁a")
 
 
-alphabet = "▁ab."
+alphabet = "▁ab.\n"
 vocabularies = st.dictionaries(
     st.text(alphabet, min_size=1, max_size=5), st.sampled_from([0.0, -1.0, -2.0, 3.5, -1000.0]), max_size=20
 )

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 from charsmap_maker import make_charsmap
-from gguf_maker import flag, make_gguf, numbers, string, strings, uint32
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_maker import unigram_spec
 from unigram_twin import ThrownError, UnigramTwin
 
 from tokverify.encoder import Encoder
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
-from tokverify.gguf_cursor import ValueType
-from tokverify.references.llama_cpp import LlamaCppTokenizer, find_library
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL, USER_DEFINED, UNUSED = (type.value for type in (TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED))
@@ -96,24 +94,6 @@ def test_equals_the_literal_algorithm_on_real_vocabularies(
 # Against llama.cpp itself.
 
 
-def write(spec: TokenizerSpec, path: Path) -> None:
-    fields = {
-        "general.architecture": string("t5"),
-        "tokenizer.ggml.model": string("t5"),
-        "tokenizer.ggml.tokens": strings([token.encode("utf-8", "surrogateescape") for token in spec.tokens]),
-        "tokenizer.ggml.token_type": numbers(ValueType.INT32, spec.types),
-        "tokenizer.ggml.scores": numbers(ValueType.FLOAT32, spec.scores),
-        "tokenizer.ggml.unknown_token_id": uint32(spec.special_ids.get("unk", 2)),
-    }
-    for name in FLAGS:
-        key = f"tokenizer.ggml.{name}" + ("_token" if name in {"add_bos", "add_eos"} else "")
-        if getattr(spec, name) is not None:
-            fields[key] = flag(getattr(spec, name))
-    if spec.charsmap is not None:
-        fields["tokenizer.ggml.precompiled_charsmap"] = numbers(ValueType.INT8, memoryview(spec.charsmap).cast("b"))
-    path.write_bytes(make_gguf(fields))
-
-
 def random_spec(seed: int) -> TokenizerSpec:
     choose = random.Random(seed)  # noqa: S311 - texts, not secrets
     some = "ab é–—€か\u3099▁ \u0301\n"
@@ -127,14 +107,9 @@ def random_spec(seed: int) -> TokenizerSpec:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_llama_cpp_agrees(tmp_path: Path, seed: int):
-    try:
-        library = find_library()
-    except MissingLibraryError as error:
-        pytest.skip(str(error))
+def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokenizer]], seed: int):
     spec = random_spec(seed)
-    write(spec, tmp_path / "model.gguf")
-    encoder, reference = Encoder(spec), LlamaCppTokenizer(tmp_path / "model.gguf", library)
+    encoder, reference = llama_cpp(spec)
     texts = [*random_texts(spec_without_broken(spec), 200, seed), "", "a", "\n"]
     expected = reference.encode_many(texts, add_special=True, parse_special=True)
     assert [encoder.encode(text, add_special=True) for text in texts] == expected

@@ -107,7 +107,7 @@ def encode_plainly(pieces: list[str], text: str) -> list[int]:
 
 @given(
     st.lists(st.text("ab▁é中,\udcc3\udca9\udce2", min_size=1, max_size=3), unique=True),
-    st.lists(st.text("abAé中, \x1c\u0301\n", max_size=12), max_size=4),
+    st.lists(st.text("abAé中, \x1c\u0301\n\r\u3000", max_size=12), max_size=4),
 )
 def test_equals_the_literal_algorithm(pieces: list[str], texts: list[str]):
     pieces = [*dict.fromkeys(["[UNK]", "▁", *pieces])]

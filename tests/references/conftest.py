@@ -66,21 +66,15 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 @pytest.fixture(scope="session")
 def sentencepiece_model() -> bytes:
     """A .model with byte pieces, a control token and a user-defined piece."""
-    import io
+    from tokverify.training.sentencepiece_trainer import train_sentencepiece
 
-    from sentencepiece import SentencePieceTrainer
-
-    model = io.BytesIO()
-    SentencePieceTrainer.train(
-        sentence_iterator=iter(["the red fox sees the other fox", "a fox is a fox"]),
-        model_writer=model,
-        model_type="bpe",
+    return train_sentencepiece(
+        ["the red fox sees the other fox", "a fox is a fox"],
         vocab_size=300,
+        model_type="bpe",
         byte_fallback=True,
         hard_vocab_limit=False,
         control_symbols=["<turn>"],
         user_defined_symbols=["<tool>"],
         normalization_rule_name="identity",
-        minloglevel=2,
     )
-    return model.getvalue()

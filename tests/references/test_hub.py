@@ -6,7 +6,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
-from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.references.reference import Request
 
@@ -128,7 +128,7 @@ def test_a_repository_with_a_sentencepiece_model_only(hub, sentencepiece_model):
 
 
 def test_a_repository_without_a_tokenizer(hub):
-    with pytest.raises(TokverifyError, match=r"holds none of tokenizer\.json, tokenizer\.model, spiece\.model"):
+    with pytest.raises(TokverifyError, match=r"holds none of tokenizer\.json, tokenizer\.model, .*, tekken\.json"):
         open_repository("org/fox")
 
 
@@ -159,3 +159,16 @@ def test_what_the_hub_refuses(hub, monkeypatch, error, message):
     with pytest.raises(TokverifyError, match=message) as caught:
         open_repository("org/fox@v9")
     assert not isinstance(caught.value, UnreachableError)
+
+
+def test_a_repository_with_a_rank_file_alone_says_how_to_name_its_pattern(hub):
+    hub.files["tiktoken.model"] = b"IQ== 0\nIg== 1\n"
+    with pytest.raises(UnsupportedError, match=r"name one as in .*[/\\]tiktoken\.model:cl100k_base"):
+        open_repository("org/fox")
+    assert hub.asked[-1] == "tiktoken.model"
+
+
+def test_a_repository_with_a_tekken_alone(hub):
+    hub.files["tekken.json"] = b'{"config": {"pattern": "x"}}'
+    with pytest.raises(TokverifyError, match=r"tekken\.json|mistral-common"):
+        open_repository("org/fox")

@@ -204,3 +204,31 @@ def test_real_vocabularies_agree_with_llama_cpp(vocabs, golden, name):
 def test_mpt_normalizes_where_its_gguf_cannot(vocabs):
     mpt = load(Request(str(vocabs / "mpt.tokenizer.json"))).tokenizer
     assert encode(mpt, "e\u0301") == encode(mpt, "\u00e9")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}},
+        {
+            "model": {
+                "type": "BPE",
+                "vocab": {"a": 0, "##b": 1},
+                "merges": ["a ##b"],
+                "continuing_subword_prefix": "####",
+            }
+        },
+    ],
+)
+def test_a_file_that_the_library_panics_over_is_one_line_and_nothing_else(tokenizer_json, part, capfd):
+    with pytest.raises(BrokenFileError, match="the library panicked"):
+        tokenizer_of(tokenizer_json | part)
+    assert capfd.readouterr().err == ""
+
+
+def test_so_are_texts_where_it_panics_over_each(tokenizer_json, capfd):
+    template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "X", "type_id": 0}}], "pair": []}
+    broken = tokenizer_of(tokenizer_json | {"post_processor": template | {"special_tokens": {}}})
+    with pytest.raises(EncodeError, match="the library panicked: no entry found for key"):
+        encode(broken, "red", add_special=True)
+    assert capfd.readouterr().err == ""

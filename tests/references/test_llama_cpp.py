@@ -12,22 +12,15 @@ from tokverify import load_cases, load_gguf, verify
 from tokverify.cases import Case
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.gguf_cursor import ValueType
-from tokverify.references import llama_cpp, llama_cpp_worker, open_reference
-from tokverify.references.llama_cpp import Library, LlamaCppTokenizer, find_library, load
+from tokverify.references import llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
+from tokverify.references.llama_cpp import LlamaCppTokenizer, load
+from tokverify.references.llama_cpp_library import Library
 from tokverify.references.reference import Request
 from tokverify.report import Status
 from tokverify.vocabulary import compare_vocabularies
 
 SAMPLE = Path(llama_cpp.__file__).parents[1] / "sample" / "sample.gguf"
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    try:
-        return find_library()
-    except MissingLibraryError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +106,7 @@ def test_an_abort_is_the_error_of_one_text(tiny):
     assert (ids, others, last) == ([6], [3, 5], [6, 5])
     assert aborted == again
     assert aborted.startswith("llama.cpp aborted: ")
-    assert surrogate == "character 0 is a lone surrogate, which UTF-8 cannot carry"
+    assert surrogate == "the text has a lone surrogate (U+D800) at character 0; UTF-8 cannot carry it"
 
 
 def test_ids_it_lacks_never_reach_llama_cpp(tiny):
@@ -207,7 +200,7 @@ def test_other_versions_are_refused_by_name(model, library):
 
 
 def test_a_wrong_layout_is_found_out(model, library, monkeypatch):
-    monkeypatch.setattr(llama_cpp, "VOCAB_ONLY_AT", {library.version: 64})
+    monkeypatch.setattr(llama_cpp_library, "VOCAB_ONLY_AT", {library.version: 64})
     with pytest.raises(UnsupportedError, match=f"^xllamacpp {library.version} cannot be used: it fails on a known"):
         LlamaCppTokenizer(model, library)
 
@@ -253,3 +246,26 @@ def test_decoding_is_compared_as_llama_detokenize_does_it(library, vocabs):
     case = Case(id="spaces", suite="ours", text="a . b , c ' s")
     report = verify(load_gguf(model), LlamaCppTokenizer(model, library), [case])
     assert (report.count(Status.MATCH), report.decode_differences) == (1, 0)
+
+
+def test_a_model_of_another_format_is_put_as_a_gguf_file_first(library):
+    folder = SAMPLE.parent
+    with_model = load(Request("", model=folder / "sample.tokenizer.model"))
+    named = load(Request(str(folder / "sample.tokenizer.model"), model=SAMPLE))
+    assert with_model.source == named.source == f"{folder / 'sample.tokenizer.model'}, put as a GGUF file"
+    gguf = load(Request("", model=SAMPLE)).tokenizer
+    for text in ("a    b", "word\n\tword", "<bos>x"):
+        ids = encode(gguf, text, add_special=True)
+        assert encode(with_model.tokenizer, text, add_special=True) == encode(named.tokenizer, text, add_special=True)
+        assert encode(named.tokenizer, text, add_special=True) == ids
+
+
+def test_its_file_is_there_for_a_new_child_and_gone_in_the_end(library):
+    tokenizer = load(Request("", model=SAMPLE.parent / "sample.tokenizer.model")).tokenizer
+    path = tokenizer._model
+    tokenizer._child.end()
+    assert encode(tokenizer, "a")
+    assert path.is_file()
+    del tokenizer
+    gc.collect()
+    assert not path.parent.exists()

@@ -67,6 +67,20 @@ def test_a_directory_stands_for_the_first_tokenizer_in_it(write, tmp_path):
     assert identify(str(tmp_path / "ref"), KINDS)[0] == "tokenizers"
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("tekken.json", "tekken"),
+        ("tiktoken.model", "tiktoken"),
+        ("qwen.tiktoken", "tiktoken"),
+        ("a.tiktoken", "tiktoken"),
+    ],
+)
+def test_what_stands_alone_in_a_directory_is_found(write, name: str, kind: str):
+    write(f"ref/{name}", b'{"config": {"pattern": "x"}}' if kind == "tekken" else b"IQ== 0\n")
+    assert identify("ref", KINDS) == (kind, str(Path("ref") / name))
+
+
 def test_a_directory_without_a_tokenizer_says_what_it_holds(write, tmp_path):
     (tmp_path / "ref").mkdir()
     with pytest.raises(BrokenFileError, match=r"ref: holds no tokenizer\.json, .* only nothing"):

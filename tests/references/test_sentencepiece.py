@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
 
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.reference import Request
@@ -103,6 +104,14 @@ def test_what_is_not_a_model_gives_one_line(tmp_path, content):
     with pytest.raises(BrokenFileError, match=r"tokenizer\.model: not a sentencepiece model") as caught:
         load(Request(str(path)))
     assert "\n" not in str(caught.value)
+
+
+def test_a_piece_that_is_not_utf_8_is_one_line(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    specials = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
+    path.write_bytes(make_model([*specials, (b"\xe0", 0.0, NORMAL)]))
+    with pytest.raises(BrokenFileError, match=r"not a sentencepiece model \('utf-8' codec can't decode byte 0xe0"):
+        load(Request(str(path)))
 
 
 def test_llama_agrees_with_llama_cpp_where_control_tokens_are_not_parsed(vocabs, golden):

@@ -7,8 +7,10 @@ import pytest
 
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references import open_reference
+from tokverify.references.discovery import find_reference
 from tokverify.references.reference import Request
 from tokverify.references.tekken import load
+from tokverify.spec import TokenizerSpec
 
 mistral_common = pytest.importorskip("mistral_common", reason="mistral-common is not installed")
 
@@ -59,6 +61,12 @@ def test_encode_and_decode(path):
     assert small.decode([1, 267, 268]) == b"<s>fox fox"
 
 
+def test_it_is_found_by_itself(path):
+    assert open_reference(path.parent).source == str(path)
+    found = find_reference(path.with_name("model.gguf"), TokenizerSpec(model="llama", tokens=["a"]))
+    assert (found.source, found.reason) == (str(path), "tekken.json stands beside the model")
+
+
 def test_special_tokens_in_a_text_are_text(path):
     small = open_reference(path).tokenizer
     assert small.parses_special is False
@@ -82,7 +90,7 @@ def test_pieces(path):
 
 def test_errors_of_one_text(path):
     small = open_reference(path).tokenizer
-    with pytest.raises(EncodeError, match="mistral-common cannot encode this text"):
+    with pytest.raises(EncodeError, match="lone surrogate"):
         encode(small, "\ud800")
     for id in (-1, 270):
         with pytest.raises(EncodeError, match=f"mistral-common has no token with the id {id}"):

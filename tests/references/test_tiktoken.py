@@ -62,7 +62,7 @@ def test_a_pattern_is_known_by_the_name_of_the_file(path):
 
 
 def test_without_a_pattern_it_says_how_to_name_one(path):
-    with pytest.raises(UnsupportedError, match=r"holds no pattern; name one as in small\.tiktoken:cl100k_base"):
+    with pytest.raises(UnsupportedError, match=r"holds no pattern; name one as in .*small\.tiktoken:cl100k_base"):
         open_reference(path)
 
 
@@ -133,7 +133,7 @@ def test_an_id_that_the_library_cannot_hold(path):
 
 def test_errors_of_one_text(path):
     small = open_reference(f"{path}:gpt2").tokenizer
-    with pytest.raises(EncodeError, match="tiktoken cannot encode this text"):
+    with pytest.raises(EncodeError, match="lone surrogate"):
         encode(small, "a\ud800")
     for id in (-1, 263, 2**40):
         with pytest.raises(EncodeError, match="tiktoken cannot decode these ids"):

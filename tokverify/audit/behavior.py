@@ -26,7 +26,7 @@ def probes() -> tuple[str, ...]:
     every model.
     """
     from tokverify.cases import load_cases
-    from tokverify.huggingface_file.pre_tokenizer import PROBES
+    from tokverify.pre_search import PROBES
 
     texts = (case.text for case in load_cases() if 0 < len(case.text) <= _LONGEST and not has_unassigned(case.text))
     return tuple(dict.fromkeys([*PROBES, *texts]))

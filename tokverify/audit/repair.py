@@ -1,10 +1,13 @@
-"""Command lines that repair a finding, made of the scripts of the `gguf` package; MODEL stands for the file."""
+"""Command lines that repair a finding, most of them scripts of the `gguf` package; MODEL stands for the file."""
 
 from __future__ import annotations
 
 import shlex
 
 from tokverify.gguf_file import SPECIAL_IDS
+
+FIX = "tokverify fix MODEL -r REFERENCE -o FIXED, if its cases show the fault"
+"""Where the reference tells the right types, texts, scores or merges; cases that show the fault can be given to it."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 

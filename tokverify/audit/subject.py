@@ -133,6 +133,13 @@ class Subject:
             raise NotEvaluatedError(str(error)) from error
 
     @cached_property
+    def rewrites_and_cuts_alike(self) -> bool:
+        """Whether our side's model itself does all that the stages before the reference's model do (`cpp-hybrid`)."""
+        from tokverify.cpp_library import is_cpp_hybrid
+
+        return self.settings.algorithm == "cpp-hybrid" and is_cpp_hybrid(self.document.library)
+
+    @cached_property
     def sentencepiece(self) -> TokenizerSpec:
         """The reference's .model file, in terms of GGUF."""
         from tokverify.sentencepiece_file import read_spec

@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokverify.checker import Checker, shown
-from tokverify.errors import TokverifyError
+from tokverify.entry_file import read_entries, read_fields
 from tokverify.yaml_node import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection
     from pathlib import Path
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.subject import Subject
+    from tokverify.entry_file import Readers
     from tokverify.yaml_node import Node
 
 _MAX_ID = 2**31 - 1
-_MAX_FILE_BYTES = 1 << 20
 _RANGE = re.compile("([0-9]{1,10})-([0-9]{1,10})")
 _FINGERPRINT = re.compile("[0-9a-f]{8,64}")
 
@@ -73,38 +73,16 @@ def read_waivers(path: Path, codes: Collection[str]) -> list[Waiver]:
     Raises:
         TokverifyError: If anything is wrong, with all complaints, one a line.
     """
-    checker = Checker(str(path), "a list of waivers")
-    root = checker.parse(_read_text(path))
-    nodes = checker.sequence(root, "the file of waivers") if root is not None else None
-    waivers = [_read_waiver(checker, node, codes, f"{path}:{node.line}") for node in nodes or ()]
-    if checker.complaints:
-        raise TokverifyError("\n".join(checker.complaints))
-    return [waiver for waiver in waivers if waiver is not None]
 
+    def read(checker: Checker, node: Node) -> Waiver | None:
+        values = read_fields(checker, node, "waiver", _READERS, ("code", "reason"))
+        if values is None:
+            return None
+        if values["code"] not in codes:
+            checker.complain(node.line, f"there is no rule {shown(values['code'])}; known are {', '.join(codes)}")
+        return Waiver(**values, place=f"{path}:{node.line}")
 
-def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_FILE_BYTES).decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise TokverifyError(f"{path}: cannot read the waivers: {reason}") from error
-
-
-def _read_waiver(checker: Checker, node: Node, codes: Collection[str], place: str) -> Waiver | None:
-    fields = checker.mapping(node, "a waiver", _READERS)
-    if fields is None:
-        return None
-    values: dict[str, Any] = {name: _READERS[name](checker, value, name) for name, value in fields.items()}
-    for name in ("code", "reason"):
-        if name not in fields:
-            checker.complain(node.line, f"a waiver has no {name}; add `{name}: ...`")
-        elif values[name] is not None and not values[name].strip():
-            checker.complain(fields[name].line, f"{name} is empty; write one")
-    if "code" in fields and values["code"] and values["code"] not in codes:
-        checker.complain(fields["code"].line, f"there is no rule {shown(values['code'])}; known are {', '.join(codes)}")
-    missing = {"code", "reason"} - fields.keys()
-    return None if missing or None in values.values() else Waiver(**values, place=place)
+    return read_entries(path, "waiver", read)
 
 
 def _read_fingerprint(checker: Checker, node: Node, what: str) -> str | None:
@@ -128,7 +106,7 @@ def _read_range(checker: Checker, node: Node) -> IdRange | None:
     return None if id is None else (id, id)
 
 
-_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
+_READERS: Readers = {
     "code": Checker.string,
     "reason": Checker.string,
     "model": Checker.string,

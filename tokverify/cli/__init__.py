@@ -15,6 +15,7 @@ from tokverify.cli.fix import fix
 from tokverify.cli.fuzz import fuzz
 from tokverify.cli.group import TokverifyGroup
 from tokverify.cli.inspect import inspect
+from tokverify.cli.report import report
 from tokverify.cli.run import run
 
 _EPILOG = """\
@@ -32,5 +33,17 @@ def main() -> None:
     """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
 
 
-for command in (run, demo, fuzz, explain, audit, inspect, fix, encode, decode, cases):
+for command in (
+    run,
+    demo,
+    fuzz,
+    explain,
+    audit,
+    inspect,
+    fix,
+    encode,
+    decode,
+    cases,
+    report,
+):
     main.add_command(command)

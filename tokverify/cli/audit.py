@@ -10,9 +10,9 @@ import click
 
 from tokverify.audit.finding import Severity
 from tokverify.cli.options import PATH, model_argument, report_options
-from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report, write_text
+from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
 from tokverify.errors import TokverifyError
-from tokverify.formats.audit import AUDIT_FORMATS, verdict
+from tokverify.formats.audit import AUDIT_FORMATS, job_summary, verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,11 +109,11 @@ def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 
 
 def _audit(options: AuditOptions) -> int:
-    if options.output:
-        check_writable(options.output, [options.model, options.reference, options.waivers])
+    check_reports(options, [options.model, options.reference, options.waivers])
     fail_on = Severity[options.fail_on.upper()]
     report = _run(options)
-    write_report(options, partial(chosen_format(options, AUDIT_FORMATS), report, fail_on), verdict(report))
+    formats = {name: partial(render, report, fail_on) for name, render in AUDIT_FORMATS.items()}
+    write_reports(options, formats, verdict(report), summary=partial(job_summary, report, fail_on))
     return report.exit_code(fail_on)
 
 

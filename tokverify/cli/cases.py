@@ -10,6 +10,7 @@ import click
 
 from tokverify.cli.options import PATH, json_option, no_color_option, selected_cases, selection_options
 from tokverify.cli.output import render_options, write_text
+from tokverify.cli.record import record
 from tokverify.visible import visible
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def cases() -> None:
-    """List the cases, or check suites of your own."""
+    """List cases, check suites, or record what is expected in them."""
 
 
 @cases.command("list")
@@ -63,3 +64,6 @@ def check(*, paths: Sequence[Path]) -> None:
         write_text(f"hint: {visible(hint, mark_spaces=False)}\n")
     count = sum(len(suite.cases) for suite in suites)
     write_text(f"{plural(count, 'case')} in {plural(len(suites), 'suite')}: no errors\n")
+
+
+cases.add_command(record)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tokverify.baseline import Baseline
     from tokverify.cases import Case
     from tokverify.diagnosis import Diagnosis
     from tokverify.encoder import Encoder
@@ -27,68 +28,76 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     location: str | None,
     cases: Sequence[Case],
     *,
+    baseline: Baseline | None = None,
     fail_fast: bool = False,
     diagnose: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Verify a GGUF file against the reference at `location`, or against the one that is found for it.
+    """Verify a GGUF file against the reference at `location`, which may be what the cases themselves expect.
 
-    With `diagnose` the report of a failing run tells what may be the reason.
+    Without a location these are it if all of them expect something of the file; otherwise the reference is looked for.
+    With `diagnose` the report tells what may be the reason where cases fail or decode differently.
     """
-    return verify_opened(
-        open_comparison(model, location), cases, fail_fast=fail_fast, diagnose=diagnose, on_progress=on_progress
-    )
-
-
-def verify_opened(
-    opened: Comparison,
-    cases: Sequence[Case],
-    *,
-    fail_fast: bool = False,
-    diagnose: bool = False,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Report:
-    """Verify two tokenizers that are open already; see `verify_model`."""
+    from tokverify.load import load_model
     from tokverify.verify import verify
 
+    encoder = load_model(model)
+    opened = _with_expect(model, encoder, location, cases) or _with_reference(model, encoder, location)
     report = verify(
         opened.actual,
         opened.expected,
         cases,
         sides=opened.sides,
+        baseline=baseline,
         fail_fast=fail_fast,
         on_progress=on_progress,
     )
     report = replace(report, versions={**report.versions, **opened.versions})
-    return replace(report, diagnosis=_diagnosis(opened, report)) if diagnose and report.exit_code == 1 else report
+    if diagnose and (report.exit_code == 1 or report.decode_differences):
+        return replace(report, diagnosis=_diagnosis(opened, report))
+    return report
 
 
 def _diagnosis(opened: Comparison, report: Report) -> Diagnosis | None:
     from tokverify.diagnosis import diagnose, facts_of
 
-    return diagnose(opened.actual.spec, facts_of(opened.expected, opened.path), report.results, encoder=opened.actual)
+    facts = facts_of(opened.expected, opened.path)
+    return diagnose(opened.actual.spec, facts, report.results, encoder=opened.actual)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two tokenizers to compare, how a report describes them, and the versions of what is involved.
+    """What to compare, how a report describes the two sides, and the versions of what is involved.
 
-    `path` is the file that the reference was read from, where it is one.
+    `expected` is None where cases are compared with what they themselves expect. `path` is the file that the reference
+    was read from, where it is one.
     """
 
     actual: Encoder
-    expected: Tokenizer
+    expected: Tokenizer | None
     sides: tuple[Side, Side]
     versions: Mapping[str, str]
     path: Path | None = None
 
 
-def open_comparison(model: Path, location: str | None) -> Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceComparison(Comparison):
+    """Two tokenizers to compare."""
+
+    expected: Tokenizer
+
+
+def open_comparison(model: Path, location: str | None) -> ReferenceComparison:
     """Open a GGUF file and its reference, and note where both came from."""
+    from tokverify.load import load_model
+
+    return _with_reference(model, load_model(model), location)
+
+
+def _with_reference(model: Path, encoder: Encoder, location: str | None) -> ReferenceComparison:
     from tokverify.side import side_of
 
-    encoder, found = _open(model, location)
-    actual = replace(side_of(encoder), source=str(model), sha256=_sha256(model))
+    found = _reference(model, encoder, location)
     expected = replace(
         side_of(found.tokenizer),
         source=found.source,
@@ -96,25 +105,52 @@ def open_comparison(model: Path, location: str | None) -> Comparison:
         caveat=found.caveat,
         sha256=found.sha256,
     )
-    versions = {"python": platform.python_version(), **found.versions}
-    return Comparison(encoder, found.tokenizer, (actual, expected), versions, found.path)
+    return ReferenceComparison(
+        actual=encoder,
+        expected=found.tokenizer,
+        sides=(_model_side(model, encoder), expected),
+        versions={"python": platform.python_version(), **found.versions},
+        path=found.path,
+    )
+
+
+def _with_expect(model: Path, encoder: Encoder, location: str | None, cases: Sequence[Case]) -> Comparison | None:
+    """Return the comparison with what the cases expect, if that is asked for or all of them expect something."""
+    from tokverify.expectation import EXPECT, expect_of, expect_side
+
+    actual = _model_side(model, encoder)
+    if location is None and all(expect_of(case, actual) is not None for case in cases):
+        expected = expect_side(cases, actual)
+    elif location == EXPECT:
+        expected = expect_side(cases)
+    else:
+        return None
+    versions = {"python": platform.python_version()}
+    return Comparison(actual=encoder, expected=None, sides=(actual, expected), versions=versions)
+
+
+def _model_side(model: Path, encoder: Encoder) -> Side:
+    from tokverify.side import side_of
+    from tokverify.tokenizer_file import file_of
+
+    return replace(side_of(encoder), source=str(model), sha256=_sha256(file_of(model)))
 
 
 def open_tokenizers(model: Path, location: str | None) -> tuple[Encoder, Tokenizer]:
     """Open a GGUF file and its reference, and nothing more."""
-    encoder, found = _open(model, location)
-    return encoder, found.tokenizer
-
-
-def _open(model: Path, location: str | None) -> tuple[Encoder, FoundReference]:
     from tokverify.load import load_model
+
+    encoder = load_model(model)
+    return encoder, _reference(model, encoder, location).tokenizer
+
+
+def _reference(model: Path, encoder: Encoder, location: str | None) -> FoundReference:
     from tokverify.references import open_reference
     from tokverify.references.discovery import find_reference
 
-    encoder = load_model(model)
     if location is None:
-        return encoder, find_reference(model, encoder.spec, encoder.settings)
-    return encoder, open_reference(location, spec=encoder.spec, settings=encoder.settings, model=model)
+        return find_reference(model, encoder.spec, encoder.settings)
+    return open_reference(location, spec=encoder.spec, settings=encoder.settings, model=model)
 
 
 def _sha256(path: Path) -> str | None:

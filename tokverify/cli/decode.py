@@ -31,7 +31,7 @@ _ID = re.compile(r"[0-9]{1,10}")
 def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_json: bool) -> None:
     """Decode token IDS to text with the tokenizer in MODEL.
 
-    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     Without IDS or --file, they are read from stdin, separated by spaces, commas or lines; brackets are ignored.
     The text is shown with spaces, newlines and control characters made visible; --raw and --json give it as it

@@ -36,7 +36,7 @@ not split off before merging, and the merges never reach them. A model fed like 
 
 """
 _SHOWN_TEXT = """
-Two of the cases that differ:
+Two of the cases that differ, and why:
 
 """
 _AS_DESIGNED = """
@@ -75,7 +75,7 @@ def demo(*, no_color: bool) -> int:
 
 def _run(name: str, cases: Sequence[Case], text: str, arguments: str, options: RenderOptions) -> Report:
     """Do what the command shown would do, on these cases."""
-    report = verify_model(_SAMPLE / name, str(_REFERENCE), cases)
+    report = verify_model(_SAMPLE / name, str(_REFERENCE), cases, diagnose=not options.quiet)
     command = f"$ tokverify run {_SAMPLE / name} -r {_REFERENCE} {arguments}\n"
     write_text(text + command + FORMATS["table"](report, options))
     return report

@@ -39,7 +39,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Encode TEXT to token ids with the tokenizer in MODEL.
 
-    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
     included.

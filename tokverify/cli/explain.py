@@ -42,7 +42,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Explain how TEXT comes to its tokens, stage by stage.
 
-    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     The stages are added tokens, normalization, pre-tokens, and then the model, with each decision and what it was
     preferred to. Words that become one token each are left out where they are many. With --reference, the first

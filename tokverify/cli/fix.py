@@ -45,8 +45,9 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
     MODEL is a GGUF file.
 
     The cause is searched as by `tokverify run`. What GGUF can express of the repair is written to FIXED, with tensors
-    and all other metadata copied byte for byte; FIXED is verified before it gets its name. The exit code is 0 if
-    all cases match then, 1 if some still do not or nothing could be repaired, and 2 if it was not possible to try.
+    and all other metadata copied byte for byte; FIXED is verified before it gets its name. Where all ids match but some
+    decode differently, that is repaired. The exit code is 0 if all cases match then, 1 if some still do not or nothing
+    could be repaired, and 2 if it was not possible to try; with --dry-run, 1 if a case fails.
     """
     return _fix(FixOptions(**options))
 
@@ -66,9 +67,9 @@ def _fix(options: FixOptions) -> int:
     if plan.change is None:
         return 1 if plan.before.fail else 0
     if options.dry_run or options.output is None:
-        return 1
+        return 1 if plan.before.fail else 0
     after = write_fixed(options.model, options.output, plan, found.tokenizer, cases)
-    write_text(render_result(plan, after, options.output))
+    write_text(render_result(after, options.output))
     return 1 if after.fail else 0
 
 

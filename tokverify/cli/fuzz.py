@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.comparison import open_comparison, open_tokenizers
-from tokverify.cli.options import PATH, model_argument, report_options
-from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_file, write_report
+from tokverify.cli.file import check_writable, write_file
+from tokverify.cli.options import PATH, model_argument, report_options, seconds
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 _DEFAULT_SECONDS = 60.0
 _INTERRUPTED = 130
 _ALL_PERCENT = 100
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
-    if value is None or (match and float(match[1])):
-        return float(match[1]) * _UNITS[match[2]] if match else None
-    raise click.BadParameter(f"{value!r} is no time; give a number and a unit, such as 60s, 5m or 1h", ctx, param)
 
 
 def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -96,7 +89,7 @@ class FuzzOptions(ReportOptions):
 @click.option(
     "--time",
     "seconds",
-    callback=_seconds,
+    callback=seconds,
     metavar="TIME",
     help="Stop after this time, such as 60s (the default) or 5m.",
 )
@@ -126,7 +119,8 @@ class FuzzOptions(ReportOptions):
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
     """Look for texts that MODEL and its reference encode differently.
 
-    MODEL is a GGUF file; or a tokenizer.json or a sentencepiece .model, put as a GGUF file would put it.
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, put as a GGUF file
+    would put it.
 
     What is found is shrunk to minimal texts, one for each cause. The exit code is 0 if nothing is found, 1 if
     something is, 2 if the run was not possible, and 130 if it was interrupted; what was found until then is
@@ -138,7 +132,7 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _fuzz(options: FuzzOptions) -> int:
     _check_files(options)
     fuzzed = _run(options)
-    write_report(options, partial(chosen_format(options, FUZZ_FORMATS), fuzzed), verdict(fuzzed))
+    write_reports(options, {name: partial(render, fuzzed) for name, render in FUZZ_FORMATS.items()}, verdict(fuzzed))
     if options.save:
         _save(options, fuzzed, options.save)
     return _INTERRUPTED if fuzzed.stop is Stop.INTERRUPTED else fuzzed.exit_code
@@ -148,8 +142,10 @@ def _check_files(options: FuzzOptions) -> None:
     """Fail before the work is done."""
     if "corpus" in options.generators and not options.corpus:
         raise click.UsageError("--generator corpus mutates the files given with --corpus; give one")
-    for path in filter(None, (options.output, options.save)):
-        check_writable(path, [options.model, options.reference, *options.corpus])
+    inputs = [options.model, options.reference, *options.corpus]
+    check_reports(options, inputs)
+    if options.save:
+        check_writable(options.save, inputs)
     if options.save and options.save.exists() and not options.force:
         raise TokverifyError(f"{options.save}: already there; name another file, or overwrite it with --force")
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from tokverify.cli.output import flush_stdout
+from tokverify.cli.output import fail_on_stdout, flush_stdout
 from tokverify.errors import TokverifyError
-from tokverify.visible import visible
+from tokverify.visible import visible_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CANNOT_RUN = 2
 _BUG = 3
@@ -31,51 +35,84 @@ class TokverifyGroup(click.Group):
         """Name the commands in the order they were added in, which is the one a user meets them in."""
         return list(self.commands)
 
-    def invoke(self, ctx: click.Context) -> NoReturn:
-        """Run a command and leave with its exit code."""
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Parse the options of the group, of which some, such as `--help`, are answered here."""
         _open_missing_streams()
         _never_fail_to_write()
+        try:
+            with _failures_named():
+                return super().make_context(info_name, args, parent, **extra)
+        except TokverifyError as error:
+            _show_error(error)
+            raise click.exceptions.Exit(_CANNOT_RUN) from error
+
+    def invoke(self, ctx: click.Context) -> NoReturn:
+        """Run a command and leave with its exit code."""
         ctx.exit(self._exit_code(ctx))
 
     def _exit_code(self, ctx: click.Context) -> int:
         try:
-            code: int | None = super().invoke(ctx)
-            flush_stdout()
+            with _failures_named():
+                code: int | None = super().invoke(ctx)
+                flush_stdout()
         except (click.ClickException, click.exceptions.Exit):
             raise
         except (click.Abort, KeyboardInterrupt):
-            click.echo("interrupted", err=True)
+            _tell("interrupted")
             return _INTERRUPTED
         except TokverifyError as error:
             _show_error(error)
-            return _CANNOT_RUN
-        except OSError as error:
-            # Such as a name that is too long, which looking for a file already raises.
-            if error.filename is None:
-                return _report_bug()
-            _show_error(TokverifyError(f"{error.filename}: {error.strerror}; check the path"))
             return _CANNOT_RUN
         except Exception:  # noqa: BLE001 - whatever else gets here is a bug, and must not look like a mismatch
             return _report_bug()
         return code or 0
 
 
+@contextmanager
+def _failures_named() -> Iterator[None]:
+    """Name the file that the system refuses, which may be stdout.
+
+    Raises:
+        TokverifyError: In place of an OSError.
+        Exit: If nobody reads what is written to stdout.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            # Such as a name that is too long, which looking for a file already raises.
+            raise TokverifyError(f"{error.filename}: {error.strerror}; check the path") from error
+        if traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__:
+            # click itself was writing a help text or the version.
+            fail_on_stdout(error)
+        raise
+
+
 def _report_bug() -> int:
-    traceback.print_exc()
-    click.echo(_BUG_MESSAGE, err=True)
+    _tell(traceback.format_exc().rstrip("\n"))
+    _tell(_BUG_MESSAGE)
     return _BUG
 
 
 def _show_error(error: TokverifyError) -> None:
     """Write an error to stderr; some have several lines, each a complaint of its own."""
     for line in str(error).split("\n"):
-        click.echo(f"error: {visible(line, mark_spaces=False)}", err=True)
+        _tell(f"error: {visible_message(line)}")
+
+
+def _tell(line: str) -> None:
+    # Where stderr cannot be written to, the exit code is all that is left to tell.
+    with suppress(OSError):
+        click.echo(line, err=True)
 
 
 def _open_missing_streams() -> None:
-    """Let what a shell has closed (`<&-`, `>&-`) be empty or go nowhere; Python leaves it None."""
+    """Let what a shell has closed (`<&-`, `>&-`, `2>&-`) be empty or go nowhere; Python leaves it None."""
     sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until Python ends
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
 
 
 def _never_fail_to_write() -> None:

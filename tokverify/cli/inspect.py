@@ -29,31 +29,33 @@ if TYPE_CHECKING:
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
     """Show MODEL's sizes, token types, special tokens and settings.
 
-    MODEL is a GGUF file, a tokenizer.json or a sentencepiece .model.
-    The settings are those in effect.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
+    The settings are those in effect. Of a GGUF file that cannot be loaded, what it declares is shown, and the reason.
     """
-    from tokverify.tokenizer_file import read_spec
-
-    spec = read_spec(model)
+    spec, refusal = _read(model)
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
         from tokverify.formats.inspection import tokens_json
         from tokverify.formats.inspection_table import list_found
         from tokverify.token_search import find_tokens
 
-        found = find_tokens(spec, selection)
+        found = find_tokens(spec, selection, is_loadable=refusal is None)
         write_text(tokens_json(found) if as_json else list_found(found, options))
         return
-    _show(spec, str(model), as_json=as_json, verbose=verbose, no_color=no_color)
-
-
-def _show(spec: TokenizerSpec, source: str, *, as_json: bool, verbose: bool, no_color: bool) -> None:
     from tokverify.formats.inspection import render_json
     from tokverify.formats.inspection_table import render
     from tokverify.inspection import inspect as look_at
 
-    inspection = look_at(spec)
-    if as_json:
-        write_text(render_json(inspection, source))
-    else:
-        write_text(render(inspection, source, render_options(no_color=no_color, verbose=verbose)))
+    inspection = look_at(spec, refusal)
+    write_text(render_json(inspection, str(model)) if as_json else render(inspection, str(model), options))
+
+
+def _read(model: Path) -> tuple[TokenizerSpec, str | None]:
+    """Read a tokenizer; of a GGUF file that is refused all that can be read, with the reason."""
+    from tokverify.gguf_file import read_declaration
+    from tokverify.tokenizer_file import kind_of_model, read_spec
+
+    if kind_of_model(model) != "gguf":
+        return read_spec(model), None
+    declaration = read_declaration(model)
+    return declaration.spec, str(declaration.refusal) if declaration.refusal else None

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from tokverify.cli.output import ReportFile
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Sequence
 
     from tokverify.cases import Case
 
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
-PATH = click.Path(path_type=Path)
+
+class _FilePath(click.Path):
+    """A Path, which must be named: Python takes the empty one for the current directory."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Refuse an empty name.
+
+        Raises:
+            UsageError: If it is one.
+        """
+        if value == "":
+            self.fail("the name is empty; name a file or a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _FilePath(path_type=Path)
 
 model_argument = click.argument("model", type=PATH)
 no_color_option = click.option("--no-color", is_flag=True, help="No color; the variable NO_COLOR does the same.")
@@ -30,10 +53,22 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
             "--format",
             "format_name",
             type=click.Choice(list(formats)),
-            help="How to write the report: for eyes (table, the default) or for programs.",
+            help="How to write the report; table is the default.",
         ),
         click.option(
-            "-o", "--output", type=PATH, metavar="FILE", help="Write the report there; *.json implies -f json."
+            "-o",
+            "--output",
+            type=PATH,
+            metavar="FILE",
+            help="Write the report there; a name such as x.json implies the format.",
+        ),
+        click.option(
+            "--report",
+            "reports",
+            multiple=True,
+            callback=_report_files(list(formats)),
+            metavar="FORMAT=FILE",
+            help="Write the report there too; `-` is stdout. Can be given several times.",
         ),
         click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
         click.option("-v", "--verbose", is_flag=True, help=verbose),
@@ -46,6 +81,35 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
         return command
 
     return add
+
+
+def _report_files(formats: Sequence[str]) -> Callable[[object, object, Sequence[str]], tuple[ReportFile, ...]]:
+    def read(_ctx: object, _param: object, values: Sequence[str]) -> tuple[ReportFile, ...]:
+        return tuple(report_file(value, formats) for value in values)
+
+    return read
+
+
+def report_file(value: str, formats: Sequence[str]) -> ReportFile:
+    """Read `FORMAT=FILE`.
+
+    Raises:
+        BadParameter: If it is not that.
+    """
+    name, _, file = value.partition("=")
+    if name not in formats:
+        raise click.BadParameter(f"{name!r} is no format; write FORMAT=FILE, with a format of {', '.join(formats)}")
+    if not file:
+        raise click.BadParameter(f"{value!r} names no file; write {name}=FILE, or {name}=- for stdout")
+    return ReportFile(name, None if file == "-" else Path(file))
+
+
+def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Read a time such as 90, 60s, 5m or 1h, in seconds."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
+    if value is None or (match and float(match[1])):
+        return float(match[1]) * _UNITS[match[2]] if match else None
+    raise click.BadParameter(f"{value!r} is no time; give a number and a unit, such as 60s, 5m or 1h", ctx, param)
 
 
 def selection_options(command: _Command) -> _Command:

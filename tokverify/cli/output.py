@@ -1,4 +1,4 @@
-"""Write what a command has to say: to stdout, or to a file that is either whole or untouched."""
+"""Write what a command has to say: to stdout and to files."""
 
 from __future__ import annotations
 
@@ -7,30 +7,54 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
+from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
+from tokverify.formats import SUFFIXES, RenderOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
-_Render = TypeVar("_Render")
+    Render = Callable[[RenderOptions], str]
 
 _CLOSED_PIPE = 141
+_JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
+# GitHub refuses a longer one as a whole.
+_JOB_SUMMARY_BYTES = 1 << 20
+
+
+class ReportFile(NamedTuple):
+    """A report in a format, and where it goes; None is stdout."""
+
+    format_name: str
+    path: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """How the user wants a report, and where; `output` is None for stdout."""
+    """How the user wants a report, and where; `output` is None for stdout, `reports` are further ones."""
 
     format_name: str | None
     output: Path | None
     quiet: bool
     verbose: bool
     no_color: bool
+    reports: tuple[ReportFile, ...] = ()
+
+    def files(self, formats: Container[str]) -> list[ReportFile]:
+        """Return all reports that are wanted, with where they go; `formats` are those that there are.
+
+        The one that `-f` and `-o` describe is a table where nothing else is asked for or implied by the file's name,
+        and goes to stdout only where no other one does.
+        """
+        implied = SUFFIXES.get(self.output.suffix.lower(), "table") if self.output else "table"
+        main = ReportFile(self.format_name or (implied if implied in formats else "table"), self.output)
+        taken = any(path is None for _, path in self.reports)
+        unasked = self.format_name is None and self.output is None
+        return list(self.reports) if taken and unasked else [main, *self.reports]
 
 
 def write_text(text: str) -> None:
@@ -52,62 +76,27 @@ def _to_stdout(write: Callable[[], object]) -> None:
     try:
         write()
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read the output, such as `head`, has seen enough: no error, but not a success either.
-        _discard_stdout()
-        raise click.exceptions.Exit(_CLOSED_PIPE) from None
     except OSError as error:
-        _discard_stdout()
-        raise TokverifyError(f"cannot write to stdout: {error.strerror}") from error
+        fail_on_stdout(error)
+
+
+def fail_on_stdout(error: OSError) -> NoReturn:
+    """Give stdout up, as `error` came of writing to it.
+
+    Raises:
+        Exit: If nobody reads it any more.
+        TokverifyError: If it cannot be written to.
+    """
+    _discard_stdout()
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output, such as `head`, has seen enough: no error, but not a success either.
+        raise click.exceptions.Exit(_CLOSED_PIPE) from None
+    raise TokverifyError(f"cannot write to stdout: {error.strerror}") from error
 
 
 def _discard_stdout() -> None:
     """Send what is still buffered nowhere; Python would fail on it again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None:
-    """Fail before the work is done if a file could not, or must not, be written after it.
-
-    Raises:
-        TokverifyError: If the path is a directory, its directory is missing, or it is one of the `inputs`.
-    """
-    for given in inputs:
-        if given and path.exists() and Path(given).exists() and path.samefile(given):
-            raise TokverifyError(f"{path}: cannot write the report: it is an input, {given}; name another file")
-    if path.is_dir():
-        raise TokverifyError(f"{path}: cannot write the report: it is a directory; name a file in it")
-    if not path.parent.is_dir():
-        raise TokverifyError(f"{path}: cannot write the report: {path.parent} is no directory; create it first")
-
-
-def write_file(path: Path, text: str) -> None:
-    """Replace a file in one step: whoever reads it sees the old content or the new, never a part.
-
-    Raises:
-        TokverifyError: If it cannot be written.
-    """
-    try:
-        # subtle: /dev/stdout, a pipe or /dev/null must be written to, not replaced.
-        if path.exists() and not path.is_file():
-            path.write_bytes(text.encode())
-        else:
-            _replace(path.resolve(), text.encode())
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
-        reason = getattr(error, "strerror", None) or error
-        raise TokverifyError(f"{path}: cannot write the report: {reason}") from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False) -> RenderOptions:
@@ -120,18 +109,65 @@ def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False
     return RenderOptions(width=width, color=not plain, verbose=verbose, quiet=quiet)
 
 
-def chosen_format(options: ReportOptions, formats: Mapping[str, _Render]) -> _Render:
-    """Return the format asked for, or else the one that the file to write is named after, or else the table."""
-    suffix = options.output.suffix.removeprefix(".") if options.output else ""
-    return formats[options.format_name or (suffix if suffix in formats else "table")]
+def check_reports(
+    options: ReportOptions, inputs: Iterable[Path | str | None] = (), outputs: Iterable[Path | None] = ()
+) -> None:
+    """Fail before the work is done if the reports could not be written after it, or would overwrite an input.
+
+    `outputs` are further files that will be written.
+
+    Raises:
+        UsageError: If two reports go to one place.
+        TokverifyError: As `check_writable` does.
+    """
+    inputs = list(inputs)
+    seen: set[Path | None] = {path.resolve() for path in outputs if path}
+    for _, path in options.files(()):
+        if path is not None:
+            check_writable(path, inputs)
+        place = path.resolve() if path else None
+        if place in seen:
+            raise click.UsageError(f"two reports go to {path or 'stdout'}; name a file for one of them")
+        seen.add(place)
 
 
-def write_report(options: ReportOptions, render: Callable[[RenderOptions], str], verdict: str) -> None:
-    """Write a report to where it is wanted; with one in a file, its verdict goes to stderr."""
-    if options.output is None:
-        shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-        write_text(render(shown))
+def write_reports(
+    options: ReportOptions,
+    formats: Mapping[str, Render],
+    verdict: str,
+    *,
+    summary: Callable[[int], str] | None = None,
+    also: Mapping[Path, Callable[[], str]] | None = None,
+) -> None:
+    """Write all reports that are wanted, once all of them are rendered; the verdict is told if stdout lacks it.
+
+    Args:
+        options: What the user asked for.
+        formats: What writes the report in each format.
+        verdict: What sums it up.
+        summary: What writes GitHub's job summary in so many bytes; done with the format `github`.
+        also: Further files to write along with the reports, and what makes their texts.
+    """
+    reports = options.files(formats)
+    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet)
+    on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+    texts = {path: formats[name](in_file if path else on_stdout) for name, path in reports}
+    files = {path: text for path, text in texts.items() if path}
+    write_files(files | {path: make() for path, make in (also or {}).items()})
+    if summary and any(name == "github" for name, _ in reports):
+        _write_job_summary(summary)
+    if None in texts:
+        write_text(texts[None])
+    if files and not options.quiet:
+        told = [] if (ReportFile("table", None) in reports) else [verdict]
+        places = ", ".join(map(str, files))
+        click.echo("; ".join([*told, f"the report{'s are' if len(files) > 1 else ' is'} in {places}"]), err=True)
+
+
+def _write_job_summary(summary: Callable[[int], str]) -> None:
+    """Add to what GitHub shows of this step, if there is one."""
+    if not os.environ.get(_JOB_SUMMARY):
         return
-    write_file(options.output, render(RenderOptions(verbose=options.verbose, quiet=options.quiet)))
-    if not options.quiet:
-        click.echo(f"{verdict}; the report is in {options.output}", err=True)
+    path = Path(os.environ[_JOB_SUMMARY])
+    held = path.stat().st_size if path.exists() else 0
+    append_text(path, summary(max(0, _JOB_SUMMARY_BYTES - held)))

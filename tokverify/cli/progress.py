@@ -16,10 +16,11 @@ _PATIENCE_SECONDS = 1.0
 
 
 class ProgressBar:
-    """Counts cases; nothing is imported or drawn in the first second, or where stderr is no terminal."""
+    """Counts `what`; nothing is imported or drawn in the first second, or where stderr is no terminal."""
 
-    def __init__(self, *, wanted: bool) -> None:
+    def __init__(self, *, wanted: bool, what: str = "cases") -> None:
         self._wanted = wanted and sys.stderr.isatty()
+        self._what = what
         self._start = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
 
@@ -31,36 +32,37 @@ class ProgressBar:
             self._bar[0].stop()
 
     def update(self, done: int, total: int) -> None:
-        """Show that `done` of `total` cases are done."""
+        """Show that `done` of `total` are done."""
         if self._wanted and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
-            self._bar = _start_bar(total)
+            self._bar = _start_bar(total, self._what)
         if self._bar:
             progress, task = self._bar
             progress.update(task, completed=done)
 
 
-def _start_bar(total: int) -> tuple[Progress, TaskID]:
+def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     progress = Progress(
-        TextColumn("cases"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = progress.add_task("cases", total=total)
+    task = progress.add_task(what, total=total)
     progress.start()
     return progress, task
 
 
-class FuzzLine:
-    """Shows how far a fuzz run is, on one line of a stderr terminal and not in the first second."""
+class StatusLine:
+    """Tells what is being done, on one line of a stderr terminal; not in the first `patience` seconds."""
 
-    def __init__(self, *, wanted: bool) -> None:
+    def __init__(self, *, wanted: bool, patience: float = 0.0) -> None:
         self._wanted = wanted and sys.stderr.isatty()
+        self._patience = patience
         self._start = time.monotonic()
         self._status: Status | None = None
 
@@ -71,13 +73,29 @@ class FuzzLine:
         if self._status:
             self._status.stop()
 
-    def update(self, progress: FuzzProgress) -> None:
-        """Show how far it is."""
-        seconds = time.monotonic() - self._start
-        if self._wanted and not self._status and seconds > _PATIENCE_SECONDS:
+    @property
+    def seconds(self) -> float:
+        """The time since it began."""
+        return time.monotonic() - self._start
+
+    def show(self, text: str) -> None:
+        """Replace what the line says."""
+        if self._wanted and not self._status and self.seconds >= self._patience:
             self._status = _start_status()
         if self._status:
-            self._status.update(fuzz_line(progress, seconds))
+            self._status.update(text)
+
+
+class FuzzLine(StatusLine):
+    """Shows how far a fuzz run is."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        super().__init__(wanted=wanted, patience=_PATIENCE_SECONDS)
+
+    def update(self, progress: FuzzProgress) -> None:
+        """Show how far it is."""
+        if self._wanted:
+            self.show(fuzz_line(progress, max(self.seconds, 1e-9)))
 
 
 def fuzz_line(progress: FuzzProgress, seconds: float) -> str:

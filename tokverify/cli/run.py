@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.comparison import verify_model
-from tokverify.cli.options import PATH, model_argument, report_options, selected_cases, selection_options
-from tokverify.cli.output import ReportOptions, check_writable, chosen_format, write_report
-from tokverify.cli.progress import ProgressBar
-from tokverify.formats import FORMATS
+from tokverify.cli.baseline import baseline_options
+from tokverify.cli.matrix import run_configured
+from tokverify.cli.options import PATH, report_options, selection_options
+from tokverify.cli.output import write_reports
+from tokverify.cli.run_options import RunOptions
+from tokverify.formats import FORMATS, job_summary
 from tokverify.formats.verdict import verdict
 
 if TYPE_CHECKING:
-    from tokverify.report import Report
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions(ReportOptions):
-    """What the user asked for."""
-
-    model: Path
-    reference: str | None
-    revision: str | None
-    cases: tuple[Path, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    fail_fast: bool
-    diagnose: bool
-
-    def told(self) -> dict[str, object]:
-        """Return what decides the results, for the report."""
-        return {
-            "model": str(self.model),
-            "reference": self.reference,
-            "revision": self.revision,
-            "cases": [str(path) for path in self.cases],
-            "suites": list(self.suites),
-            "tags": list(self.tags),
-            "patterns": list(self.patterns),
-            "fail_fast": self.fail_fast,
-            "diagnose": self.diagnose,
-        }
+    from pathlib import Path
 
 
 @click.command()
-@model_argument
+@click.argument("model", type=PATH, required=False)
 @click.option(
     "-r",
     "--reference",
     metavar="LOCATION",
     help="What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
-    " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME, or"
-    " FILE.tiktoken:PATTERN. Found by itself if not given.",
+    " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
+    " FILE.tiktoken:PATTERN, or `expect`: what the cases themselves expect. Found by itself if not given.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
 @click.option(
@@ -66,43 +36,25 @@ class RunOptions(ReportOptions):
 @selection_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the reason where cases fail (the default).")
+@baseline_options
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models at a time.")
 @report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
-def run(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in RunOptions
+def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
-    MODEL is a GGUF file; or a tokenizer.json or a sentencepiece .model, put as a GGUF file would put it.
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, put as a GGUF file
+    would put it. Without it, all models that tokverify.toml or pyproject.toml names are verified; options go before
+    what is written there.
 
     Every case is encoded by both; ids that differ are shown side by side. The exit code is 0 if all cases
-    match, 1 if one does not, and 2 if the run was not possible.
+    match or fail as a baseline says, 1 if one does not, and 2 if the run was not possible.
     """
-    return _run(RunOptions(**options))
+    return _run(RunOptions(model=model, **options)) if model else run_configured(options, jobs)
 
 
 def _run(options: RunOptions) -> int:
-    if options.output:
-        check_writable(options.output, [options.model, options.reference, *options.cases])
-    report = _verify(options)
-    write_report(options, partial(chosen_format(options, FORMATS), report), verdict(report))
+    options.check()
+    report, also = options.carry_out()
+    formats = {name: partial(render, report) for name, render in FORMATS.items()}
+    write_reports(options, formats, verdict(report), summary=partial(job_summary, report), also=also)
     return report.exit_code
-
-
-def _verify(options: RunOptions) -> Report:
-    cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
-    with ProgressBar(wanted=not options.quiet) as progress:
-        report = verify_model(
-            options.model,
-            _location(options),
-            cases,
-            fail_fast=options.fail_fast,
-            diagnose=options.diagnose,
-            on_progress=progress.update,
-        )
-    return replace(report, options=options.told())
-
-
-def _location(options: RunOptions) -> str | None:
-    if options.revision is None:
-        return options.reference
-    if options.reference is None or Path(options.reference).exists():
-        raise click.UsageError("--revision goes with a hub id: name one with -r")
-    return f"{options.reference}@{options.revision}"

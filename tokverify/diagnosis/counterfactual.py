@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis import engine_change, setting_change, token_change
+from tokverify.diagnosis import decoding_change, engine_change, setting_change, spelling_change, token_change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tokverify.diagnosis.change import Change
-    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
     "types": token_change.types,
     "texts": token_change.texts,
+    "usual texts": spelling_change.usual_texts,
+    "shown texts": spelling_change.shown_texts,
     "added tokens": token_change.added,
     "names": setting_change.names,
     "charsmap": setting_change.charsmaps,
@@ -30,3 +32,10 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
     "normalizer": engine_change.normalizers,
     "engine": engine_change.engines,
 }
+"""What is tried where ids differ."""
+
+DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[Change]]] = {
+    "types": decoding_change.types,
+    "texts": decoding_change.texts,
+}
+"""What is tried where all ids are equal, and some of them decode to other bytes."""

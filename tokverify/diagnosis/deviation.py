@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.encoder import Encoder
 from tokverify.model.bpe import Bpe
 from tokverify.model.wordpiece import WordPiece
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.settings import Attribute, resolve
+from tokverify.settings import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,21 +20,25 @@ if TYPE_CHECKING:
     from tokverify.spec import AddedToken, TokenizerSpec
 
 
+_CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
+"""Of a byte of UTF-8 that does not begin a character."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """How an encoder departs from llama.cpp; a field that is empty or None leaves it as it is.
 
     `normalizers` work on the text between added tokens before anything else does. `cut_words` takes the place of
     llama.cpp's own clean-up for BERT and returns the words of a text, and a word of more than `longest_word` characters
-    is unknown to it. `stripping` maps ids of added tokens to (lstrip, rstrip). With `byte_fallback` False what would be
-    written in byte pieces is unknown instead.
+    is unknown to it. `stripping` maps ids of added tokens to (lstrip, rstrip). With `fuse_unknown` what would be
+    written in byte pieces is unknown instead: if True a whole run of it is one token, if False each character.
     """
 
     normalizers: tuple[Callable[[str], str], ...] = ()
     cut_words: Callable[[str], list[str]] | None = None
     longest_word: int | None = None
     ignore_merges: bool | None = None
-    byte_fallback: bool | None = None
+    fuse_unknown: bool | None = None
     stripping: dict[int, tuple[bool, bool]] | None = None
 
     def __bool__(self) -> bool:
@@ -42,7 +47,7 @@ class Deviation:
     def joined(self, other: Deviation) -> Deviation:
         """Return both together; where they contradict each other, `other` counts."""
         made = replace(self, normalizers=self.normalizers + other.normalizers)
-        for name in ("cut_words", "longest_word", "ignore_merges", "byte_fallback", "stripping"):
+        for name in ("cut_words", "longest_word", "ignore_merges", "fuse_unknown", "stripping"):
             if getattr(other, name) is not None:
                 made = replace(made, **{name: getattr(other, name)})
         return made
@@ -68,7 +73,7 @@ class DeviatingEncoder(Encoder):
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode `text` to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
-        return self._without_bytes(ids) if self._deviation.byte_fallback is False else ids
+        return ids if self._deviation.fuse_unknown is None else self._without_bytes(ids)
 
     def _normalize(self, text: str) -> str:
         for normalize in self._deviation.normalizers:
@@ -81,9 +86,14 @@ class DeviatingEncoder(Encoder):
         for id in ids:
             if not self.settings.attributes[id] & Attribute.BYTE.value:
                 made.append(id)
-            elif unknown is not None and made[-1:] != [unknown]:
+            elif unknown is not None and self._begins_unknown(id, made[-1:] == [unknown]):
                 made.append(unknown)
         return made
+
+    def _begins_unknown(self, id: int, is_after_unknown: bool) -> bool:
+        """Whether a byte begins another unknown token: after one, only if it begins a character, and is not fused."""
+        begins_character = self.token_bytes(id)[0] & _CONTINUATION_MASK != _CONTINUATION
+        return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:

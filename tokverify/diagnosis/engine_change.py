@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.formats.verdict import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,11 +89,17 @@ def engines(evidence: Evidence) -> Iterator[Change]:
         )
     yield from _stripping(evidence)
     if settings.special_ids.get("unk") in evidence.missing:
+        yield from _no_byte_fallback(evidence.facts.fuses_unknown)
+
+
+def _no_byte_fallback(told: bool | None) -> Iterator[Change]:
+    for fuse in (True, False) if told is None else (told,):
+        sentence = "taking what the vocabulary lacks for unknown instead of spelling its bytes"
         yield Change(
             kind="byte_fallback",
-            sentence="taking what the vocabulary lacks for unknown instead of spelling its bytes",
+            sentence=sentence if fuse else f"{sentence}, each character by itself",
             cost=6,
-            deviation=Deviation(byte_fallback=False),
+            deviation=Deviation(fuse_unknown=fuse),
         )
 
 
@@ -106,9 +113,10 @@ def _stripping(evidence: Evidence) -> Iterator[Change]:
         if token.id in told and (told[token.id].lstrip, told[token.id].rstrip) != (token.lstrip, token.rstrip)
     }
     if flags:
+        count = plural(len(flags), "added token")
         yield Change(
             kind="stripping",
-            sentence=f"stripping spaces around {len(flags):,} added tokens as the reference's lstrip and rstrip say",
+            sentence=f"stripping spaces around {count} as the reference's lstrip and rstrip say",
             cost=5.9,
             deviation=Deviation(stripping=flags),
         )

@@ -23,17 +23,22 @@ if TYPE_CHECKING:
 class Facts:
     """What a reference tells; `path` is the file it was read from, where it is one.
 
-    A property is None, or empty, where the reference does not tell.
+    A property is None, or empty, where the reference does not tell, or there is none.
     """
 
-    expected: Tokenizer
+    expected: Tokenizer | None
     path: Path | None = None
     special_texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The reference's name."""
+        return self.expected.name if self.expected else ""
 
     @cached_property
     def special_ids(self) -> Mapping[str, int]:
         """The ids of special tokens by role."""
-        told = dict(self.expected.special_ids)
+        told = dict(self.expected.special_ids) if self.expected else {}
         if "cls" in told:
             told.setdefault("bos", told["cls"])
         return {**(self.spec.special_ids if self.spec else {}), **told}
@@ -42,14 +47,23 @@ class Facts:
     def pieces(self) -> Sequence[str]:
         """The stored strings by id."""
         try:
-            return pieces_of(self.expected)
+            return pieces_of(self.expected) if self.expected else ()
+        except TokverifyError:
+            return ()
+
+    @cached_property
+    def token_bytes(self) -> Sequence[bytes]:
+        """The bytes that tokens stand for, by id."""
+        expected = self.expected
+        try:
+            return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
         except TokverifyError:
             return ()
 
     @cached_property
     def document(self) -> Document | None:
         """The tokenizer.json."""
-        if self.path is None or self.expected.name != "tokenizers":
+        if self.path is None or self.name != "tokenizers":
             return None
         from tokverify.huggingface_file.document import parse
         from tokverify.references.config import special_texts
@@ -66,7 +80,7 @@ class Facts:
         if isinstance(self.expected, Encoder):
             return self.expected.spec
         try:
-            if self.expected.name == "sentencepiece" and self.path is not None:
+            if self.name == "sentencepiece" and self.path is not None:
                 from tokverify.sentencepiece_file import read_spec
 
                 return read_spec(self.path)
@@ -105,9 +119,14 @@ class Facts:
         limit = self.document.model.get("max_input_chars_per_word") if self.document else None
         return limit if isinstance(limit, int) else None
 
+    @property
+    def fuses_unknown(self) -> bool | None:
+        """Whether neighboring characters that the vocabulary lacks become one unknown token."""
+        return bool(self.document.model.get("fuse_unk")) if self.document else None
 
-def facts_of(expected: Tokenizer, path: Path | None = None) -> Facts:
-    """Return what a reference tells; `path` is the file it was read from, where it is one."""
+
+def facts_of(expected: Tokenizer | None, path: Path | None = None) -> Facts:
+    """Return what a reference tells, if there is one; `path` is the file it was read from, where it is one."""
     return Facts(expected, path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,10 +30,25 @@ class Explanation:
 class Diagnosis:
     """Why cases fail: the explanations, the best one first.
 
-    `failing` cases were looked at, and `tried` changes; `stopped_early` is True if time ran out before all were.
+    `failing` cases were looked at, and `tried` changes; `stopped_early` is True if time ran out before all were. With
+    `decoding` no case fails, and what was looked at are those whose ids are decoded differently.
     """
 
     explanations: tuple[Explanation, ...]
     failing: int
     tried: int
     stopped_early: bool = False
+    decoding: bool = False
+
+    def told(self) -> Diagnosis:
+        """Return it without what the changes do, which cannot be sent to another process."""
+        from tokverify.diagnosis.change import unchanged
+        from tokverify.diagnosis.deviation import Deviation
+
+        return replace(
+            self,
+            explanations=tuple(
+                replace(found, change=replace(found.change, transform=unchanged, deviation=Deviation()))
+                for found in self.explanations
+            ),
+        )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokverify.diagnosis.change import Change
-from tokverify.diagnosis.counterfactual import COUNTERFACTUALS
-from tokverify.diagnosis.evidence import Evidence, Target
+from tokverify.diagnosis.evidence import Goal
+from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.diagnosis.result import Diagnosis, Explanation
 from tokverify.errors import TokverifyError
-from tokverify.report import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from tokverify.encoder import Encoder
     from tokverify.report import CaseResult
     from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+
+_Goal = TypeVar("_Goal", bound=Goal)
 
 SECONDS = 10.0
 _SAMPLE = 200
@@ -39,7 +39,10 @@ def diagnose(
     encoder: Encoder | None = None,
     seconds: float = SECONDS,
 ) -> Diagnosis | None:
-    """Explain the failing ones among `results`; None if none fails that a change of our side could repair.
+    """Explain the failing cases; if none fails, those whose ids are decoded differently.
+
+    None if there are neither, or no change of our side could put right what there is. Decoding that nothing explains
+    is not told of either: many references show some tokens in a way of their own.
 
     Args:
         spec: What our side declares.
@@ -48,36 +51,14 @@ def diagnose(
         encoder: Our side, unless it cannot be loaded at all.
         seconds: How much processor time it may take, about.
     """
-    failing, matching = _targets(results, facts.expected)
-    if not failing:
-        return None
-    search = _Search(spec, encoder, facts, failing, matching, time.process_time() + seconds)
-    return search.diagnosis()
-
-
-def _targets(results: Iterable[CaseResult], expected: Tokenizer) -> tuple[list[Target], list[Target]]:
-    failing: list[Target] = []
-    matching: list[Target] = []
-    for result in results:
-        name = f"{result.case.suite}/{result.case.id}"
-        mode = (result.add_special, result.parse_special)
-        if result.status is Status.ERROR:
-            target = Target(name, result.case.text, *mode, ())
-            ids = _expected_ids(target, expected)
-            if ids is not None:
-                failing.append(replace(target, expected=ids))
-        elif result.status is not Status.SKIPPED:
-            same = result.actual == result.expected
-            (matching if same else failing).append(Target(name, result.case.text, *mode, result.expected))
-    return failing, matching
-
-
-def _expected_ids(target: Target, expected: Tokenizer) -> tuple[int, ...] | None:
-    try:
-        ids = expected.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
-    except TokverifyError:
-        return None
-    return tuple(ids)
+    deadline = time.process_time() + seconds
+    results = list(results)
+    ids = id_problem(results, facts)
+    if ids:
+        return _Search(spec, encoder, ids, deadline).diagnosis()
+    decoding = decoding_problem(results, facts, encoder) if encoder else None
+    found = _Search(spec, encoder, decoding, deadline).diagnosis() if decoding else None
+    return found if found and found.explanations else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +83,14 @@ class _Trial:
         return -len(self.explained), self.distance, self.change.cost
 
 
-class _Search:
-    def __init__(  # noqa: PLR0913, PLR0917 - only called here
-        self,
-        spec: TokenizerSpec,
-        encoder: Encoder | None,
-        facts: Facts,
-        failing: Sequence[Target],
-        matching: Sequence[Target],
-        deadline: float,
-    ) -> None:
+class _Search(Generic[_Goal]):
+    def __init__(self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], deadline: float) -> None:
         self._spec = spec
         self._encoder = encoder
-        self._facts = facts
-        self._failing = failing
-        by_size = sorted(failing, key=lambda target: len(target.text))
+        self._problem = problem
+        self._failing = problem.failing
+        by_size = sorted(problem.failing, key=lambda goal: len(goal.expected))
         self._sample = by_size[:_SAMPLE]
-        self._controls = matching
         self._deadline = deadline
         self._seen: set[frozenset[str]] = set()
         self._late = False
@@ -134,24 +106,28 @@ class _Search:
             beam = [longer for trial in tops for longer in self._extend(trial)]
         self._prune()
         explanations = tuple(map(self._explanation, self._ranked()))
-        return Diagnosis(explanations, len(self._failing), len(self._seen), stopped_early=self._late)
+        return Diagnosis(
+            explanations,
+            len(self._failing),
+            len(self._seen),
+            stopped_early=self._late,
+            decoding=self._problem.decoding,
+        )
 
     def _extend(self, trial: _Trial | None) -> Iterator[_Trial]:
         """Try every change on top of one that is a part of the explanation already."""
         spec = trial.change.expressed().transform(self._spec) if trial else self._spec
         encoder = trial.encoder if trial else self._encoder
-        left = [target for target in self._sample if not trial or target.name not in trial.explained]
-        evidence = Evidence(spec, encoder, self._facts, left)
-        for generate in COUNTERFACTUALS.values():
-            for change in generate(evidence):
-                if time.process_time() > self._deadline:
-                    self._late = True
-                    return
-                if found := self._try((*(trial.parts if trial else ()), change), trial):
-                    self._trials.append(found)
-                    yield found
-                if self._is_explained():
-                    return
+        left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
+        for change in self._problem.changes(spec, encoder, left):
+            if time.process_time() > self._deadline:
+                self._late = True
+                return
+            if found := self._try((*(trial.parts if trial else ()), change), trial):
+                self._trials.append(found)
+                yield found
+            if self._is_explained():
+                return
 
     def _prune(self) -> None:
         """Leave out, of the best changes found, each part that the others can do without."""
@@ -178,21 +154,21 @@ class _Search:
             encoder = change.encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
-        results = [(target, target.ids(encoder)) for target in self._sample]
-        explained = {target.name for target, ids in results if ids == target.expected}
-        distance = sum(_distance(ids, target.expected) for target, ids in results)
+        outcomes = [(goal, goal.outcome(encoder)) for goal in self._sample]
+        explained = {goal.name for goal, outcome in outcomes if outcome == goal.expected}
+        distance = sum(_distance(outcome, goal.expected) for goal, outcome in outcomes)
         if distance >= (before.distance if before else self._base_distance()):
             return None
-        if any(target.ids(encoder) != target.expected for target in self._controls):
+        if any(goal.outcome(encoder) != goal.expected for goal in self._problem.controls):
             return None
         if explained:
             rest = self._failing if len(self._sample) < len(self._failing) else ()
-            explained |= {target.name for target in rest if target.ids(encoder) == target.expected}
+            explained |= {goal.name for goal in rest if goal.outcome(encoder) == goal.expected}
         return _Trial(parts, encoder, frozenset(explained), distance)
 
     def _base_distance(self) -> int:
         return sum(
-            _distance(target.ids(self._encoder) if self._encoder else None, target.expected) for target in self._sample
+            _distance(goal.outcome(self._encoder) if self._encoder else None, goal.expected) for goal in self._sample
         )
 
     def _ranked(self) -> list[_Trial]:
@@ -206,7 +182,7 @@ class _Search:
         return kept[:_LISTED]
 
     def _explanation(self, trial: _Trial) -> Explanation:
-        left = tuple(target.name for target in self._failing if target.name not in trial.explained)
+        left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
         change = trial.change
         return Explanation(
             change.sentence,
@@ -219,11 +195,11 @@ class _Search:
         )
 
 
-def _distance(ids: Sequence[int] | None, expected: Sequence[int]) -> int:
-    """Return how far ids are from the expected ones: 0 only where they are equal."""
-    if ids is None:
+def _distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
+    """Return how far ids, or bytes, are from the expected ones: 0 only where they are equal."""
+    if outcome is None:
         return len(expected) + 2
-    if tuple(ids) == tuple(expected):
+    if outcome == expected:
         return 0
-    actual, wanted = Counter(ids), Counter(expected)
+    actual, wanted = Counter(outcome), Counter(expected)
     return 1 + sum((actual - wanted).values()) + sum((wanted - actual).values())

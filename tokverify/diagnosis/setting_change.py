@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
+from tokverify.audit.wording import quoted
 from tokverify.diagnosis.change import Change
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, splitter
-from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,14 +77,14 @@ def special_ids(evidence: Evidence) -> Iterator[Change]:
     for role, shown in seen.items():
         wanted = [told[role]] if role in told else [id for id, _ in evidence.missing.most_common(3) if id in shown]
         for id in wanted:
-            if id != current.get(role) and id < len(evidence.spec.tokens):
+            if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
                 yield _special_id(evidence.spec, role, id, likely=role in told)
 
 
 def _special_id(spec: TokenizerSpec, role: str, id: int, *, likely: bool) -> Change:
     return Change(
         kind=f"{role}_id",
-        sentence=f"making token {id} {visible(spec.tokens[id])} the {role} token ({key_of(role)})",
+        sentence=f"making token {id} {quoted(spec.tokens[id])} the {role} token ({key_of(role)})",
         cost=1.2 - _LIKELY * likely,
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
         repair=set_special_id(role, id),
@@ -139,10 +139,9 @@ def names(evidence: Evidence) -> Iterator[Change]:
         matched = new[at : at + len(part)]
         apart = matched.replace("-", " ") if "-" in matched else f"{matched[:-1]} {matched[-1]}"
         new = f"{new[:at]}{apart}{new[at + len(part) :]}"
-    shown = visible(new, mark_spaces=False)
     yield Change(
         kind="name",
-        sentence=f"renaming the model {shown} (general.name), by which llama.cpp strips spaces around added tokens,",
+        sentence=f"renaming the model {quoted(new)}, as by general.name llama.cpp strips spaces around added tokens,",
         cost=2.5,
         transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
         repair=None,

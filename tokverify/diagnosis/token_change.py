@@ -2,114 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
-from tokverify.family import BY_TYPE_ALGORITHMS, FAMILIES
+from tokverify.diagnosis.entry import RUNS, Entry, change_to, is_by_type, kind_of, tokens_named, typed, types_of, typing
 from tokverify.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
-from tokverify.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
 
-_Value = TypeVar("_Value")
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
-_SHOWN_RANGES = 4
-_KINDS: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    ("runs of spaces", lambda text: set(unescape_spaces(text)) == {" "}),
-    ("runs of tabs", lambda text: set(text) == {"\t"}),
-    ("runs of newlines", lambda text: set(text) == {"\n"}),
-    ("tags", lambda text: text[:1] in "<[" and text[-1:] in ">]"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a token should be; None leaves its text or type as it is."""
-
-    text: str | None = None
-    type: int | None = None
 
 
 def types(evidence: Evidence) -> Iterator[Change]:
     """Type tokens as the reference does, and without its word, those that failing texts hold and ids lack."""
-    wanted = _told_types(evidence)
-    if wanted is None:
-        wanted = _shown_types(evidence)
-    groups: dict[int, dict[int, Entry]] = {}
+    if evidence.spec.types is None:
+        yield from _all_types(evidence)
+    spec, told = evidence.spec, _told_types(evidence)
+    wanted = _shown_types(evidence) if told is None else told
+    groups: dict[TokenType, dict[int, Entry]] = {}
     for id, entry in wanted.items():
-        groups.setdefault(entry.type if entry.type is not None else -1, {})[id] = entry
+        groups.setdefault(TokenType(entry.type or 0), {})[id] = entry
     for type, entries in groups.items():
-        yield _typing(evidence, entries, TokenType(type), cost=3)
-        yield from _by_kind(evidence, entries, TokenType(type))
+        for some, cost in ((entries, 3.0), *((part, 3.1) for part in _by_kind(spec, entries))):
+            if told is None:
+                yield typing(spec, _with_others(spec, some), type, cost=cost - 0.05)
+            yield typing(spec, some, type, cost=cost)
     yield from _plain(evidence)
+    yield from _bytes(evidence)
     if len(groups) > 1:
-        parts = [_typed(evidence.spec, entries, TokenType(type)) for type, entries in groups.items()]
-        yield _change("types", " and ".join(parts), 3.4, wanted)
+        parts = [typed(spec, entries, type) for type, entries in groups.items()]
+        yield change_to(wanted, "types", " and ".join(parts), 3.4)
+
+
+def _all_types(evidence: Evidence) -> Iterator[Change]:
+    """Take all types from the reference: where none is declared, those that no text shows are missing as well."""
+    told = evidence.facts.spec.types if evidence.facts.spec else None
+    entries = {
+        id: Entry(_text_for(evidence, id, TokenType(type)), type)
+        for id, (_, type) in enumerate(zip(evidence.spec.tokens, told or (), strict=False))
+        if type != TokenType.NORMAL
+    }
+    if entries:
+        counts = Counter(TokenType(entry.type or 0).name for entry in entries.values())
+        shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        yield change_to(entries, "types", f"typing tokens as the reference does ({shown}, the others NORMAL)", 2.9)
+
+
+def _with_others(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> Mapping[int, Entry]:
+    """Add the other runs of spaces to those that were seen, of the same type; likewise of tabs and newlines."""
+    types = types_of(spec)
+    like = {(kind, types[id]): entry for id, entry in entries.items() if (kind := kind_of(spec.tokens[id])) in RUNS}
+    if not like:
+        return entries
+    candidates = ((id, text) for id, text in enumerate(spec.tokens) if text[:1] in {" ", "▁", "\t", "\n"})
+    return {id: like[key] for id, text in candidates if (key := (kind_of(text), types[id])) in like} | dict(entries)
 
 
 def _plain(evidence: Evidence) -> Iterator[Change]:
-    """Type what a unigram vocabulary cuts out NORMAL: llama.cpp puts a space after each such token."""
-    ids = [id for id, type in enumerate(_types(evidence.spec)) if type == TokenType.USER_DEFINED]
-    if ids and evidence.spec.model == "t5":
-        yield _typing(evidence, {id: Entry(None, TokenType.NORMAL) for id in ids}, TokenType.NORMAL, cost=3.3)
+    """Type tokens NORMAL that look like ordinary ones and are cut out; of a unigram vocabulary any.
+
+    To the latter llama.cpp adds a space, after each such token.
+    """
+    spec = evidence.spec
+    ids = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
+    looks_plain = [id for id in ids if not kind_of(spec.tokens[id])]
+    for chosen in (ids if spec.model == "t5" else [], looks_plain if evidence.facts.spec is None else []):
+        if chosen:
+            yield typing(spec, {id: Entry(None, TokenType.NORMAL) for id in chosen}, TokenType.NORMAL, cost=3.3)
 
 
-def _by_kind(evidence: Evidence, entries: Mapping[int, Entry], type: TokenType) -> Iterator[Change]:
-    """Type only the tokens of one kind: the kind is what a person would look for."""
-    for name, is_kind in _KINDS:
-        some = {id: entry for id, entry in entries.items() if is_kind(evidence.spec.tokens[id])}
+def _bytes(evidence: Evidence) -> Iterator[Change]:
+    """Type tokens BYTE that are named like bytes, where the model goes by that."""
+    spec = evidence.spec
+    ids = [id for id, text in enumerate(spec.tokens) if kind_of(text) == "bytes"] if is_by_type(spec) else []
+    entries = {id: Entry(None, TokenType.BYTE) for id in ids if types_of(spec)[id] != TokenType.BYTE}
+    if entries and evidence.facts.spec is None:
+        yield typing(spec, entries, TokenType.BYTE, cost=3.3)
+
+
+def _by_kind(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> Iterator[dict[int, Entry]]:
+    """Yield the tokens of each kind, which a person would look for, and all that are of one."""
+    kinds: dict[str, dict[int, Entry]] = {}
+    for id, entry in entries.items():
+        if kind := kind_of(spec.tokens[id]):
+            kinds.setdefault(kind, {})[id] = entry
+    runs = [some for kind, some in kinds.items() if kind in RUNS]
+    unions = [{id: entry for some in part for id, entry in some.items()} for part in (runs, kinds.values())]
+    for some in (*kinds.values(), *unions):
         if some and len(some) < len(entries):
-            yield _typing(evidence, some, type, cost=3.1, name=name)
-
-
-def _typing(
-    evidence: Evidence, entries: Mapping[int, Entry], type: TokenType, *, cost: float, name: str = ""
-) -> Change:
-    return _change("types", _typed(evidence.spec, entries, type, name), cost, entries)
-
-
-def _typed(spec: TokenizerSpec, entries: Mapping[int, Entry], type: TokenType, name: str = "") -> str:
-    told = f", {name or _kinds([spec.tokens[id] for id in entries])}".removesuffix(", ")
-    return f"typing {_tokens(entries, spec, told)} {type.name}"
-
-
-def _kinds(texts: Sequence[str]) -> str:
-    """Name the kinds of tokens, if each text is of one that has a name."""
-    found = [name for name, is_kind in _KINDS if any(map(is_kind, texts))]
-    return ", ".join(found) if all(any(is_kind(text) for _, is_kind in _KINDS) for text in texts) else ""
-
-
-def _tokens(ids: Collection[int], spec: TokenizerSpec, told: str = "") -> str:
-    if len(ids) == 1:
-        id = next(iter(ids))
-        return f"token {id} {visible(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}{told and f' ({told[2:]})'}"
-    return f"{len(ids):,} tokens (ids {id_ranges(ids)}{told})"
-
-
-def id_ranges(ids: Iterable[int]) -> str:
-    """Write ids as ranges, such as `138-167, 200`; of many ranges the first few."""
-    ranges: list[list[int]] = []
-    for id in sorted(ids):
-        if ranges and id == ranges[-1][1] + 1:
-            ranges[-1][1] = id
-        else:
-            ranges.append([id, id])
-    shown = [f"{first}-{last}" if last > first else str(first) for first, last in ranges[:_SHOWN_RANGES]]
-    return ", ".join([*shown, "..."] if len(ranges) > _SHOWN_RANGES else shown)
+            yield some
 
 
 def _told_types(evidence: Evidence) -> dict[int, Entry] | None:
     """Return the tokens whose type has another effect than in the reference; None if it does not tell."""
     facts, spec = evidence.facts, evidence.spec
-    current = _types(spec)
-    if facts.added_tokens is not None and (facts.spec is None or not _is_by_type(spec)):
+    current = types_of(spec)
+    if facts.added_tokens is not None and (facts.spec is None or not is_by_type(spec)):
         wanted = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
         told = [wanted.get(id, TokenType.NORMAL) for id in range(len(current))]
     elif facts.spec is not None and facts.spec.types is not None:
@@ -138,35 +134,32 @@ def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
     return other if other != text and is_told else None
 
 
-def _types(spec: TokenizerSpec) -> Sequence[int]:
-    return spec.types or [TokenType.NORMAL.value] * len(spec.tokens)
-
-
-def _is_by_type(spec: TokenizerSpec) -> bool:
-    family = FAMILIES.get(spec.model)
-    return family is not None and family.algorithm in BY_TYPE_ALGORITHMS
-
-
 def _effect(type: int, spec: TokenizerSpec) -> str:
     """Return a word for what a type does when a text is encoded."""
     if type in _SPECIAL:
         return "special"
     if type == TokenType.USER_DEFINED:
         return "user-defined"
-    if _is_by_type(spec):
+    if is_by_type(spec):
         return "byte" if type == TokenType.BYTE else "undefined" if type == TokenType.UNDEFINED else "plain"
     return "plain"
 
 
 def _shown_types(evidence: Evidence) -> dict[int, Entry]:
-    """Return the tokens that failing texts hold but their ids lack, and those cut out that should not be."""
-    current = _types(evidence.spec)
+    """Return the tokens that failing texts hold but their ids lack, and those cut out that should not be.
+
+    Of the former only those that look special: any word that merging misses could be had by cutting it out, whatever
+    the reason.
+    """
+    tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     wanted: dict[int, Entry] = {}
     for id in evidence.missing:
-        if id < len(current) and current[id] not in _MATCHED:
-            text = unescape_spaces(evidence.spec.tokens[id])
-            if len(text) > 1 and text in evidence.text:
-                wanted[id] = Entry(None, TokenType.CONTROL if text[:1] in "<[" else TokenType.USER_DEFINED)
+        if not 0 <= id < len(current) or current[id] in {TokenType.UNKNOWN, TokenType.USER_DEFINED}:
+            continue
+        kind = kind_of(tokens[id])
+        if kind and unescape_spaces(tokens[id]) in evidence.text:
+            is_control = kind == "tags" and id not in evidence.missing_unparsed
+            wanted[id] = Entry(None, TokenType.CONTROL if is_control else TokenType.USER_DEFINED)
     for id in evidence.surplus:
         if current[id] in _MATCHED:
             wanted[id] = Entry(None, TokenType.NORMAL)
@@ -183,10 +176,10 @@ def texts(evidence: Evidence) -> Iterator[Change]:
         if now != wanted:
             groups.setdefault(_way(now, wanted), {})[id] = Entry(wanted)
     for way, entries in groups.items():
-        yield _change("tokens", f"writing {_tokens(entries, evidence.spec)} {way}", 3.2, entries)
+        yield change_to(entries, "tokens", f"writing {tokens_named(entries, evidence.spec)} {way}", 3.2)
     if len(groups) > 1:
         entries = {id: entry for group in groups.values() for id, entry in group.items()}
-        yield _change("tokens", f"writing {_tokens(entries, evidence.spec)} as the reference does", 3.8, entries)
+        yield change_to(entries, "tokens", f"writing {tokens_named(entries, evidence.spec)} as the reference does", 3.8)
 
 
 def _way(now: str, wanted: str) -> str:
@@ -205,23 +198,23 @@ def added(evidence: Evidence) -> Iterator[Change]:
     if told is None:
         return
     now, size = len(spec.tokens), len(told.tokens)
-    told_types = _types(told)
+    told_types = types_of(told)
     if size > now:
         ids = range(now, size)
         yield Change(
             kind="added",
-            sentence=f"adding {_tokens(ids, spec)} of the reference",
+            sentence=f"adding {tokens_named(ids, spec)} of the reference",
             cost=3.5,
             transform=lambda spec: _extended(spec, told),
         )
     entries = {
         id: Entry(wanted, told_types[id])
         for id, (text, wanted) in enumerate(zip(spec.tokens, told.tokens, strict=False))
-        if text != wanted and _effect(_types(spec)[id], spec) != _effect(told_types[id], spec)
+        if text != wanted and _effect(types_of(spec)[id], spec) != _effect(told_types[id], spec)
     }
     if entries:
-        sentence = f"taking text and type of {_tokens(entries, spec)} from the reference"
-        yield _change("added", sentence, 3.5, entries)
+        sentence = f"taking text and type of {tokens_named(entries, spec)} from the reference"
+        yield change_to(entries, "added", sentence, 3.5)
 
 
 def _extended(spec: TokenizerSpec, told: TokenizerSpec) -> TokenizerSpec:
@@ -231,27 +224,6 @@ def _extended(spec: TokenizerSpec, told: TokenizerSpec) -> TokenizerSpec:
     return replace(
         spec,
         tokens=[*spec.tokens, *told.tokens[start:]],
-        types=[*_types(spec), *_types(told)[start:]],
+        types=[*types_of(spec), *types_of(told)[start:]],
         scores=None if spec.scores is None else [*spec.scores, *scores],
     )
-
-
-def _change(kind: str, sentence: str, cost: float, entries: Mapping[int, Entry]) -> Change:
-    return Change(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _with_entries(spec, entries))
-
-
-def _with_entries(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> TokenizerSpec:
-    texts = {id: entry.text for id, entry in entries.items() if entry.text is not None}
-    types = {id: entry.type for id, entry in entries.items() if entry.type is not None}
-    return replace(
-        spec,
-        tokens=_replaced(spec.tokens, texts) if texts else spec.tokens,
-        types=_replaced(_types(spec), types) if types else spec.types,
-    )
-
-
-def _replaced(values: Sequence[_Value], changes: Mapping[int, _Value]) -> list[_Value]:
-    made = list(values)
-    for id, value in changes.items():
-        made[id] = value
-    return made

@@ -37,4 +37,64 @@ def _json(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the 
     return render(report)
 
 
-FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = {"table": _table, "json": _json}
+def _markdown(report: Report, options: RenderOptions) -> str:
+    from tokverify.formats.markdown import render
+
+    return render(report, options)
+
+
+def _html(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.html.run import render
+
+    return render(report)
+
+
+def _junit(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.junit import render
+
+    return render(report)
+
+
+def _github(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.github import render
+    from tokverify.formats.issue import report_issues
+    from tokverify.formats.verdict import verdict
+
+    return render(report_issues(report), verdict(report))
+
+
+def _gitlab(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.gitlab import render
+    from tokverify.formats.issue import report_issues
+
+    return render(report_issues(report))
+
+
+def _sarif(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.issue import CHECKS, report_issues
+    from tokverify.formats.sarif import render
+
+    return render(report_issues(report), list(CHECKS.values()), exit_code=report.exit_code)
+
+
+def job_summary(report: Report, limit: int) -> str:
+    """Write what GitHub shows of a step, in at most `limit` bytes."""
+    from tokverify.formats.markdown import render
+
+    return render(report, RenderOptions(), limit)
+
+
+FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = {
+    "table": _table,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+    "junit": _junit,
+    "github": _github,
+    "gitlab": _gitlab,
+    "sarif": _sarif,
+}
+"""Name -> how a report is written."""
+
+SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".html": "html"}
+"""Suffix -> the format that a file with such a name holds, if nothing else is asked for."""

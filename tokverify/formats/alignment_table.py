@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokverify.expectation import NO_TOKEN
 from tokverify.formats.alignment import Fold, rows
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, exact, table
 from tokverify.formats.verdict import plural
@@ -14,21 +15,22 @@ from tokverify.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
+    from rich.console import JustifyMethod
 
     from tokverify.diff import Difference
     from tokverify.formats.alignment import Cell, Row
+    from tokverify.formats.column import Columns
     from tokverify.tokenizer import Token
 
 
-def alignment_table(difference: Difference, other: str, *, fold: bool) -> Table:
+def alignment_table(difference: Difference, other: str, *, fold: bool) -> Columns:
     """Draw a difference between actual and `other`, one token a line and side.
 
     `=` marks equal tokens, `≠` the first line of each stretch that differs and `┆` its further lines. What
     tokens stand for is shown where their pieces do not say so themselves.
     """
     with_bytes = any(visible(token.piece) != visible(token.token_bytes) for token in _tokens(difference))
-    columns = [("", "left")]
+    columns: list[tuple[str, JustifyMethod]] = [("", "left")]
     for name, count in (
         ("actual", sum(len(block.actual) for block in difference.blocks)),
         (other, sum(len(block.expected) for block in difference.blocks)),
@@ -66,5 +68,5 @@ def _cell(cell: Cell | None, style: str, with_bytes: bool) -> list[Text]:
     piece = exact(token.piece, style) if token.piece else Text("(no piece)", DIM)
     if cell.repeats > 1:
         piece = Text.assemble(piece, (f" × {cell.repeats:,}", "bold"), overflow="fold")
-    cells = [Text(str(token.id), style), piece]
+    cells = [Text("none" if token.id == NO_TOKEN else str(token.id), style), piece]
     return [*cells, exact(token.token_bytes, style)] if with_bytes else cells

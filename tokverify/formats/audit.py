@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokverify.formats import RenderOptions
 
 SCHEMA_VERSION = 1
+KIND = "audit"
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
 
 
@@ -43,6 +44,7 @@ def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str
 
     document = {
         "schema_version": SCHEMA_VERSION,
+        "kind": KIND,
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
         "model": report.source,
@@ -57,6 +59,7 @@ def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str
             "waived": len(report.waived),
             "not_evaluated": len(report.not_evaluated),
         },
+        "codes": list(report.codes),
         "findings": list(map(_finding, report.findings)),
         "waived": [{"finding": _finding(waived.finding), "waiver": _waiver(waived.waiver)} for waived in report.waived],
         "unused_waivers": list(map(_waiver, report.unused_waivers)),
@@ -83,5 +86,55 @@ def _waiver(waiver: Waiver) -> dict[str, object]:
     return {"code": waiver.code, "place": waiver.place, "reason": waiver.reason}
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str]] = {"table": _table, "json": _json}
+def _markdown(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:
+    from tokverify.formats.audit_markdown import render
+
+    return render(report, fail_on, options)
+
+
+def _html(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+    from tokverify.formats.html.audit import render
+
+    return render(report, fail_on)
+
+
+def _github(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+    from tokverify.formats.github import render
+    from tokverify.formats.issue import audit_issues
+
+    return render(audit_issues(report), verdict(report))
+
+
+def _gitlab(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+    from tokverify.formats.gitlab import render
+    from tokverify.formats.issue import audit_issues
+
+    return render(audit_issues(report))
+
+
+def _sarif(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+    from tokverify.formats.issue import audit_checks, audit_issues
+    from tokverify.formats.sarif import render
+
+    skipped = [f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated]
+    return render(audit_issues(report), audit_checks(report), exit_code=report.exit_code(fail_on), skipped=skipped)
+
+
+def job_summary(report: AuditReport, fail_on: Severity, limit: int) -> str:
+    """Write what GitHub shows of a step, in at most `limit` bytes."""
+    from tokverify.formats import RenderOptions
+    from tokverify.formats.audit_markdown import render
+
+    return render(report, fail_on, RenderOptions(), limit)
+
+
+AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str]] = {
+    "table": _table,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+    "github": _github,
+    "gitlab": _gitlab,
+    "sarif": _sarif,
+}
 """Name -> how an audit is written, with the severity that decides its exit code."""

@@ -10,39 +10,45 @@ from rich.text import Text
 
 from tokverify.diff import excerpt
 from tokverify.formats.alignment_table import alignment_table
+from tokverify.formats.case_text import known_text
 from tokverify.formats.code_point import code_points
 from tokverify.formats.decoding_section import decoding_section
 from tokverify.formats.layout import DIM, exact, exact_or_folded, labeled, table, words
 from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.console import RenderableType
 
-    from tokverify.cases import Case
+    from tokverify.cases import Expect
     from tokverify.diff import Difference
-    from tokverify.report import CaseResult, Report
+    from tokverify.report import BaselineOutcome, CaseResult, Report
 
 _CODE_POINTS = 4
 _INDENT = 2
+_MOST_DRAWN = 100
 
 
 def case_sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield what there is to say of single cases."""
     if verbose and report.count(Status.MATCH):
         yield _matches(report)
-    for result in report.results:
-        if result.status is Status.MISMATCH:
-            yield _mismatch(result, verbose)
-        elif result.status is Status.ERROR:
-            yield _error(result, verbose)
+    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    drawn = len(failing) if verbose or len(failing) <= _MOST_DRAWN + 1 else _MOST_DRAWN
+    for result in failing[:drawn]:
+        yield _mismatch(result, verbose) if result.status is Status.MISMATCH else _error(result, verbose)
+    yield from _by_reason("failing too", (("drawn with -v, and in -f json", r.name) for r in failing[drawn:]))
     if report.decode_differences:
         yield decoding_section(report, verbose=verbose)
-    skipped = [(r.message or "", r.case) for r in report.results if r.status is Status.SKIPPED]
+    yield from _by_reason("known", ((known_text(r.known), r.name) for r in report.results if r.known))
+    if report.baseline:
+        yield from _baseline(report.baseline)
+    skipped = [(r.message or "", r.name) for r in report.results if r.status is Status.SKIPPED]
     yield from _by_reason("skipped", skipped)
-    noted = [(note, r.case) for r in report.results if r.status is Status.MATCH for note in r.notes]
+    noted = [(note, r.name) for r in report.results if r.status is Status.MATCH for note in r.notes]
     yield from _by_reason("note", noted)
 
 
@@ -50,14 +56,14 @@ def _matches(report: Report) -> RenderableType:
     shown = table(("match", "left"), ("tokens", "right"), ("text", "left"))
     for result in report.results:
         if result.status is Status.MATCH:
-            shown.add_row(words(_name(result.case)), f"{len(result.actual):,}", exact(result.case.text))
+            shown.add_row(words(result.name), f"{len(result.actual):,}", exact(result.case.text))
     return shown
 
 
 def _mismatch(result: CaseResult, verbose: bool) -> RenderableType:
     lines = [*_about(result, verbose), *(("note", words(note, "yellow")) for note in result.notes)]
     if result.expect is not None:
-        lines.append(("expect", Text(str(list(result.expect)))))
+        lines.append(("expect", _tokens(result.expect)))
     if result.difference is None:
         return Group(_title(result), labeled(lines, indent=_INDENT))
     # Where both sides agree, the case's own ids are what they differ from.
@@ -65,6 +71,11 @@ def _mismatch(result: CaseResult, verbose: bool) -> RenderableType:
     lines += _first_divergence(result.difference, other)
     aligned = alignment_table(result.difference, other, fold=not verbose)
     return Group(_title(result), labeled(lines, indent=_INDENT), Padding(aligned, (1, 0, 0, _INDENT)))
+
+
+def _tokens(expect: Expect) -> Text:
+    shown = [f'"{visible(item)}"' if isinstance(item, str) else str(item) for item in expect]
+    return Text(f"[{', '.join(shown)}]", overflow="fold")
 
 
 def _error(result: CaseResult, verbose: bool) -> RenderableType:
@@ -76,11 +87,7 @@ def _title(result: CaseResult) -> Text:
     case = result.case
     place = f"  {case.file}:{case.line}" if case.file else ""
     status = Text(f"{str(result.status).upper()} ", "bold red")
-    return Text.assemble(status, words(_name(case), "bold"), words(place, DIM), overflow="fold")
-
-
-def _name(case: Case) -> str:
-    return f"{case.suite}/{case.id}"
+    return Text.assemble(status, words(result.name, "bold"), words(place, DIM), overflow="fold")
 
 
 def _about(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Text]]:
@@ -116,10 +123,16 @@ def _code_points(text: str) -> Text:
     return Text(", ".join(names) if names else "end of the text", overflow="fold")
 
 
-def _by_reason(label: str, cases: Iterable[tuple[str, Case]]) -> Iterator[RenderableType]:
+def _baseline(baseline: BaselineOutcome) -> Iterator[RenderableType]:
+    fixed = "match now: take their entries out of the baseline, as --update-baseline does"
+    yield from _by_reason("fixed", ((fixed, entry.case) for entry in baseline.fixed))
+    yield from _by_reason("not compared", (("but in the baseline", entry.case) for entry in baseline.not_run))
+
+
+def _by_reason(label: str, cases: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
     grouped: dict[str, list[str]] = {}
-    for reason, case in cases:
-        grouped.setdefault(reason, []).append(_name(case))
+    for reason, name in cases:
+        grouped.setdefault(reason, []).append(name)
     for reason, names in grouped.items():
         title = Text.assemble((f"{label.upper()} ", "bold yellow"), words(reason), overflow="fold")
         lines = labeled([(plural(len(names), "case"), words(", ".join(names)))], indent=_INDENT)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from tokverify.formats.effect import effect
 from tokverify.formats.layout import DIM, labeled, words
 from tokverify.formats.verdict import plural
 
@@ -22,11 +23,11 @@ _MOST_CASES = 5
 
 
 def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
-    """Tell what may be the reason of the failing cases, the likeliest first."""
+    """Tell what may be the reason of what differs, the likeliest first."""
     lines = [
         line
         for number, explanation in enumerate(diagnosis.explanations, 1)
-        for line in _explanation(number, explanation, verbose)
+        for line in _explanation(number, explanation, diagnosis, verbose)
     ]
     if not lines:
         lines = [("", Text(f"none of {plural(diagnosis.tried, 'change')} that were tried makes a failing case match"))]
@@ -35,9 +36,10 @@ def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
     return Group(Text("DIAGNOSIS", "bold"), labeled(lines, indent=_INDENT))
 
 
-def _explanation(number: int, explanation: Explanation, verbose: bool) -> Iterator[tuple[str, Text]]:
-    effect = f"makes {explanation.explained:,} of {plural(explanation.failing, 'failing case')} match"
-    yield str(number), words(f"{explanation.sentence} {effect}", "bold" if number == 1 else "")
+def _explanation(
+    number: int, explanation: Explanation, diagnosis: Diagnosis, verbose: bool
+) -> Iterator[tuple[str, Text]]:
+    yield str(number), words(effect(explanation, diagnosis), "bold" if number == 1 else "")
     if explanation.unexplained:
         yield "", words(f"unexplained: {_cases(explanation.unexplained, verbose)}", DIM)
     if not explanation.expressible:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tokverify.formats.code_point import code_points
 from tokverify.formats.explain_fold import Fold, middle_out
-from tokverify.formats.explain_model import MODELS, model_sections
+from tokverify.formats.explain_model import MODELS, legends, model_sections
 from tokverify.formats.explain_part import indented, note, spaced, title
 from tokverify.formats.explain_reference import reference_section
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
@@ -44,7 +44,9 @@ def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
     yield _pre_tokens(explained, full)
-    yield title(4, "model", f"{explained.algorithm} {MODELS[explained.algorithm]}")
+    yield Group(
+        title(4, "model", f"{explained.algorithm} {MODELS[explained.algorithm]}"), *map(indented, legends(explained))
+    )
     yield from model_sections(explained, full=full)
     yield _special_tokens(explained)
     yield _result(explained, full)
@@ -69,6 +71,8 @@ def _on(flag: bool) -> str:
 
 
 def _added_tokens(explained: Explanation, full: bool) -> RenderableType:
+    if not explained.added_tokens:
+        return title(1, "added tokens", "none to look for")
     looked = plural(explained.added_tokens, "token")
     if not explained.matches:
         return title(1, "added tokens", f"none of {looked} looked for stands in the text")
@@ -134,8 +138,7 @@ def _normalization(explained: Explanation, full: bool) -> RenderableType:
     changes = Counter((c.before, c.after) for s in explained.stretches for c in s.trace.rewriting.changes)
     if not changes:
         return title(2, "normalization", "nothing changes")
-    drawn = table(("", "left"), ("", "left"), ("times", "right"), ("", "left"))
-    drawn.show_header = False
+    drawn = table(("", "left"), ("", "left"), ("", "right"), ("", "left"))
     for item in middle_out(changes.most_common(), "changes", len(changes) if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(note(item))
@@ -176,12 +179,16 @@ def _pre_tokens(explained: Explanation, full: bool) -> RenderableType:
     ]
     if explained.pre is None and not cut:
         return title(
-            3, "pre-tokens", f"none: {explained.algorithm} has no pre-tokenizer; words end where no piece goes on"
+            3,
+            "pre-tokens",
+            f"none: {explained.algorithm} has no pre-tokenizer; a word below ends where no piece could go on",
         )
     parts = indented(_joined([exact(part) for part, _ in cut], full))
     if explained.pre is None:
         counted = f"{plural(len(cut), 'word')}, cut at spaces and around punctuation"
         return Group(title(3, "pre-tokens", counted), parts)
+    if not cut:
+        return title(3, "pre-tokens", "none")
     patterns = plural(explained.patterns, "pattern")
     summary = Text.assemble(f"{plural(len(cut), 'pre-token')}, by ", words(explained.pre), f" ({patterns})")
     return Group(title(3, "pre-tokens", summary), parts, indented(_hits(cut, full)))

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import RenderableType
-    from rich.table import Table
 
     from tokverify.explanation import Explanation
+    from tokverify.formats.column import Columns
     from tokverify.formats.explain_fold import Shown
     from tokverify.trace import Candidate, Row, Stretch
 
@@ -47,7 +47,7 @@ def draw_lattice(
     return Group(drawn, Text(), _path(taken, by_score, full))
 
 
-def _table(by_score: bool) -> Table:
+def _table(by_score: bool) -> Columns:
     if not by_score:
         columns = ("", "from", "best piece", "id", "to", "cost", "cost to the end", "ahead of")
     else:
@@ -56,7 +56,7 @@ def _table(by_score: bool) -> Table:
     return table(*((column, "left" if column in left else "right") for column in columns))
 
 
-def _add_rows(drawn: Table, explained: Explanation, rows: Sequence[Row], by_score: bool, full: bool) -> None:
+def _add_rows(drawn: Columns, explained: Explanation, rows: Sequence[Row], by_score: bool, full: bool) -> None:
     for item in middle_out(rows, "places", _MAX_ROWS_FULL if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(Text(), Text(), note(item))

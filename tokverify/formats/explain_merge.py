@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokverify.explanation import Explanation
     from tokverify.formats.explain_fold import Shown
-    from tokverify.trace import Join, Pair, Stretch, Word
+    from tokverify.trace import Join, Pair, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
 _MAX_PARTS = 12
@@ -36,28 +36,31 @@ def draw_merges(
 
 
 def _shown(explained: Explanation, stretch: Stretch, shown: Shown, full: bool) -> RenderableType:
-    words = [word for word in shown.words if not isinstance(word.how, Merging) or word.how.joins or word.how.spelled]
-    kept = middle_out(words, "parts", len(words) if full else _MAX_PARTS)
-    parts = [
-        part for item in kept for part in ([note(item)] if isinstance(item, Fold) else _word(explained, item[1], full))
-    ]
-    uncrossed = [indented(_uncrossed(shown), 2)] if len(shown.words) > 1 else []
-    return Group(heading(explained, stretch, shown), *uncrossed, *(indented(part, 2) for part in parts))
+    reasons = dict.fromkeys(word.how.reason for word in shown.words if isinstance(word.how, Whole))
+    parts = [*_uncrossed(shown), *(Text(reason, DIM) for reason in reasons), *_mergings(explained, shown, full)]
+    return Group(heading(explained, stretch, shown), *(indented(part, 2) for part in parts))
 
 
-def _uncrossed(shown: Shown) -> Text:
+def _uncrossed(shown: Shown) -> list[Text]:
     words = ["".join(word.how.symbols) for word in shown.words if isinstance(word.how, Merging)]
+    if len(words) <= 1:
+        return []
     kept = middle_out(words, "parts", _MAX_STATE)
     parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
-    return Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")
+    return [Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")]
 
 
-def _word(explained: Explanation, word: Word, full: bool) -> Iterator[RenderableType]:
-    how = word.how
-    if isinstance(how, Whole):
-        yield Text(how.reason, DIM)
-    if not isinstance(how, Merging):
-        return
+def _mergings(explained: Explanation, shown: Shown, full: bool) -> Iterator[RenderableType]:
+    hows = [word.how for word in shown.words if isinstance(word.how, Merging)]
+    told = [how for how in hows if how.joins or how.spelled]
+    for item in middle_out(told, "parts", len(told) if full else _MAX_PARTS):
+        if isinstance(item, Fold):
+            yield note(item)
+        else:
+            yield from _merging(explained, item[1], full)
+
+
+def _merging(explained: Explanation, how: Merging, full: bool) -> Iterator[RenderableType]:
     if how.joins:
         yield _joins(how, full)
     for spelled in how.spelled:

@@ -41,6 +41,7 @@ MODELS: Mapping[str, str] = {
     "bpe": "joins neighbors that the merge list holds, those of the lowest rank first",
     "hybriddna": "joins neighbors that the merge list holds, and has one token for each six bases of DNA",
     "whitespace": "joins neighbors that the merge list holds, those of the lowest rank first",
+    "cpp-hybrid": "takes words that are pieces whole, and joins neighbors that the merge list holds in all others",
     "wordpiece": "takes the longest piece at each place of a word, before which ▁ stands",
     "unigram": "takes the pieces whose scores have the greatest sum",
     "rwkv": "takes the longest token at each place",
@@ -49,10 +50,31 @@ MODELS: Mapping[str, str] = {
 }
 
 
+_MERGES = "each row joins two neighbors; ahead of: other pairs that could have been joined instead, with their {by}s"
+_SUMS = (
+    "each row is a place in the normalized text, in bytes (▁ is three): the best last piece up to there, where that one"
+    " begins, and the best sum; ahead of: other pieces that end there, with their sums; ▸ is on the way taken"
+)
+_COSTS = (
+    "each row is a place in the normalized text, in bytes: the best first piece from there, where that one ends,"
+    " and the least cost to the end; ahead of: other pieces from there, with their costs; ▸ is on the way taken"
+)
+
+
+def legends(explained: Explanation) -> Iterator[Text]:
+    """Say how to read the tables of the model stage, if there will be any."""
+    hows = [word.how for stretch in explained.stretches for word in stretch.trace.words]
+    lattice = next((how for how in hows if isinstance(how, Lattice)), None)
+    merging = next((how for how in hows if isinstance(how, Merging) and how.joins), None)
+    if lattice:
+        yield Text(_SUMS if lattice.by == "score" else _COSTS, DIM, overflow="fold")
+    elif merging:
+        yield Text(_MERGES.format(by=merging.by), DIM, overflow="fold")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     stretch: Stretch
-    first_word: int
     differing: frozenset[int]
 
     @property
@@ -96,7 +118,7 @@ def _parts(explained: Explanation) -> Iterator[_Part]:
         count = len(stretch.trace.words)
         own = frozenset(word - first for word in differing if word is not None and first <= word < first + count)
         if count:
-            yield _Part(stretch, first, own)
+            yield _Part(stretch, own)
         first += count
 
 

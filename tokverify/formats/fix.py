@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.formats.effect import effect
 from tokverify.formats.verdict import plural
 from tokverify.visible import visible
 
@@ -19,10 +20,8 @@ def render_plan(plan: Plan) -> str:
     if plan.before.refusal:
         lines.append(f"        llama.cpp cannot load it: {plan.before.refusal}")
     best = plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
-    if best:
-        lines.append(
-            f"cause:  {best.sentence} makes {best.explained:,} of {plural(best.failing, 'failing case')} match"
-        )
+    if plan.diagnosis and best:
+        lines.append(f"cause:  {effect(best, plan.diagnosis)}")
     if plan.change is None:
         lines.append(_nothing(plan))
     else:
@@ -35,20 +34,22 @@ def render_plan(plan: Plan) -> str:
 
 def _nothing(plan: Plan) -> str:
     if not plan.before.fail:
-        return "repair: none needed"
+        return "repair: none needed" if not plan.before.decoded_differently else "repair: none found for the decoding"
     if plan.diagnosis is None or not plan.diagnosis.explanations:
         return "repair: none found"
     return "repair: none that GGUF can express"
 
 
-def render_result(plan: Plan, after: Verification, output: Path) -> str:
+def render_result(after: Verification, output: Path) -> str:
     """Tell what was written, and what it is worth."""
-    gained = plan.before.fail - after.fail
-    return _joined([f"after:  {_counts(after)}, {gained:,} more than before", f"written to {output}"])
+    return _joined([f"after:  {_counts(after)}", f"written to {output}"])
 
 
 def _counts(found: Verification) -> str:
-    return f"{plural(found.match, 'case')} match, {found.fail:,} do not"
+    match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
+    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not"
+    differing = found.decoded_differently
+    return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts
 
 
 def _joined(lines: list[str]) -> str:

@@ -42,9 +42,16 @@ def _table(fuzzed: FuzzReport, options: RenderOptions) -> str:
 
 
 def _json(fuzzed: FuzzReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.json import document, write
+    from tokverify.formats.json import write
 
-    told = document(fuzzed.report)
+    return write(document(fuzzed))
+
+
+def document(fuzzed: FuzzReport) -> dict[str, object]:
+    """Return a run as a JSON object."""
+    from tokverify.formats import json
+
+    told = json.document(fuzzed.report) | {"kind": "fuzz"}
     told["summary"] = {
         "exit_code": fuzzed.exit_code,
         "strings": fuzzed.strings,
@@ -60,7 +67,7 @@ def _json(fuzzed: FuzzReport, options: RenderOptions) -> str:  # noqa: ARG001 - 
         name: {"strings": strings, "failing": failing} for name, (strings, failing) in fuzzed.by_generator.items()
     }
     told["causes"] = list(map(_cause, fuzzed.causes))
-    return write(told)
+    return told
 
 
 def _share(share: Share) -> dict[str, int]:

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 _MAX_LINES = 10
 # Two quite different vocabularies differ in every piece, and drawing those would take minutes.
 _MAX_VERBOSE_PIECES = 1000
-_STATUS_STYLES = {Status.MATCH: "green", Status.MISMATCH: "red", Status.ERROR: "red", Status.SKIPPED: "yellow"}
+_STATUS_STYLES = {
+    Status.MATCH: "green",
+    Status.MISMATCH: "red",
+    Status.ERROR: "red",
+    Status.KNOWN: "yellow",
+    Status.SKIPPED: "yellow",
+}
 
 
 def heading(report: Report, *, verbose: bool) -> RenderableType:
@@ -55,14 +61,17 @@ def _first(lines: Sequence[Text], verbose: bool) -> list[Text]:
     return [*lines[:_MAX_LINES], Text(f"... {left_out:,} more, shown with -v ...", DIM)]
 
 
-def vocabulary_section(vocabulary: VocabularyDifference, *, verbose: bool) -> RenderableType:
+def vocabulary_section(vocabulary: VocabularyDifference | None, *, verbose: bool) -> RenderableType:
     """Say how the vocabularies differ, or that they do not."""
-    lines = list(_vocabulary_lines(vocabulary))
+    if vocabulary is None:
+        return labeled([("vocabulary", Text("not compared", DIM))])
+    lines = list(vocabulary_lines(vocabulary))
     grid = labeled([("vocabulary", lines[0]), *(("", line) for line in lines[1:])])
     return Group(grid, Text(), _pieces(vocabulary.pieces, verbose)) if vocabulary.pieces else grid
 
 
-def _vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
+def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
+    """Yield how two vocabularies compare; the first line is the most general."""
     if not vocabulary:
         size = plural(vocabulary.actual_size, "token")
         yield Text(f"{size} on both sides, none of them different")
@@ -99,12 +108,14 @@ def _piece(piece: str | None) -> Text:
 
 def suites_section(report: Report) -> RenderableType:
     """Count the results by suite."""
-    suites = list(dict.fromkeys(result.case.suite for result in report.results))
-    shown = table(("suite", "left"), ("cases", "right"), *((str(status), "right") for status in Status))
-    for suite in suites:
-        statuses = [result.status for result in report.results if result.case.suite == suite]
-        counts = [_count(statuses.count(status), _STATUS_STYLES[status]) for status in Status]
-        shown.add_row(words(suite), str(len(statuses)), *counts)
+    suites: dict[str, Counter[Status]] = {}
+    for result in report.results:
+        suites.setdefault(result.case.suite, Counter())[result.status] += 1
+    columns = [status for status in Status if status is not Status.KNOWN or report.baseline]
+    shown = table(("suite", "left"), ("cases", "right"), *((str(status), "right") for status in columns))
+    for suite, counts in suites.items():
+        cells = [_count(counts[status], _STATUS_STYLES[status]) for status in columns]
+        shown.add_row(words(suite), str(counts.total()), *cells)
     return shown
 
 

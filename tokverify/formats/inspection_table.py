@@ -79,9 +79,12 @@ def _type(token: FoundToken) -> Text:
 def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
     yield "file", words(source, "bold")
     if inspection.refusal is not None:
-        yield "refused", words(_folded(inspection.refusal), "bold red")
+        yield "not loaded", words(_folded(inspection.refusal), "bold red")
+        yield "", Text("below is what the file declares, as far as it can be read")
     algorithm = f", the algorithm {inspection.algorithm}" if inspection.algorithm else ""
     yield "model", words(f"{_folded(inspection.model)}{algorithm}")
+    if not inspection.in_llama_cpp:
+        yield "", Text("tokverify's own: llama.cpp does not know this model, and does not load the file", "yellow")
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
     yield "sizes", words("; ".join(_sizes(inspection)))
     if inspection.fingerprint:
@@ -105,7 +108,8 @@ def _pre_tokenizer(inspection: Inspection) -> str:
 
 def _sizes(inspection: Inspection) -> Iterator[str]:
     yield plural(inspection.tokens, "token")
-    yield plural(inspection.added_tokens, "added token")
+    if inspection.refusal is None:
+        yield plural(inspection.added_tokens, "added token")
     yield "no merges" if inspection.merges is None else plural(inspection.merges, "merge")
     yield (
         "no scores"
@@ -155,9 +159,10 @@ def _special(inspection: Inspection) -> RenderableType:
     shown = table(("role", "left"), ("id", "right"), ("piece", "left"), ("", "left"))
     for token in inspection.special:
         told = Text("declared") if token.declared else words(_folded(token.reason) or "found by its text", "yellow")
-        shown.add_row(token.role, str(token.id), _example(token.piece), told)
+        example = _example(token.piece) if token.id < inspection.tokens else Text("(no such token)", "bold red")
+        shown.add_row(token.role, str(token.id), example, told)
     if inspection.refusal is not None:
-        return shown
+        return shown if inspection.special else Text("no special token is declared")
     ends = Text.assemble("ends a generation: ", overflow="fold")
     for index, (id, piece) in enumerate(inspection.eog):
         ends.append_text(Text.assemble(", " if index else "", f"{id} ", _example(piece)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
     from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
-    from tokverify.report import CaseResult, Report, Side, VocabularyDifference
+    from tokverify.report import BaselineOutcome, CaseResult, KnownDifference, Report, Side, VocabularyDifference
     from tokverify.tokenizer import Token
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+KIND = "run"
 _MAX_LINE = 100
 
 
@@ -31,20 +33,25 @@ def document(report: Report) -> dict[str, object]:
     """Return a report as a JSON object."""
     return {
         "schema_version": SCHEMA_VERSION,
+        "kind": KIND,
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
         "actual": _side(report.actual),
         "expected": _side(report.expected),
         "summary": _summary(report),
-        "vocabulary": _vocabulary(report.vocabulary),
+        "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "baseline": _baseline(report.baseline) if report.baseline else None,
         "cases": [_case(result) for result in report.results],
     }
 
 
 def write(document: Mapping[str, object]) -> str:
     """Write a JSON object in ASCII, in the order of its keys; infinite numbers, which JSON lacks, become strings."""
-    return _write(_finite(dict(document)), "\n") + "\n"
+    try:
+        return _write(dict(document), "\n") + "\n"
+    except ValueError:  # an infinite number, which is rare; looking for it takes as long as writing
+        return _write(_finite(dict(document)), "\n") + "\n"
 
 
 def _finite(value: object) -> object:
@@ -57,16 +64,33 @@ def _finite(value: object) -> object:
 
 def _write(value: object, line_break: str) -> str:
     """Write JSON with what is short, and every list of ids, on one line."""
-    line = json.dumps(value)
-    if len(line) <= _MAX_LINE or _is_ids(value):
-        return line
+    is_ids = _is_ids(value)
+    if is_ids or _least_length(value) <= _MAX_LINE:
+        line = json.dumps(value, allow_nan=False)
+        if is_ids or len(line) <= _MAX_LINE:
+            return line
     inner = line_break + "  "
     if isinstance(value, dict):
         parts = [f"{json.dumps(key)}: {_write(item, inner)}" for key, item in value.items()]
         return f"{{{inner}{f',{inner}'.join(parts)}{line_break}}}"
     if isinstance(value, list):
         return f"[{inner}{f',{inner}'.join(_write(item, inner) for item in value)}{line_break}]"
-    return line
+    return json.dumps(value)
+
+
+def _least_length(value: object) -> int:
+    """Return how long a value is on one line, or less, by a look at a few of its parts."""
+    if isinstance(value, str):
+        return len(value) + 2
+    items = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        return 1
+    length = 0
+    for item in items:
+        length += _least_length(item) + 2
+        if length > _MAX_LINE + 2:
+            break
+    return length
 
 
 def _is_ids(value: object) -> bool:
@@ -79,6 +103,8 @@ def _side(side: Side) -> dict[str, object]:
         "source": side.source,
         "reason": side.reason,
         "caveat": side.caveat,
+        "aliases": list(side.aliases),
+        "family": side.family,
         "sha256": side.sha256,
         "fingerprint": side.fingerprint,
         "settings": dict(side.settings),
@@ -111,6 +137,7 @@ def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
     return {
+        "decoding": diagnosis.decoding,
         "failing": diagnosis.failing,
         "tried": diagnosis.tried,
         "stopped_early": diagnosis.stopped_early,
@@ -128,6 +155,26 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
     }
 
 
+def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
+    return {
+        "source": baseline.source,
+        "fixed": list(map(_known, baseline.fixed)),
+        "not_run": list(map(_known, baseline.not_run)),
+    }
+
+
+def _known(entry: KnownDifference) -> dict[str, object]:
+    return {
+        "case": entry.case,
+        "difference": entry.difference,
+        "reason": entry.reason,
+        "expires": entry.expires and entry.expires.isoformat(),
+        "model": entry.model,
+        "about": entry.about,
+        "place": entry.place,
+    }
+
+
 def _case(result: CaseResult) -> dict[str, object]:
     case = result.case
     told: dict[str, object] = {
@@ -141,10 +188,13 @@ def _case(result: CaseResult) -> dict[str, object]:
         "status": str(result.status),
         "add_special": result.add_special,
         "parse_special": result.parse_special,
+        "asked": {"add_special": case.add_special, "parse_special": case.parse_special},
         "message": result.message,
         "notes": list(result.notes),
         "ids": {"actual": list(result.actual), "expected": list(result.expected)},
         "expect": None if result.expect is None else list(result.expect),
+        "expectations": {name: list(tokens) for name, tokens in case.expect.items()},
+        "known": _known(result.known) if result.known else None,
     }
     if result.difference:
         told["difference"] = _difference(result.difference)
@@ -171,8 +221,14 @@ def _difference(difference: Difference) -> dict[str, object]:
     }
 
 
-def _tokens(tokens: Sequence[Token]) -> list[dict[str, object]]:
-    return [{"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()} for token in tokens]
+def _tokens(tokens: Sequence[Token]) -> list[Mapping[str, object]]:
+    return list(map(_token, tokens))
+
+
+# The same few tokens come again and again; a dictionary for each would fill the memory.
+@lru_cache(maxsize=10_000)
+def _token(token: Token) -> Mapping[str, object]:
+    return {"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()}
 
 
 def bytes_object(data: bytes) -> dict[str, str]:

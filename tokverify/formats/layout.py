@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tokverify.formats.column import Columns
 from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
     from tokverify.formats import RenderOptions
 
@@ -84,9 +85,6 @@ def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
     return grid
 
 
-def table(*columns: tuple[str, str]) -> Table:
+def table(*columns: tuple[str, JustifyMethod]) -> Columns:
     """Make a table without lines; a column is its heading and how it is justified."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading, justify in columns:
-        made.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    return made
+    return Columns(columns)

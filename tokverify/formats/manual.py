@@ -44,11 +44,18 @@ anything; one that accepts nothing any more is reported.
 
 def explain(rule: Rule) -> str:
     """Write the manual of one rule."""
-    summary, *parts = _HEADING.split(rule.manual)
-    text = f"## {rule.code} {rule.name} ({rule.severity.name})\n\n{summary.strip()}\n"
-    for heading, body in zip(parts[::2], parts[1::2], strict=True):
+    summary, parts = manual_parts(rule)
+    text = f"## {rule.code} {rule.name} ({rule.severity.name})\n\n{summary}\n"
+    for heading, body in parts:
         text += f"\n{_paragraph(f'**{heading}.** {body}')}\n"
     return text
+
+
+def manual_parts(rule: Rule) -> tuple[str, list[tuple[str, str]]]:
+    """Return the summary of a rule, and what follows under each heading, with code between backticks."""
+    summary, *parts = _HEADING.split(rule.manual)
+    bodies = (" ".join(body.split()) for body in parts[1::2])
+    return summary.strip(), list(zip(parts[::2], bodies, strict=True))
 
 
 def _paragraph(text: str) -> str:

@@ -9,7 +9,7 @@ from tokverify.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokverify.cases import Case
+    from tokverify.cases import Case, Expect
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\", " ": " "}
 
@@ -32,6 +32,14 @@ def _case_lines(case: Case) -> Iterator[str]:
         yield "    parse_special: false"
     if case.tags:
         yield f"    tags: [{', '.join(case.tags)}]"
+    if case.expect:
+        yield "    expect:"
+        yield from (f"      {quoted(key)}: {token_list(expect)}" for key, expect in case.expect.items())
+
+
+def token_list(expect: Expect) -> str:
+    """Write the tokens that a case expects."""
+    return f"[{', '.join(quoted(item) if isinstance(item, str) else str(item) for item in expect)}]"
 
 
 def quoted(text: str) -> str:

@@ -23,7 +23,9 @@ def verdict(report: Report) -> str:
         parts.append("the vocabularies differ")
     if report.stopped_early:
         parts.append("stopped at the first failure, the rest was not run")
-    if not report.count(Status.MATCH) and report.exit_code != 1:
+    if report.baseline and report.baseline.fixed:
+        parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
+    if report.exit_code not in {0, 1}:
         parts.append("nothing was compared")
     return "; ".join([*parts, *_reservations(report)])
 

@@ -17,8 +17,8 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.encoder import Encoder
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter, deque
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +20,7 @@ from tokverify.fuzzing.generator import BATCH, batch, usable
 from tokverify.fuzzing.report import FuzzReport, Plan, Progress, Stop
 from tokverify.fuzzing.sample import vocabulary_of
 from tokverify.fuzzing.trial import Kind, Outcome, Trial
+from tokverify.interrupt import interrupts_held
 from tokverify.report import Report
 from tokverify.side import side_of
 from tokverify.vocabulary import compare_vocabularies
@@ -145,7 +145,7 @@ class _Run:
         try:
             while True:
                 while len(waiting) < jobs * _AHEAD and (following := next(numbers, None)):
-                    with _interrupts_held():
+                    with interrupts_held():
                         waiting.append(pool.submit(_work, *following))
                 if not waiting:
                     return
@@ -236,19 +236,6 @@ class _Run:
 
 _new_worker: Callable[[], Worker]
 _worker: Worker | None = None
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back; a process that is started meanwhile never gets one."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(open_sides: OpenSides, plan: Plan) -> None:

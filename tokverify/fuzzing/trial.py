@@ -10,16 +10,18 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import UnsupportedError
+from tokverify.failure import FAILURES, Failure, blame, joined
 from tokverify.fuzzing.sample import Sample
+from tokverify.tokenizer import decoding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from tokverify.tokenizer import Tokenizer
 
-_Ids = list[int] | EncodeError | UnsupportedError
-_Decoded = bytes | EncodeError | UnsupportedError
+_Ids = list[int] | Failure
+_Decoded = bytes | Failure
 
 
 class Kind(StrEnum):
@@ -71,7 +73,7 @@ class Trial:
     @classmethod
     def of(cls, actual: Tokenizer, expected: Tokenizer, *, decoding: bool = False) -> Trial:
         """Compare decoding where asked to, and always with llama.cpp, whose own our side claims to give."""
-        return cls(actual, expected, decoding or expected.name == "llama.cpp")
+        return cls(actual, expected, decoding or expected.decodes_as_llama_cpp)
 
     def honored(self, sample: Sample) -> Sample:
         """Turn off what one of the two cannot do."""
@@ -119,19 +121,18 @@ class Trial:
     def _outcome(self, sample: Sample, actual: _Ids, expected: _Ids) -> Outcome | None:
         if isinstance(actual, list) and isinstance(expected, list):
             return Outcome(sample, Kind.IDS, actual, expected)
-        sides = ((self.actual, "actual", actual), (self.expected, "expected", expected))
-        errors = [(f"{role} ({side.name}): {got}", got) for side, role, got in sides if isinstance(got, Exception)]
-        skipped = len(errors) > 1 or any(isinstance(error, UnsupportedError) for _, error in errors)
-        message = "; ".join(message for message, _ in errors)
-        return Outcome(sample, Kind.SKIPPED if skipped else Kind.ERROR, message=message)
+        sides = (("actual", self.actual.name, actual), ("expected", self.expected.name, expected))
+        failure = joined([blame(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
+        kind = Kind.SKIPPED if isinstance(failure, UnsupportedError) else Kind.ERROR
+        return Outcome(sample, kind, message=str(failure))
 
     def _compare_decoding(
         self, samples: Sequence[Sample], all_ids: Sequence[_Ids], outcomes: list[Outcome | None]
     ) -> list[Outcome | None]:
         agreed = [at for at, outcome in enumerate(outcomes) if outcome is None]
         ids = [ids for ids in (all_ids[at] for at in agreed) if isinstance(ids, list)]
-        actual = decode_all(self.actual, ids, clean_up=self.expected.name == "llama.cpp")
-        expected = decode_all(self.expected, ids)
+        actual = decode_all(self.actual, self.expected, ids)
+        expected = decode_all(self.expected, self.actual, ids)
         for at, left, right in zip(agreed, actual, expected, strict=True):
             if isinstance(left, bytes) and isinstance(right, bytes):
                 if left != right:
@@ -159,27 +160,22 @@ def encode_all(tokenizer: Tokenizer, samples: Sequence[Sample]) -> list[_Ids]:
 def _encode(tokenizer: Tokenizer, sample: Sample) -> _Ids:
     try:
         return tokenizer.encode(sample.text, add_special=sample.add_special, parse_special=sample.parse_special)
-    except (EncodeError, UnsupportedError) as error:
-        return error
+    except FAILURES as failure:
+        return failure
 
 
-def decode_all(tokenizer: Tokenizer, all_ids: Sequence[list[int]], *, clean_up: bool = False) -> list[_Decoded]:
-    """Decode lists of ids; with `clean_up`, an `Encoder` does so as `llama_detokenize` would."""
-    from tokverify.encoder import Encoder
-
+def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[list[int]]) -> list[_Decoded]:
+    """Decode lists of ids to be compared with `other`, in one call where the tokenizer has one (`decode_many`)."""
     many = getattr(tokenizer, "decode_many", None)
     if many is not None:
         decoded: list[_Decoded] = many(all_ids)
         return decoded
-    decode: Callable[[Sequence[int]], bytes] = tokenizer.decode
-    if clean_up and isinstance(tokenizer, Encoder):
-        encoder = tokenizer
-        decode = lambda ids: encoder.decode(ids, clean_up=True)  # noqa: E731 - shorter than a def
+    decode = decoding_of(tokenizer, other)
     return [_decode(decode, ids) for ids in all_ids]
 
 
 def _decode(decode: Callable[[Sequence[int]], bytes], ids: list[int]) -> _Decoded:
     try:
         return decode(ids)
-    except (EncodeError, UnsupportedError) as error:
-        return error
+    except FAILURES as failure:
+        return failure

@@ -7,15 +7,17 @@ difference to be found.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import UnsupportedError
+from tokverify.huggingface_file import cpp_hybrid
 from tokverify.huggingface_file.bpe import convert_bpe
 from tokverify.huggingface_file.document import parse
 from tokverify.huggingface_file.unigram import convert_unigram
 from tokverify.huggingface_file.wordpiece import convert_wordpiece
-from tokverify.references.config import special_texts
+from tokverify.references.config import special_texts, template_fields
 from tokverify.references.location import read_file
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tokverify.huggingface_file.document import Document
     from tokverify.spec import TokenizerSpec
 
-__all__ = ["CONVERTERS", "read_spec"]
+__all__ = ["CONVERTERS", "convert_document", "read_spec"]
 
 CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
     "BPE": convert_bpe,
@@ -43,9 +45,21 @@ def read_spec(path: Path | str) -> TokenizerSpec:
     """
     path = Path(path)
     document = parse(read_file(path), str(path), special_texts(path))
+    return replace(convert_document(document), **template_fields(path))
+
+
+def convert_document(document: Document) -> TokenizerSpec:
+    """Convert a tokenizer.json that is parsed already.
+
+    Raises:
+        BrokenFileError: If a part of it makes no sense.
+        UnsupportedError: If a part of it is one that no GGUF file can declare.
+    """
+    if cpp_hybrid.matches(document):
+        return cpp_hybrid.convert_cpp_hybrid(document)
     convert = CONVERTERS.get(document.model_type)
     if convert is None:
         raise UnsupportedError(
-            f"{path}: the model is {document.model_type}; of its kinds GGUF has {', '.join(CONVERTERS)}"
+            f"{document.source}: the model is {document.model_type}; of its kinds GGUF has {', '.join(CONVERTERS)}"
         )
     return convert(document)

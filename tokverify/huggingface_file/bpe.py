@@ -52,7 +52,7 @@ def _byte_level(document: Document) -> TokenizerSpec:
         tokens=words.tokens,
         pre=pre,
         types=words.types,
-        merges=list(map(" ".join, _merges(document))),
+        merges=list(map(" ".join, read_merges(document))),
         special_ids=special_ids(document, words.ids, around, document.unknown),
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
@@ -62,7 +62,7 @@ def _byte_level(document: Document) -> TokenizerSpec:
 def _sentencepiece(document: Document) -> TokenizerSpec:
     if document.model.get("ignore_merges"):
         raise document.unsupported("model.ignore_merges", "GGUF cannot express it for pieces written with `▁`")
-    merges = _merges(document)
+    merges = read_merges(document)
     spaces = read_spaces(document, document.normalizer, document.pre_tokenizer)
     spaces.require_inside_words(document, ("".join(pair) for pair in merges))
     around = ids_around(document)
@@ -90,7 +90,8 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
     )
 
 
-def _merges(document: Document) -> list[Merge]:
+def read_merges(document: Document) -> list[Merge]:
+    """Return the merges in order of their ranks."""
     merges = document.model.get("merges")
     if not isinstance(merges, list):
         raise document.broken("model.merges", "must be a list")

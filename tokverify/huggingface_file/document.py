@@ -92,7 +92,7 @@ def _load(content: Mapping[str, Any], source: str) -> Tokenizer:
     import tokenizers
 
     skeleton = {**content, "model": _EMPTY_MODEL, "truncation": None, "padding": None}
-    with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it"):
+    with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
         return tokenizers.Tokenizer.from_str(json.dumps(skeleton))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokverify.model.bpe import Bpe
+from tokverify.model.cpp_hybrid import CppHybrid
 from tokverify.model.hybriddna import HybridDna
 from tokverify.model.plamo2 import Plamo2
 from tokverify.model.plamo3 import Plamo3
@@ -41,6 +42,14 @@ class TracingModel(Model, Protocol):
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` at a slower pace, noting how; the ids are those of `encode`."""
+
+
+@runtime_checkable
+class CuttableModel(Model, Protocol):
+    """A model that takes what is left of a character as it is; the others take U+FFFD for each byte of it."""
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` that an added token has cut inside a character, with lone bytes at either end."""
 
 
 def _spm(spec: TokenizerSpec, settings: Settings) -> Model:
@@ -83,6 +92,10 @@ def _plamo3(spec: TokenizerSpec, settings: Settings) -> Model:
     return Plamo3(_plamo2(spec, settings))
 
 
+def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Model:
+    return CppHybrid(settings.ids, spec.merges or (), settings.special_ids.get("unk"))
+
+
 MODELS: Mapping[str, Callable[[TokenizerSpec, Settings], Model]] = {
     "spm": _spm,
     "bpe": _bpe,
@@ -93,5 +106,6 @@ MODELS: Mapping[str, Callable[[TokenizerSpec, Settings], Model]] = {
     "rwkv": _rwkv,
     "plamo2": _plamo2,
     "plamo3": _plamo3,
+    "cpp-hybrid": _cpp_hybrid,
 }
 """Algorithm -> the model, from the declared tokenizer, and its effective settings."""

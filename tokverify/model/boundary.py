@@ -4,8 +4,8 @@ A merge that is the first to cross the boundary between two characters joins a s
 symbol that begins with the other. If no possible merge does, the text falls apart there exactly. The parts are short,
 about a word each in most languages, and can be encoded once and remembered.
 
-`pairs` are the two characters on either side of every place that some merge can cross. Words are cut at few of the hard
-boundaries, but fast; parts at all of them.
+`pairs` are the two characters on either side of every place that some merge can cross. Lines and words are cut at few
+of the hard boundaries, but fast; parts at all of them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SPACE = "▁"
+LINE_FEED = "\n"
 CUT = "\ud800"
 """A lone surrogate: no text that can be encoded holds one."""
 
@@ -51,6 +52,19 @@ class PartSplitter(dict[str, str]):
         """Return the parts of `text`, which must not be empty."""
         following = map(self.__getitem__, map(add, text, islice(text, 1, None)))
         return (text[0] + "".join(following)).split(CUT)
+
+
+def line_splitter(pairs: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the function that cuts a text before line feeds, and after those that a piece goes on to."""
+    before = "".join(pair[0] for pair in pairs if pair[1] == LINE_FEED)
+    after = "".join(pair[1] for pair in pairs if pair[0] == LINE_FEED)
+    line = r"\n?[^\n]*"
+    if before:
+        inside = rf"(?<=[{_escaped(before)}])\n"
+        line += rf"(?:{inside}(?=[{_escaped(after)}])[^\n]*)*" if after else ""
+        line += rf"(?:{inside})?"
+    find = re.compile(line).findall
+    return lambda text: find(text)[:-1]
 
 
 def word_splitter(pairs: Iterable[str], characters: Iterable[str], space: str = SPACE) -> Callable[[str], list[str]]:

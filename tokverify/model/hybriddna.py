@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from tokverify.rewriting import unchanged
 from tokverify.special_text import KMER_MARKER
 from tokverify.trace import ModelTrace, PreToken, Taken, Whole, Word, shifted
+from tokverify.utf8 import replace_lone_bytes, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tokverify.model.bpe import Bpe
 
@@ -40,13 +41,20 @@ class HybridDna:
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`; bytes outside DNA that no token stands for are dropped, as llama.cpp does."""
+        return self._encode(text, self._bpe.encode)
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends, which stay as they are inside DNA."""
+        return self._encode(text, lambda plain: self._bpe.encode(replace_lone_bytes(plain)))
+
+    def _encode(self, text: str, encode_plain: Callable[[str], list[int]]) -> list[int]:
         if not self._knows_dna:
-            return self._bpe.encode(text)
+            return encode_plain(text)
         ids: list[int] = []
         rest = text
         while rest:
             plain, opened, rest = rest.partition(OPEN)
-            ids += self._bpe.encode(plain)
+            ids += encode_plain(plain)
             if opened:
                 dna, closed, rest = rest.partition(CLOSE)
                 ids += [self._ids[OPEN], *self._encode_dna(dna), *([self._ids[CLOSE]] if closed else [])]
@@ -86,7 +94,7 @@ class HybridDna:
 
     def _encode_dna(self, dna: str) -> list[int]:
         # Bytes, since six bytes need not be six characters; and upper case for ASCII alone.
-        bases = dna.encode().upper()
+        bases = to_bytes(dna).upper()
         kmers = (bases[start : start + BASES].ljust(BASES, b"A") for start in range(0, len(bases), BASES))
         return [self._ids.get(_stored(kmer), self._ids[OUT_OF_VOCABULARY]) for kmer in kmers]
 

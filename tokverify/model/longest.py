@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", int, str)
 
+HEAD = 4
+"""How many of its first bytes a longer piece is found by; with fewer there are more lengths to try."""
+
 
 class LongestPiece:
     """Looks pieces up by their bytes; none may be empty."""
@@ -18,6 +21,10 @@ class LongestPiece:
     def __init__(self, ids: Mapping[bytes, int]) -> None:
         self._ids = ids
         self._lengths = lengths_by_first(ids)
+        self._short_lengths = lengths_by_first(piece for piece in ids if len(piece) < HEAD)
+        self._lengths_by_head = {
+            head: lengths + self._short_lengths.get(head[0], []) for head, lengths in _lengths_by_head(ids).items()
+        }
 
     def begins(self, byte: int) -> bool:
         """Whether some piece begins with `byte`."""
@@ -26,7 +33,8 @@ class LongestPiece:
     def at(self, text: bytes, start: int) -> tuple[int, int] | None:
         """Return the id of the longest piece at `start`, and where it ends; None if there is none."""
         room = len(text) - start
-        for length in self._lengths.get(text[start], ()):
+        lengths = self._lengths_by_head.get(text[start : start + HEAD]) or self._short_lengths.get(text[start])
+        for length in lengths or ():
             if length <= room:
                 id = self._ids.get(text[start : start + length])
                 if id is not None:
@@ -45,6 +53,15 @@ class LongestPiece:
 
 def _is_boundary(text: bytes, place: int) -> bool:
     return place == len(text) or text[place] & 0xC0 != 0x80  # noqa: PLR2004 - the bits of a byte inside a character
+
+
+def _lengths_by_head(pieces: Iterable[bytes]) -> dict[bytes, list[int]]:
+    """Map the first `HEAD` bytes of pieces to the lengths of such pieces, the longest first."""
+    lengths: dict[bytes, set[int]] = {}
+    for piece in pieces:
+        if len(piece) >= HEAD:
+            lengths.setdefault(piece[:HEAD], set()).add(len(piece))
+    return {head: sorted(found, reverse=True) for head, found in lengths.items()}
 
 
 def lengths_by_first(pieces: Iterable[Sequence[T]]) -> dict[T, list[int]]:

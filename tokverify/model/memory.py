@@ -1,14 +1,17 @@
-"""A dictionary that works out what it does not hold, and never grows without bound."""
+"""Remembering what became of the chunks of a text: whole lines, their words, the parts of those."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
-LENGTH = 1 << 10
-ROOM = 1 << 24
+    Ids = tuple[int, ...]
+
+LENGTH = 1 << 12
+ROOM = 1 << 22
 
 Value = TypeVar("Value")
 
@@ -36,3 +39,19 @@ class Memory(dict[str, Value], Generic[Value]):
                 self._room = ROOM
             self[text] = result
         return result
+
+
+def in_layers(
+    splitters: Sequence[Callable[[str], Iterable[str]]], encode: Callable[[str], Ids]
+) -> Callable[[str], Ids]:
+    """Return the function that cuts a text by the first splitter, the chunks by the next, and encodes the last ones.
+
+    Every chunk is remembered, in a memory of its layer. Each splitter must cut where `encode` cannot tell.
+    """
+    for split in reversed(splitters):
+        encode = _chained(split, Memory(encode))
+    return encode
+
+
+def _chained(split: Callable[[str], Iterable[str]], memory: Memory[Ids]) -> Callable[[str], Ids]:
+    return lambda text: tuple(chain.from_iterable(map(memory.__getitem__, split(text))))

@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 from math import floor
 from typing import TYPE_CHECKING
 
 from tokverify.added_token import prefix_tree_pattern
 from tokverify.errors import BrokenFileError
-from tokverify.model.boundary import PartSplitter, adjacent_pairs, word_splitter
+from tokverify.model.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
 from tokverify.model.longest import lengths_by_first
-from tokverify.model.memory import Memory
+from tokverify.model.memory import in_layers
 from tokverify.rewriting import Rewriting
 from tokverify.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
 
@@ -60,24 +60,28 @@ class Plamo2:
         self._hiding = {piece for piece, (cost, _) in tokens.items() if cost == UNKNOWN_COST}
         self._find_hiding = re.compile(prefix_tree_pattern(sorted(self._hiding))).search if self._hiding else None
         pairs = adjacent_pairs(self._tokens)
-        self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1}, " ")
+        self._split_lines = line_splitter(pairs)
         self._parts = PartSplitter(pairs).split
-        self._word_memory = Memory(self._encode_word)
-        self._part_memory = Memory(lambda part: tuple(self._encode_part(part, range(len(part), 0, -1))))
+        words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1}, " ")
+        self._encode_words = in_layers(
+            [words, self._parts], lambda part: self._encode_part(part, range(len(part), 0, -1))
+        )
+        self._encode = in_layers([self.lines], self.encode_segment)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, without a byte order mark at its beginning."""
-        text = text.removeprefix(BYTE_ORDER_MARK)
-        return self.encode_segment(text) if text else []
+        return list(self._encode(text.removeprefix(BYTE_ORDER_MARK)))
 
-    def encode_segment(self, text: str) -> list[int]:
+    def lines(self, text: str) -> list[str]:
+        """Cut `text` between lines where no piece crosses; nowhere if a piece hides others, be it from another line."""
+        return [text] if self._is_hiding(text) else self._split_lines(text)
+
+    def encode_segment(self, text: str) -> tuple[int, ...]:
         """Encode all of `text`, which must not be empty."""
-        if self._find_hiding and self._find_hiding(text):
-            return self._encode_part(text, self._reaches(text))
-        return list(chain.from_iterable(map(self._word_memory.__getitem__, self._words(text))))
+        return self._encode_part(text, self._reaches(text)) if self._is_hiding(text) else self._encode_words(text)
 
-    def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+    def _is_hiding(self, text: str) -> bool:
+        return bool(self._find_hiding and self._find_hiding(text))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text`, noting how; words are the parts that no piece can cross."""
@@ -89,7 +93,7 @@ class Plamo2:
 
     def trace_segment(self, text: str, start: int) -> Iterator[Word]:
         """Encode all of `text`, which begins at the byte `start` and must not be empty, noting how."""
-        if self._find_hiding and self._find_hiding(text):
+        if self._is_hiding(text):
             yield self._trace_part(text, start, self._reaches(text))
             return
         for part in self._parts(text):
@@ -128,7 +132,7 @@ class Plamo2:
                     return
         yield SPELLED, 1, (UNKNOWN_COST, UNKNOWN_COST + costs[start + 1])
 
-    def _encode_part(self, part: str, reaches: Sequence[int]) -> list[int]:
+    def _encode_part(self, part: str, reaches: Sequence[int]) -> tuple[int, ...]:
         costs = [0] * (len(part) + 1)
         steps = [(SPELLED, 1)] * len(part)
         for start in range(len(part) - 1, -1, -1):
@@ -139,7 +143,7 @@ class Plamo2:
             id, length = steps[start]
             ids += [id] if id != SPELLED else map(self._byte_ids.__getitem__, part[start].encode())
             start += length
-        return ids
+        return tuple(ids)
 
     def _cheapest(self, part: str, start: int, reach: int, costs: Sequence[int]) -> tuple[int, tuple[int, int]]:
         """Return the cost of the part from `start` on, with the id and the length of the piece to take there."""

@@ -9,9 +9,9 @@ Source: `llm_tokenizer_plamo2::encode` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.model.memory import in_layers
 from tokverify.rewriting import Rewriting
 from tokverify.trace import ModelTrace, Word
 
@@ -29,10 +29,11 @@ class Plamo3:
 
     def __init__(self, plamo2: Plamo2) -> None:
         self._plamo2 = plamo2
+        self._encode = in_layers([plamo2.lines, segments], plamo2.encode_segment)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`; unlike PLaMo 2, a byte order mark at its beginning too."""
-        return list(chain.from_iterable(map(self._plamo2.encode_segment, segments(text))))
+        return list(self._encode(text))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text`, noting how; U+EE00 is dropped."""
@@ -50,7 +51,7 @@ class Plamo3:
 
 
 def segments(text: str) -> list[str]:
-    """Cut `text` into its segments, none of them empty."""
+    """Cut `text` into its segments, none of them empty; where it is cut does not depend on other lines."""
     parts = [part for piece in _MARKERS.split(text) for part in _split_at_runs(piece)]
     return [segment for part in parts for segment in part.split(BOUNDARY) if segment]
 

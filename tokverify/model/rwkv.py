@@ -8,18 +8,19 @@ Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cp
 
 from __future__ import annotations
 
-from itertools import chain, filterfalse, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.model.boundary import CUT, PartSplitter, word_splitter
+from tokverify.model.boundary import CUT, LINE_FEED, PartSplitter, line_splitter, word_splitter
 from tokverify.model.longest import LongestPiece
-from tokverify.model.memory import Memory
+from tokverify.model.memory import Memory, in_layers
 from tokverify.rewriting import unchanged
 from tokverify.trace import Matching, ModelTrace, Taken, Word
+from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 ASCII = range(0x80)
 _ESCAPES = {ord("t"): 0x09, ord("n"): 0x0A, ord("r"): 0x0D}
@@ -38,10 +39,8 @@ class Rwkv:
         self._longest = LongestPiece(tokens)
         self._unknown_id = unknown_id
         splitter = _PartSplitter(tokens)
-        self._words = splitter.words()
         self._parts = splitter.split
-        self._word_memory = Memory(self._encode_word)
-        self._part_memory = Memory(self._encode_part)
+        self._encode = in_layers([splitter.lines(), splitter.words(), self._parts], self._encode_part)
         try:
             self.encode("\n")  # as llama.cpp does when it loads a vocabulary
         except EncodeError as error:
@@ -53,10 +52,15 @@ class Rwkv:
         Raises:
             EncodeError: If llama.cpp never finishes encoding it.
         """
-        return list(chain.from_iterable(map(self._word_memory.__getitem__, self._words(text))))
+        return list(self._encode(text))
 
-    def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        Raises:
+            EncodeError: As `encode` does.
+        """
+        return list(self._encode_part(text))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text`, noting how; words are the parts that no token can cross."""
@@ -77,7 +81,7 @@ class Rwkv:
         return Word(shift, shift + len(part), tuple(tokens), Matching(tuple(attempts)))
 
     def _encode_part(self, part: str) -> tuple[int, ...]:
-        rest = part.encode()
+        rest = to_bytes(part)
         ids = []
         start = 0
         while start < len(rest):
@@ -121,39 +125,69 @@ def _digit(byte: int) -> int:
     return byte - ord("a") + 10 if byte in ASCII and byte >= ord("a") else byte - ord("0")
 
 
-def _begins(byte: int) -> bool:
-    """Whether a character of UTF-8 can begin with `byte`."""
-    return byte & 0xC0 != 0x80  # noqa: PLR2004 - the two bits that mark all but the first
-
-
 class _PartSplitter(PartSplitter):
     """Cuts a text where no token goes on from one character to the next, tokens that cut characters included."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
-        texts: list[str] = []
-        self._byte_pairs: set[tuple[int, int]] = set()
+        texts, broken = [], []
         for token in tokens:
             try:
                 texts.append(token.decode())
             except UnicodeDecodeError:
-                self._byte_pairs.update((first, second) for first, second in pairwise(token) if _begins(second))
+                broken.append(token)
         self._characters = set("".join(texts))
-        super().__init__({first + second for text in texts for first, second in pairwise(text)})
+        crossings = set(chain.from_iterable(map(_crossings, broken)))
+        # What goes on from a part of a character, or into one.
+        self._partial = {crossing for crossing in crossings if None in map(_character, crossing)}
+        ends = {left for left, _ in self._partial}
+        self._ends = Memory(lambda character: [tail for tail in _tails(character) if tail in ends])
+        whole = {left.decode() + right.decode() for left, right in crossings - self._partial}
+        super().__init__(whole.union(first + second for text in texts for first, second in pairwise(text)))
+
+    def lines(self) -> Callable[[str], list[str]]:
+        """Return the function that cuts a text between lines, if that is certain to be where `split` would cut it."""
+        if any(LINE_FEED.encode() in crossing for crossing in self._partial):
+            return _whole
+        return line_splitter(set(self))
 
     def words(self) -> Callable[[str], list[str]]:
         """Return the function that cuts a text at few, but easily found places, where `split` would cut it too."""
-        pairs = set(self)
-        for first, second in self._byte_pairs:
-            # What such a token goes on to is not known: it may be any character that the byte begins or ends.
-            ends = [chr(first)] if first in ASCII else [*filterfalse(str.isascii, self._characters)]
-            if first not in ASCII and second == ord(" "):
-                return lambda text: [text] if text else []
-            pairs.update(end + (" " if second == ord(" ") else CUT) for end in ends)
-        return word_splitter(pairs, self._characters, " ")
+        if any(right == b" " for _, right in self._partial):
+            return _whole
+        going_on = {character + CUT for character in self._characters if self._ends[character]}
+        return word_splitter({*self, *going_on}, self._characters, " ")
 
     def __missing__(self, pair: str) -> str:
-        if (pair[0].encode()[-1], pair[1].encode()[0]) not in self._byte_pairs:
+        if not any((end, start) in self._partial for end in self._ends[pair[0]] for start in _heads(pair[1])):
             return super().__missing__(pair)
         if len(self) < self.ENTRIES:
             self[pair] = pair[1]
         return pair[1]
+
+
+def _whole(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def _crossings(token: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what `token` has of the two characters on either side of each boundary inside of it."""
+    starts = [place for place, byte in enumerate(token) if place == 0 or byte & 0xC0 != 0x80]  # noqa: PLR2004 - UTF-8
+    for before, start, after in zip(starts, starts[1:], [*starts[2:], len(token)], strict=False):
+        yield token[before:start], token[start:after]
+
+
+def _character(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _tails(character: str) -> list[bytes]:
+    data = character.encode()
+    return [data[start:] for start in range(len(data))]
+
+
+def _heads(character: str) -> list[bytes]:
+    data = character.encode()
+    return [data[:end] for end in range(1, len(data) + 1)]

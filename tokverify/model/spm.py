@@ -16,12 +16,14 @@ from operator import neg
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.model.boundary import PartSplitter, adjacent_pairs, word_splitter
-from tokverify.model.memory import Memory
+from tokverify.model.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
+from tokverify.model.memory import in_layers
 from tokverify.model.merge import merge
 from tokverify.model.merge_trace import MergeRules, trace_word
+from tokverify.model.symbol import steps
 from tokverify.rewriting import unchanged
 from tokverify.trace import ModelTrace
+from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,8 +40,7 @@ class Spm:
         pairs = adjacent_pairs(ids)
         self._words = word_splitter(pairs, {piece for piece in ids if len(piece) == 1})
         self._parts = PartSplitter(pairs).split
-        self._word_memory = Memory(self._encode_word)
-        self._part_memory = Memory(self._encode_part)
+        self._encode = in_layers([line_splitter(pairs), self._words, self._parts], self._encode_part)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`.
@@ -47,7 +48,15 @@ class Spm:
         Raises:
             EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
         """
-        return list(chain.from_iterable(map(self._word_memory.__getitem__, self._words(text))))
+        return list(self._encode(text))
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        subtle: each of those before the first character is a symbol, but those after the last one are a symbol all
+        together (`unicode_len_utf8`).
+        """
+        return list(self._encode_symbols([step.decode("utf-8", "surrogateescape") for step in steps(text)]))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text`, noting how: words are the parts between hard boundaries, which no merge can cross."""
@@ -59,15 +68,15 @@ class Spm:
             words.append(trace_word(part, words[-1].end if words else 0, rules))
         return ModelTrace(unchanged(text), tuple(words))
 
-    def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
-
     def _encode_part(self, part: str) -> tuple[int, ...]:
+        return self._encode_symbols(list(part))
+
+    def _encode_symbols(self, symbols: list[str]) -> tuple[int, ...]:
         ids: list[int] = []
-        for symbol in merge(list(part), self._costs, "") if len(part) > 1 else part:
+        for symbol in merge(symbols, self._costs, ""):
             id = self._ids.get(symbol)
             if id is None:
-                ids.extend(map(self._byte_id, symbol.encode()))
+                ids.extend(map(self._byte_id, to_bytes(symbol)))
             else:
                 ids.append(id)
         return tuple(ids)

@@ -45,7 +45,7 @@ class Symbols:
         return list(map(self.of_text, pieces))
 
     def _learn(self, piece: str) -> None:
-        for step in [] if _is_utf8(piece) else _steps(piece):
+        for step in [] if _is_utf8(piece) else steps(piece):
             if _decoded(step) is None and step not in self._symbols:
                 code_point = FIRST + len(self._symbols)
                 if code_point > LAST:
@@ -58,10 +58,10 @@ class Symbols:
 
     def sizes(self, text: str) -> list[int]:
         """Return how many bytes of a normalized text each of its symbols stands for."""
-        return list(map(len, _steps(text)))
+        return list(map(len, steps(text)))
 
     def _of_broken(self, text: str) -> str:
-        return "".join(_decoded(step) or self._symbols.get(step, UNKNOWN) for step in _steps(text))
+        return "".join(_decoded(step) or self._symbols.get(step, UNKNOWN) for step in steps(text))
 
 
 def _is_utf8(text: str) -> bool:
@@ -79,7 +79,8 @@ def _decoded(step: bytes) -> str | None:
         return None
 
 
-def _steps(text: str) -> Iterator[bytes]:
+def steps(text: str) -> Iterator[bytes]:
+    """Yield what llama.cpp steps over in a text; the last step may be cut short."""
     data = text.encode("utf-8", "surrogateescape")
     start = 0
     while start < len(data):

@@ -24,16 +24,16 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.charsmap import Charsmap
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.model.boundary import SPACE, PartSplitter, adjacent_pairs, word_splitter
+from tokverify.model.boundary import LINE_FEED, SPACE, PartSplitter, adjacent_pairs, word_splitter
 from tokverify.model.character_class import character_class, only
 from tokverify.model.lattice_trace import LatticeTracer
-from tokverify.model.memory import Memory
+from tokverify.model.memory import Memory, in_layers
 from tokverify.model.score_sum import ScoreSums
 from tokverify.model.symbol import UNKNOWN, Symbols
 from tokverify.model.unigram_normalizer import UnigramNormalizer
-from tokverify.settings import Attribute
 from tokverify.spec import TokenType
 from tokverify.trace import ModelTrace
 
@@ -67,14 +67,15 @@ class Unigram:
         self._sums = ScoreSums({piece: score for piece, (_, score) in self._tokens.items()}, unknown[1])
         self._safe_length = self._sums.safe_length / normalizer.growth
         pairs = adjacent_pairs(self._tokens)
-        self._raw_words = _raw_word_splitter(normalizer, pairs)
+        self._raw_splitters = _raw_splitters(normalizer, pairs)
         self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1})
         self._parts = PartSplitter(pairs).split
         alphabet = set("".join(self._tokens))
         self._unknown_runs = re.compile(character_class(map(only, alphabet), negated=True) + "+")
-        self._raw_word_memory = Memory(self._encode_raw_word)
-        self._word_memory = Memory(self._encode_word)
-        self._part_memory = Memory(lambda part: tuple(self._segment(part, 0.0)[0]))
+        self._encode_chunks = in_layers(
+            [*self._raw_splitters, self._normalized_words, self._parts],
+            lambda part: tuple(self._segment(part, 0.0)[0]),
+        )
         self._bound_memory = Memory(lambda word: self._sums.bound(self._normalize(word)))
 
     def encode(self, text: str) -> list[int]:
@@ -83,11 +84,8 @@ class Unigram:
         Raises:
             EncodeError: If the charsmap is damaged where it is looked up; llama.cpp aborts there.
         """
-        words = self._raw_words(text)
-        if self._can_round(text, words):
-            ids = self._encode_in_order(text)
-        else:
-            ids = list(chain.from_iterable(map(self._raw_word_memory.__getitem__, words)))
+        can_round = self._can_round(text)
+        ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
         return _merge_runs(ids, self._unknown[0])
 
     def trace(self, text: str) -> ModelTrace:
@@ -106,15 +104,26 @@ class Unigram:
             start += len(part)
         return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
 
-    def _can_round(self, text: str, words: Iterable[str]) -> bool:
+    def _can_round(self, text: str) -> bool:
         """Whether some sum may be so large that it is rounded; if none is, a part of the text can begin with zero."""
         if len(text) <= self._safe_length:
             return False
+        words: Iterable[str] = [text]
+        for split in self._raw_splitters:
+            words = chain.from_iterable(map(split, words))
         return not sum(map(self._bound_memory.__getitem__, words), self._sums.heaviest) <= self._sums.limit
 
-    def _encode_in_order(self, text: str) -> list[int]:
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        Raises:
+            EncodeError: As `encode` does.
+        """
+        symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
+        return _merge_runs(self._encode_in_order(symbols), self._unknown[0])
+
+    def _encode_in_order(self, symbols: str) -> list[int]:
         """Encode with the very sums that llama.cpp has; nothing can be remembered."""
-        symbols = self._normalize(text)
         ids: list[int] = []
         total = 0.0
         # subtle: scores that are not finite leave places without a sum, from which llama.cpp jumps to the beginning.
@@ -127,12 +136,8 @@ class Unigram:
     def _normalize(self, text: str) -> str:
         return self._symbols.of_text(self._normalizer.normalize(text))
 
-    def _encode_raw_word(self, text: str) -> tuple[int, ...]:
-        symbols = self._unknown_runs.sub(UNKNOWN, self._normalize(text))
-        return tuple(chain.from_iterable(map(self._word_memory.__getitem__, self._words(symbols))))
-
-    def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+    def _normalized_words(self, text: str) -> list[str]:
+        return self._words(self._unknown_runs.sub(UNKNOWN, self._normalize(text)))
 
     def _segment(self, symbols: str, total: float) -> tuple[list[int], float]:
         """Find the best segmentation with sums that begin with `total`; return its ids and its sum."""
@@ -140,14 +145,16 @@ class Unigram:
         totals = [total] + [LOWEST] * length
         starts = [0] * (length + 1)
         ids = [self._unknown[0]] * (length + 1)
+        tokens, sizes = self._tokens.get, self._sizes.get
         for start in range(length):
-            for size in self._sizes.get(symbols[start : start + 2], ONE):
+            before = totals[start]
+            for size in sizes(symbols[start : start + 2], ONE):
                 end = start + size
                 if end > length:
                     break
-                token = self._tokens.get(symbols[start:end]) or (self._unknown if size == 1 else None)
-                if token is not None and totals[start] + token[1] > totals[end]:
-                    totals[end], starts[end], ids[end] = totals[start] + token[1], start, token[0]
+                token = tokens(symbols[start:end]) or (self._unknown if size == 1 else None)
+                if token is not None and before + token[1] > totals[end]:
+                    totals[end], starts[end], ids[end] = before + token[1], start, token[0]
         return _trace_back(ids, starts), totals[length]
 
 
@@ -161,9 +168,9 @@ def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
     return taken[::-1]
 
 
-def _merge_runs(ids: list[int], unknown: int) -> list[int]:
+def _merge_runs(ids: Sequence[int], unknown: int) -> list[int]:
     if unknown not in ids:
-        return ids
+        return list(ids)
     return [id for id, before in zip(ids, chain([None], ids), strict=False) if id != unknown or before != unknown]
 
 
@@ -191,22 +198,23 @@ def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return {start: tuple(sorted(found)) for start, found in sizes.items()}
 
 
-def _raw_word_splitter(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> Callable[[str], Sequence[str]]:
-    """Return the function that cuts a text, not yet normalized, into words that can be encoded one by one.
+def _raw_splitters(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> list[Callable[[str], list[str]]]:
+    """Return functions that cut a text, not yet normalized, into lines and words that can be encoded one by one.
 
     That takes spaces that are merged, so that a word is the same wherever it stands, and that no piece crosses.
     """
-    if " " not in normalizer.blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
-        return lambda text: (text,)
+    blanks = normalizer.blanks
+    if " " not in blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
+        return []
     # Other blanks may stay in words. This is twice as fast as a regular expression.
-    others = [blank for blank in normalizer.blanks if blank.isspace() and blank != " "]
+    others = [blank for blank in blanks if blank.isspace() and blank not in {" ", LINE_FEED}]
 
-    def split(text: str) -> list[str]:
+    def lines(text: str) -> list[str]:
         for blank in others:
             text = text.replace(blank, " ")
-        return text.split(" ")
+        return text.split(LINE_FEED) if LINE_FEED in blanks else [text]
 
-    return split
+    return [lines, lambda line: line.split(" ")]
 
 
 def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:

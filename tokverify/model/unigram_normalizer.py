@@ -19,6 +19,7 @@ from tokverify.model.boundary import SPACE
 from tokverify.model.character_class import alike, character_class, only
 from tokverify.model.memory import Memory
 from tokverify.rewriting import Rewriting
+from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +70,14 @@ class UnigramNormalizer:
         parts[1::2] = map(self._stretches.__getitem__, parts[1::2])
         return self._escape_spaces("".join(parts))
 
+    def normalize_cut(self, text: str) -> str:
+        """Normalize `text` with lone bytes at its ends.
+
+        Raises:
+            EncodeError: As `normalize` does.
+        """
+        return self._escape_spaces(self._replace(text))
+
     def trace(self, text: str) -> Rewriting:
         """Normalize `text`, noting what becomes of what."""
         rewriting = Rewriting()
@@ -105,7 +114,7 @@ class UnigramNormalizer:
         return f"{SPACE * start}{prefix}{text[start:].replace(' ', SPACE)}"
 
     def _replace(self, stretch: str) -> str:
-        data = stretch.encode()
+        data = to_bytes(stretch)
         parts: list[bytes] = []
         start = 0
         while start < len(data):
@@ -122,9 +131,10 @@ class UnigramNormalizer:
         match = self._match(data, start)
         if match:
             return match[1], match[0]
-        if CONTINUATION <= data[start] < LEADS[0]:
-            return REPLACEMENT, 1
         length = character_size(data[start])
+        # subtle: in a valid text only what a passing piece has left over of a character, or an added token cut off.
+        if CONTINUATION <= data[start] < LEADS[0] or start + length > len(data):
+            return REPLACEMENT, 1
         return data[start : start + length], length
 
     def _passing_length(self, data: bytes, start: int) -> int:

@@ -8,11 +8,10 @@ Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.model.longest import LongestPiece
-from tokverify.model.memory import Memory
+from tokverify.model.memory import in_layers
 from tokverify.normalizer import split_at_spaces, word_normalizer
 from tokverify.rewriting import Rewriting
 from tokverify.trace import Matching, ModelTrace, PreToken, Taken, Word
@@ -31,13 +30,12 @@ class WordPiece:
         self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
         self._unknown_id = unknown_id
         self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
-        # Words between spaces come again and again; where a script has no spaces, the words inside them do.
-        self._chunk_memory = Memory(self._encode_chunk)
-        self._word_memory = Memory(self._encode_word)
+        # What stands between spaces comes again and again; where a script has none, the words inside of it do.
+        self._encode = in_layers([_lines, split_at_spaces, self._normalized_words], self._encode_word)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`."""
-        return list(chain.from_iterable(map(self._chunk_memory.__getitem__, split_at_spaces(text))))
+        return list(self._encode(text))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text`, noting how; its words are the pre-tokens."""
@@ -81,9 +79,8 @@ class WordPiece:
             place = piece[1]
         return Word(start, end, tuple(tokens), Matching(tuple(attempts)), index)
 
-    def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
-        words = split_at_spaces(self._normalize(chunk))
-        return tuple(chain.from_iterable(map(self._word_memory.__getitem__, words)))
+    def _normalized_words(self, text: str) -> list[str]:
+        return split_at_spaces(self._normalize(text))
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         rest = WORD_START + word.encode()
@@ -96,3 +93,7 @@ class WordPiece:
             id, start = piece
             ids.append(id)
         return tuple(ids)
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n")

@@ -38,17 +38,50 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
     return texts
 
 
+def template_fields(tokenizer_file: Path) -> dict[str, Any]:
+    """Return the fields of a spec that hold the chat templates beside a tokenizer."""
+    templates = chat_templates(tokenizer_file)
+    return {"chat_template": templates.pop("default", None), "named_chat_templates": templates}
+
+
+def chat_templates(tokenizer_file: Path) -> dict[str, str]:
+    """Map names to the chat templates that stand beside a tokenizer.
+
+    Either a tokenizer_config.json holds one, or a list with names, or there is a file chat_template.jinja.
+    """
+    template = read_config(tokenizer_file).get("chat_template")
+    if isinstance(template, str):
+        return {"default": template}
+    entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
+    named = {str(entry.get("name")): entry.get("template") for entry in entries}
+    found = {name: text for name, text in named.items() if isinstance(text, str)}
+    return found or _template_file(tokenizer_file)
+
+
+def _template_file(tokenizer_file: Path) -> dict[str, str]:
+    path = beside(tokenizer_file, "chat_template.jinja")
+    try:
+        return {"default": path.read_text("utf-8")} if path and path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise BrokenFileError(f"{path}: cannot be read as a template ({error}); repair or remove it") from error
+
+
 def token_text(value: object) -> str | None:
     """Return a token's text from its entry in a config: a string, or an object with the text as `content`."""
     content = value.get("content") if isinstance(value, dict) else value
     return content if isinstance(content, str) else None
 
 
+def beside(tokenizer_file: Path, name: str) -> Path | None:
+    """Return where a file of the same tokenizer would be; None beside a file that is not named after one."""
+    ends = (end for end in _TOKENIZERS if tokenizer_file.name.endswith(end))
+    prefix = next((tokenizer_file.name.removesuffix(end) for end in ends), None)
+    return None if prefix is None else tokenizer_file.with_name(prefix + name)
+
+
 def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
-    prefix = next(
-        (tokenizer_file.name.removesuffix(end) for end in _TOKENIZERS if tokenizer_file.name.endswith(end)), None
-    )
-    if prefix is None or not (path := tokenizer_file.with_name(prefix + name)).is_file():
+    path = beside(tokenizer_file, name)
+    if path is None or not path.is_file():
         return {}
     try:
         config = json.loads(path.read_bytes())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
-from tokverify.references.location import FILE_NAMES, kind_of, repository, repository_of_url
+from tokverify.references.location import files_in, kind_of, repository, repository_of_url
 from tokverify.settings import resolve
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ def _explained(found: FoundReference, search: _Search) -> FoundReference:
 
 def _beside(search: _Search) -> FoundReference | None:
     stem = _SHARD.sub("", search.model.stem)
-    for name in (f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model", *FILE_NAMES):
-        path = search.model.with_name(name)
-        if not path.is_file():
-            continue
+    own = [f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model"]
+    paths = [path for path in map(search.model.with_name, own) if path.is_file()]
+    for path in dict.fromkeys([*paths, *files_in(search.model.parent)]):
+        name = path.name
         try:
             found = REFERENCES[kind_of(path)](Request(str(path)))
         except (UnsupportedError, MissingLibraryError) as error:

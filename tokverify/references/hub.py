@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.references import huggingface, sentencepiece
+from tokverify.references import huggingface, sentencepiece, tekken, tiktoken
 from tokverify.references.library_error import raised_as, summary
-from tokverify.references.location import FILE_NAMES
+from tokverify.references.location import FILE_NAMES, kind_of
 from tokverify.references.reference import Request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from tokverify.references.reference import FoundReference
 
 _CONFIG_NAMES = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+_LOADERS: Mapping[str, Callable[[Request], FoundReference]] = {
+    "tokenizers": huggingface.load,
+    "sentencepiece": sentencepiece.load,
+    "tekken": tekken.load,
+    "tiktoken": tiktoken.load,
+}
+"""What a file in a repository can be."""
 
 
 class UnreachableError(TokverifyError):
@@ -40,6 +51,8 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
         UnreachableError: If it is not in the cache and the hub cannot be asked.
         TokverifyError: If the hub has no such repository or revision, or there is no tokenizer in it.
         BrokenFileError: If the tokenizer in it cannot be read.
+        UnsupportedError: If it is a tiktoken vocabulary whose pattern is not known.
+        MissingLibraryError: If the library that reads it is not installed.
     """
     import huggingface_hub
 
@@ -51,8 +64,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     if path is None:
         reason = "downloaded from the hub"
         path = _download(repo, revision or None, patience)
-    loader = sentencepiece.load if path.suffix == ".model" else huggingface.load
-    found = loader(Request(str(path)))
+    found = _LOADERS[kind_of(path)](Request(str(path)))
     return replace(
         found,
         source=f"{repo}@{_commit(path) or revision or 'main'}/{path.name}",

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tokverify import cpp_spacing
+from tokverify.cpp_library import is_cpp_hybrid
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.config import special_texts
 from tokverify.references.huggingface_stage import stages
@@ -41,6 +43,7 @@ class HuggingFaceTokenizer:
 
     parses_special = True
     adds_special = True
+    decodes_as_llama_cpp = False
 
     def __init__(
         self, tokenizer: Tokenizer, *, name: str = "tokenizers", special_ids: Mapping[str, int] | None = None
@@ -50,6 +53,7 @@ class HuggingFaceTokenizer:
         self.name = name
         self.special_ids = special_ids or _ids_around(tokenizer)
         self._tokenizer = tokenizer
+        self._panics = _panics(tokenizer)
 
     @property
     def vocab_size(self) -> int:
@@ -58,7 +62,7 @@ class HuggingFaceTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
-        with raised_as(EncodeError, f"{self.name} cannot encode this text"):
+        with raised_as(EncodeError, f"{self.name} cannot encode this text", quietly=self._panics):
             self._tokenizer.encode_special_tokens = not parse_special
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
         return ids
@@ -123,7 +127,7 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _piece_bytes(self) -> PieceBytes:
-        return piece_bytes(self._spelling)
+        return cpp_spacing.piece_bytes if is_cpp_hybrid(self._tokenizer) else piece_bytes(self._spelling)
 
     @cached_property
     def _literal_ids(self) -> frozenset[int]:
@@ -154,7 +158,7 @@ def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | No
     import tokenizers
 
     try:
-        with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it"):
+        with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
     except BrokenFileError:
         _require_tokenizer_json(data, source)
@@ -191,6 +195,16 @@ def _unroll(stage: dict[str, Any]) -> list[dict[str, Any]]:
         return [stage]
     parts = next(value for value in stage.values() if isinstance(value, list))
     return [inner for part in parts for inner in _unroll(part)]
+
+
+def _panics(tokenizer: Tokenizer) -> bool:
+    """Whether the library panics on any text, as it does with a template that names a token it does not define."""
+    try:
+        with raised_as(EncodeError, "", quietly=True):
+            tokenizer.encode("a")
+    except EncodeError as error:
+        return not isinstance(error.__cause__, Exception)
+    return False
 
 
 def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
+
+from tokverify.references.stderr import held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,20 +14,28 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def raised_as(error_class: type[TokverifyError], message: str) -> Iterator[None]:
+def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool = False) -> Iterator[None]:
     """Re-raise any exception of the enclosed calls as `error_class`, `message` before the library's own words.
 
-    For use around calls into libraries that raise bare `Exception`s and, from Rust, panics.
+    For use around calls into libraries that raise bare `Exception`s and, from Rust, panics. Of these Rust itself tells
+    on stderr, at length; with `quietly` it does not, which takes longer than encoding a short text.
     """
-    try:
-        yield
-    except Exception as error:
-        raise error_class(f"{message} ({summary(error)})") from error
-    except BaseException as error:
-        # subtle: a Rust panic derives from BaseException, and its class cannot be imported.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise error_class(f"{message} (the library panicked: {summary(error)})") from error
+    with held() if quietly else nullcontext() as told:
+        try:
+            yield
+        except Exception as error:
+            raise error_class(f"{message} ({summary(error)})") from error
+        except BaseException as error:
+            if not _is_panic(error):
+                raise
+            if told:
+                told.truncate(0)
+            raise error_class(f"{message} (the library panicked: {summary(error)})") from error
+
+
+def _is_panic(error: BaseException) -> bool:
+    # subtle: a Rust panic derives from BaseException, and its class cannot be imported.
+    return type(error).__name__ == "PanicException"
 
 
 def summary(error: BaseException) -> str:

@@ -6,16 +6,18 @@ some inputs.
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import tempfile
+import weakref
 from array import array
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.family import FAMILIES
 from tokverify.references.library_error import summary
+from tokverify.references.llama_cpp_library import find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
 from tokverify.references.llama_cpp_worker import (
     ATTRIBUTES,
@@ -27,47 +29,20 @@ from tokverify.references.llama_cpp_worker import (
     TOKEN_BYTES,
 )
 from tokverify.references.reference import FoundReference
+from tokverify.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tokverify.references.llama_cpp_library import Library
     from tokverify.references.reference import Request
-
-VOCAB_ONLY_AT: Mapping[str, int] = {"2026.10.11549": 72, "2026.9.11063": 72}
-"""Supported versions of xllamacpp: the byte at which `vocab_only` stands in `llama_model_params`."""
+    from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
     "llama.cpp reads the same file: agreement shows that tokverify encodes as llama.cpp does, not that the data in "
     "the file is right"
 )
 _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
-_SUFFIXES = (".so", ".dylib", ".pyd")
-_INSTALL = "install it with `pip install 'tokverify[llama-cpp]'`"
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """The shared object of an installed xllamacpp."""
-
-    path: Path
-    version: str
-
-    @property
-    def vocab_only_at(self) -> int:
-        """The byte at which `vocab_only` stands in this build.
-
-        Raises:
-            UnsupportedError: If nobody has looked at this version.
-        """
-        if self.version not in VOCAB_ONLY_AT:
-            raise self.unsupported("its structs may be others")
-        return VOCAB_ONLY_AT[self.version]
-
-    def unsupported(self, reason: str) -> UnsupportedError:
-        """Return the error for a library that cannot be used."""
-        return UnsupportedError(
-            f"xllamacpp {self.version} cannot be used: {reason}; supported are {', '.join(VOCAB_ONLY_AT)}; {_INSTALL}"
-        )
 
 
 class LlamaCppTokenizer:
@@ -79,6 +54,7 @@ class LlamaCppTokenizer:
     name = "llama.cpp"
     parses_special = True
     adds_special = True
+    decodes_as_llama_cpp = True
 
     def __init__(self, model: Path, library: Library, *, seconds: float = 60.0) -> None:
         self._model = model
@@ -212,50 +188,60 @@ class LlamaCppTokenizer:
 
 
 def load(request: Request) -> FoundReference:
-    """Start llama.cpp on the GGUF file at the request's location, else on the one that is verified.
+    """Start llama.cpp on the file at the request's location, else on the one that is verified.
+
+    One that is no GGUF file is first put as one, for as long as the tokenizer lives.
 
     Raises:
         MissingLibraryError: If xllamacpp is not installed.
-        UnsupportedError: If the installed version is not one that is known.
+        UnsupportedError: If the installed version is not one that is known, or GGUF cannot express the tokenizer.
         BrokenFileError: If llama.cpp cannot load the file.
         TokverifyError: If there is no file.
     """
+    from tokverify.tokenizer_file import file_of, kind_of_model
+
     model = Path(request.location) if request.location else request.model
     if model is None:
         raise TokverifyError("llama.cpp: no GGUF file to load; name one as in `llama.cpp:model.gguf`")
-    if not model.is_file():
+    if not file_of(model).is_file():
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
+    _require_known_model(request.spec if model == request.model else None)
     library = find_library()
-    tokenizer = LlamaCppTokenizer(model, library)
-    return FoundReference(tokenizer, source=str(model), caveat=CAVEAT, versions={"xllamacpp": library.version})
+    versions = {"xllamacpp": library.version}
+    if kind_of_model(model) == "gguf":
+        return FoundReference(LlamaCppTokenizer(model, library), source=str(model), caveat=CAVEAT, versions=versions)
+    tokenizer = _converted(model, library, None if request.location else request.spec)
+    return FoundReference(tokenizer, source=f"{model}, put as a GGUF file", caveat=CAVEAT, versions=versions)
 
 
-def find_library() -> Library:
-    """Find the installed xllamacpp, without importing it.
+def _require_known_model(spec: TokenizerSpec | None) -> None:
+    if spec is not None and spec.model in FAMILIES and not FAMILIES[spec.model].in_llama_cpp:
+        raise UnsupportedError(
+            f"llama.cpp does not know the model {spec.model}, which is tokverify's own; compare with the "
+            "tokenizer.json it was made from, or with `rebuilt`"
+        )
 
-    Raises:
-        MissingLibraryError: If there is none.
-        UnsupportedError: If it has no shared object.
-    """
-    from importlib import metadata
 
-    spec = importlib.util.find_spec("xllamacpp")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingLibraryError(f"-r llama.cpp needs xllamacpp, which is not installed; {_INSTALL}")
-    # A build for a certain GPU has the same version with a suffix.
-    version = metadata.version("xllamacpp").partition("+")[0]
-    folder = Path(spec.submodule_search_locations[0])
-    paths = sorted(path for path in folder.glob("xllamacpp*") if path.suffix in _SUFFIXES)
-    if not paths:
-        raise Library(folder, version).unsupported("it has no shared object")
-    return Library(paths[0], version)
+def _converted(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
+    """Put a tokenizer of another format as a GGUF file, and load that."""
+    from tokverify.conversion.target import write_spec
+    from tokverify.tokenizer_file import read_spec
+
+    spec = spec or read_spec(model)
+    folder = tempfile.TemporaryDirectory(prefix="tokverify-")
+    path = Path(folder.name) / "model.gguf"
+    write_spec(spec, path)
+    tokenizer = LlamaCppTokenizer(path, library)
+    # Not before: a child that crashed is started again on the same file.
+    weakref.finalize(tokenizer, folder.cleanup)
+    return tokenizer
 
 
 def _utf8(text: str) -> bytes | EncodeError:
     try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        return EncodeError(f"character {error.start} is a lone surrogate, which UTF-8 cannot carry")
+        return to_utf8(text)
+    except EncodeError as error:
+        return error
 
 
 def _ids(answer: bytes | EncodeError) -> list[int] | EncodeError:

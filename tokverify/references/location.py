@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.expectation import EXPECT
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-FILE_NAMES = ("tokenizer.json", "tokenizer.model", "spiece.model")
+FILE_NAMES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "tekken.json",
+    "qwen.tiktoken",
+    "tiktoken.model",
+)
 """The files looked for in a directory or a repository, in this order."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
@@ -35,6 +43,8 @@ def identify(location: str, kinds: Container[str]) -> tuple[str, str]:
         BrokenFileError: If it is a file or a directory without a tokenizer.
         UnsupportedError: If it is a tokenizer of a kind that tokverify lacks.
     """
+    if location == EXPECT:
+        raise TokverifyError("`expect`, what cases themselves expect, is for `tokverify run` alone; name a reference")
     kind, _, rest = location.partition(":")
     if kind in kinds:
         return kind, rest
@@ -75,15 +85,21 @@ def repository_of_url(url: str) -> str | None:
     return match[1].removesuffix(".git") if match and not match[1].startswith(_NOT_MODELS) else None
 
 
+def files_in(directory: Path) -> list[Path]:
+    """Return the tokenizer files in a directory, in the order in which they are looked for."""
+    paths = [directory / name for name in FILE_NAMES]
+    paths += sorted(path for path in directory.glob("*.tiktoken") if path not in paths)
+    return [path for path in paths if path.is_file()]
+
+
 def file_in(directory: Path) -> Path:
     """Return the tokenizer file in a directory.
 
     Raises:
         BrokenFileError: If it holds none.
     """
-    for name in FILE_NAMES:
-        if (directory / name).is_file():
-            return directory / name
+    if found := files_in(directory):
+        return found[0]
     try:
         names = sorted(path.name for path in directory.iterdir())
     except OSError as error:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tokverify import cpp_library
+from tokverify.attribute import Attribute
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.library_error import raised_as
 from tokverify.references.reference import FoundReference
-from tokverify.settings import Attribute, resolve
+from tokverify.settings import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,17 +68,10 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
     """Put together a tokenizer from a spec and its effective settings; errors as for `load`."""
     import tokenizers
 
-    build = _BUILDERS.get("gemma4" if settings.pre == "gemma4" else settings.algorithm)
-    if build is None or (build is _byte_level and settings.pre not in PATTERNS):
-        raise UnsupportedError(
-            f"rebuilt: cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}; "
-            "name a reference file instead"
-        )
-    _require_utf8(settings.pieces)
-    with raised_as(UnsupportedError, "rebuilt: tokenizers cannot hold this vocabulary"):
+    try:
         tokenizer = build(spec, settings)
-        _add_tokens(tokenizer, settings)
-        _add_post_processor(tokenizer, settings)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"rebuilt: {error}; name a reference file instead") from error
     return FoundReference(
         HuggingFaceTokenizer(tokenizer, name="rebuilt", special_ids=dict(settings.special_ids)),
         source="rebuilt",
@@ -84,14 +80,47 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
     )
 
 
+def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False) -> Tokenizer:
+    """Put together the library's own tokenizer.
+
+    Args:
+        spec: What a file declares.
+        settings: What llama.cpp makes of that.
+        own_patterns: Where no published patterns are known, take those of our own pre-tokenizer.
+
+    Raises:
+        UnsupportedError: If the library cannot be set up to do what the file says.
+    """
+    builder = _BUILDERS.get("gemma4" if settings.pre == "gemma4" else settings.algorithm)
+    patterns = _patterns(settings.pre, own=own_patterns)
+    if builder is None or (builder is _byte_level and not patterns):
+        raise UnsupportedError(f"cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}")
+    _require_utf8(settings.pieces)
+    with raised_as(UnsupportedError, "tokenizers cannot hold this vocabulary", quietly=True):
+        tokenizer = builder(spec, settings)
+        if builder is _byte_level:
+            _add_patterns(tokenizer, patterns)
+        _add_tokens(tokenizer, settings)
+        _add_post_processor(tokenizer, settings)
+    return tokenizer
+
+
+def _patterns(pre: str, *, own: bool) -> tuple[str, ...]:
+    """Return the published patterns of a pre-tokenizer, or of one that llama.cpp has do the same; none if unknown."""
+    patterns = PRE_TOKENIZERS[pre].patterns if pre in PRE_TOKENIZERS else ()
+    for name, published in PATTERNS.items():
+        if pre == name or PRE_TOKENIZERS[name].patterns == patterns:
+            return published
+    strings = tuple(pattern for pattern in patterns if isinstance(pattern, str))
+    return strings if own and len(strings) == len(patterns) else ()
+
+
 def _require_utf8(pieces: Sequence[str]) -> None:
     for id, piece in enumerate(pieces):
         try:
             piece.encode()
         except UnicodeEncodeError:
-            raise UnsupportedError(
-                f"rebuilt: the token {id} is not valid UTF-8, which tokenizers cannot hold"
-            ) from None
+            raise UnsupportedError(f"the token {id} is not valid UTF-8, which tokenizers cannot hold") from None
 
 
 def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
@@ -118,21 +147,32 @@ def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
 
 
 def _byte_level(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import Tokenizer, decoders, models
 
     tokenizer = Tokenizer(models.BPE(dict(settings.ids), _merges(spec, settings), ignore_merges=settings.ignore_merges))
-    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PATTERNS[settings.pre]]
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _add_patterns(tokenizer: Tokenizer, patterns: Sequence[str]) -> None:
+    from tokenizers import Regex, pre_tokenizers
+
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
+
+
+def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    pairs = (merge.partition(" ") for merge in spec.merges or ())
+    return cpp_library.build(settings.ids, [(left, right) for left, _, right in pairs])
 
 
 _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "spm": _spm,
     "bpe": _byte_level,
     "gemma4": _gemma4,
+    "cpp-hybrid": _cpp_hybrid,
 }
 
 
@@ -159,8 +199,7 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
         left, right = merge[:cut], merge[cut + 1 :]
         if cut < 0 or not {left, right, left + right} <= known:
             raise UnsupportedError(
-                f"rebuilt: tokenizers cannot hold merge {rank}, {merge!r}: "
-                "both parts and the result must be in the vocabulary"
+                f"tokenizers cannot hold merge {rank}, {merge!r}: both parts and the result must be in the vocabulary"
             )
         # Of a merge that stands there twice, the first one counts.
         merges.setdefault((left, right), rank)
@@ -170,7 +209,8 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
 def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
     """Turn scores into merges: every split of a piece into two others, the highest score first."""
     pieces = settings.pieces
-    ids = _mergeable_ids(settings)
+    # With a space in them pieces are cut out of the text before, as spaces are `▁` by the time of merging.
+    ids = [id for id in _mergeable_ids(settings) if " " not in pieces[id]]
     known = {pieces[id] for id in ids}
     scores = spec.scores or [0.0] * len(pieces)
     return [

@@ -30,6 +30,7 @@ class SentencePieceTokenizer:
 
     name = "sentencepiece"
     parses_special = False
+    decodes_as_llama_cpp = False
 
     def __init__(self, processor: SentencePieceProcessor, around: tuple[list[int], list[int]] | None = None) -> None:
         self._processor = processor
@@ -88,6 +89,8 @@ def load(request: Request) -> FoundReference:
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
         # subtle: from an empty model_proto the library makes a processor that cannot do anything.
         processor = sentencepiece.SentencePieceProcessor(model_proto=data or b"\0")
+        # It takes pieces that are not UTF-8, and fails on them later.
+        processor.id_to_piece(list(range(processor.get_piece_size())))
     return FoundReference(
         SentencePieceTokenizer(processor, _around(processor, read_config(path), path)),
         source=str(path),

@@ -29,6 +29,7 @@ class ServerTokenizer:
     name = "llama-server"
     parses_special = True
     adds_special = True
+    decodes_as_llama_cpp = False
 
     def __init__(self, connection: Connection, vocab_size: int) -> None:
         self._connection = connection

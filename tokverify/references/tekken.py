@@ -11,6 +11,7 @@ from tokverify.references.library_error import raised_as
 from tokverify.references.location import read_file
 from tokverify.references.reference import FoundReference
 from tokverify.references.tiktoken import spell
+from tokverify.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ class TekkenTokenizer:
     name = "mistral-common"
     parses_special = False
     adds_special = True
+    decodes_as_llama_cpp = False
 
     def __init__(self, tekkenizer: Tekkenizer) -> None:
         self._tekkenizer = tekkenizer
@@ -36,9 +38,9 @@ class TekkenTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to token ids; BOS goes before it and nothing after it, as in the library's templates."""
+        # subtle: the library would put U+FFFD for a lone surrogate.
+        to_utf8(text)
         with raised_as(EncodeError, "mistral-common cannot encode this text"):
-            # subtle: the library would put U+FFFD for a lone surrogate.
-            text.encode()
             ids: list[int] = self._tekkenizer.encode(text, bos=add_special, eos=False)
         return ids
 

@@ -16,6 +16,7 @@ from tokverify.references.config import read_config, token_text
 from tokverify.references.library_error import raised_as, summary
 from tokverify.references.location import file_and_rest, read_file
 from tokverify.references.reference import FoundReference
+from tokverify.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ class TiktokenTokenizer:
     name = "tiktoken"
     parses_special = True
     adds_special = False
+    decodes_as_llama_cpp = False
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
@@ -39,9 +41,9 @@ class TiktokenTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to token ids; nothing is ever put around it."""
+        # subtle: the library would put U+FFFD for a lone surrogate.
+        to_utf8(text)
         with raised_as(EncodeError, "tiktoken cannot encode this text"):
-            # subtle: the library would put U+FFFD for a lone surrogate.
-            text.encode()
             allowed: str | set[str] = "all" if parse_special else set()
             ids: list[int] = self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
         return ids
@@ -99,6 +101,8 @@ _O200K = (
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 _LLAMA3 = rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|%s| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_QWEN_TEXTS = (_END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205)))
+_QWEN_TOKENS = {text: id for id, text in enumerate(_QWEN_TEXTS, 151643)}
 PUBLISHED: Mapping[str, Published] = {
     "gpt2": Published(_GPT2, 50256, {_END: 50256}),
     "r50k_base": Published(_GPT2, 50256, {_END: 50256}),
@@ -116,7 +120,7 @@ PUBLISHED: Mapping[str, Published] = {
     ),
     "o200k_base": Published(_O200K, 199998, {_END: 199999, "<|endofprompt|>": 200018}),
     "llama3": Published(_LLAMA3 % r"\p{N}{1,3}"),
-    "qwen": Published(_LLAMA3 % r"\p{N}"),
+    "qwen": Published(_LLAMA3 % r"\p{N}", 151643, _QWEN_TOKENS),
 }
 
 
@@ -141,11 +145,19 @@ def load(request: Request) -> FoundReference:
         encoding = _named_encoding(request.location)
         return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{request.location}", versions=versions)
     data = read_file(path)
-    published = _published(path, pattern)
-    encoding = _encoding(path, read_ranks(path, data), published)
     return FoundReference(
-        TiktokenTokenizer(encoding), source=str(path), sha256=hashlib.sha256(data).hexdigest(), versions=versions
+        open_ranks(path, data, pattern), source=str(path), sha256=hashlib.sha256(data).hexdigest(), versions=versions
     )
+
+
+def open_ranks(
+    path: Path, data: bytes, pattern: str, *, more_special: Mapping[str, int] | None = None
+) -> TiktokenTokenizer:
+    """Make a tokenizer of the content of a .tiktoken file, perhaps with more special tokens; errors as for `load`."""
+    published = published_for(path, pattern)
+    ranks = read_ranks(path, data)
+    special = special_tokens(path, ranks, published) | dict(more_special or {})
+    return TiktokenTokenizer(_encoding(path, published.pattern, ranks, special))
 
 
 def _named_encoding(name: str) -> Encoding:
@@ -186,14 +198,20 @@ def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
     return ranks
 
 
-def _published(path: Path, pattern: str) -> Published:
+def published_for(path: Path, pattern: str) -> Published:
+    """Return what belongs to a file by a pattern or its name; without either, by the name of the file.
+
+    Raises:
+        UnsupportedError: If no pattern is given and the file's name is not that of a published one.
+        TokverifyError: If the pattern is a name that nothing is known by.
+    """
     name = pattern or path.name.removesuffix(".tiktoken")
     if name in PUBLISHED:
         return PUBLISHED[name]
     names = ", ".join(PUBLISHED)
     if not pattern:
         raise UnsupportedError(
-            f"{path}: a tiktoken vocabulary, which holds no pattern; name one as in {path.name}:cl100k_base, or write "
+            f"{path}: a tiktoken vocabulary, which holds no pattern; name one as in {path}:cl100k_base, or write "
             f"it out after the colon; known are {names}"
         )
     if re.fullmatch(r"[\w.-]+", pattern):
@@ -201,14 +219,18 @@ def _published(path: Path, pattern: str) -> Published:
     return Published(pattern)
 
 
-def _encoding(path: Path, ranks: dict[bytes, int], published: Published) -> Encoding:
-    import tiktoken
-
+def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published) -> dict[str, int]:
+    """Return the ids of the special tokens: those of the published file, if it is whole, and those of a config."""
     special = dict(published.special_tokens) if len(ranks) == published.size else {}
     taken = set(ranks.values())
-    special |= {text: id for text, id in _added_tokens(path).items() if id not in taken}
+    return special | {text: id for text, id in _added_tokens(path).items() if id not in taken}
+
+
+def _encoding(path: Path, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
+    import tiktoken
+
     with raised_as(TokverifyError, f"{path}: tiktoken {tiktoken.__version__} cannot use it with this pattern"):
-        return tiktoken.Encoding(path.name, pat_str=published.pattern, mergeable_ranks=ranks, special_tokens=special)
+        return tiktoken.Encoding(path.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
 
 
 def _added_tokens(path: Path) -> dict[str, int]:

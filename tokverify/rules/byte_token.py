@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, WARNING, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import listed, plural, tokens
 from tokverify.family import FAMILIES
@@ -36,8 +37,8 @@ def byte_token(subject: Subject) -> Iterator[Finding]:
         mT5 in llama.cpp reads ` this is 🦙.cpp` with an unknown token where the original has four bytes.
 
     How to repair:
-        Convert again; the types of byte tokens come from the sentencepiece model, not from tokenizer.json. For `t5`
-        there is no repair in the file.
+        Where only types are wrong: `tokverify fix MODEL -r REFERENCE -o FIXED`. Else convert again; the types of byte
+        tokens come from the sentencepiece model, not from tokenizer.json. For `t5` there is no repair in the file.
 
     Threads:
         ggml-org/llama.cpp#4622, ollama/ollama#5255, ggml-org/llama.cpp#2865, ggml-org/llama.cpp#28862
@@ -79,9 +80,9 @@ def _mistyped(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
     others = tuple(id for id in ids.values() if types[id] != TokenType.BYTE)
     if others:
         message = f"{plural(len(others), 'byte token')} not typed BYTE, so decoding writes the name: "
-        yield Finding(ERROR, message + tokens(others, pieces), ids=others, keys=(TYPES,))
+        yield Finding(ERROR, message + tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
     byte_ids = frozenset(ids.values())
     wrong = tuple(id for id, type in enumerate(types) if type == TokenType.BYTE and id not in byte_ids)
     if wrong:
         message = f"{plural(len(wrong), 'token')} typed BYTE but not named like one: {tokens(wrong, pieces)}"
-        yield Finding(ERROR, message, ids=wrong, keys=(TYPES,))
+        yield Finding(ERROR, message, ids=wrong, keys=(TYPES,), repair=FIX)

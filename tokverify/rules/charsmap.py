@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, WARNING, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.charsmap import KEY, Charsmap
 from tokverify.errors import BrokenFileError
@@ -31,8 +32,9 @@ def charsmap(subject: Subject) -> Iterator[Finding]:
         `ﬁne` with the ligature is `fine` with the table, and an unknown token without it.
 
     How to repair:
-        Convert again from the sentencepiece model, which holds the table; a tokenizer.json holds it as well, as the
-        normalizer `Precompiled`. An identity normalizer has no table, and then there is nothing to repair.
+        Convert again from the sentencepiece model, which holds the table, or copy it from there by `tokverify fix MODEL
+        -r REFERENCE -o FIXED`; a tokenizer.json holds it as well, as the normalizer `Precompiled`. An identity
+        normalizer has no table, and then there is nothing to repair.
 
     Threads:
         huggingface/tokenizers#1307, ggml-org/llama.cpp#28845
@@ -43,9 +45,9 @@ def charsmap(subject: Subject) -> Iterator[Finding]:
             message = f"{KEY} holds {len(data):,} bytes, which llama.cpp ignores for the model {subject.spec.model}"
             yield Finding(WARNING, message, keys=(KEY,))
     elif data is None:
-        yield Finding(WARNING, f"{KEY} is missing: texts are not normalized", keys=(KEY,))
+        yield Finding(WARNING, f"{KEY} is missing: texts are not normalized", keys=(KEY,), repair=FIX)
     else:
         try:
             Charsmap(data)
         except BrokenFileError as error:
-            yield Finding(ERROR, str(error), keys=(KEY,))
+            yield Finding(ERROR, str(error), keys=(KEY,), repair=FIX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.family import BY_SCORE_ALGORITHMS, FAMILIES
 from tokverify.gguf_file import SCORES
@@ -33,7 +34,8 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
         MiniCPM converted to `llama` with -1000 for every score: `你好，世界！` became other tokens.
 
     How to repair:
-        Convert again from the sentencepiece model. If the original has merges and no scores, they must be turned into
+        Convert again from the sentencepiece model, or take its scores: `tokverify fix MODEL -r REFERENCE -o FIXED`. If
+        the original has merges and no scores, they must be turned into
         scores, or the model be converted as one that goes by merges.
 
     Threads:
@@ -44,10 +46,10 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
         return
     scores, types = subject.spec.scores, subject.spec.types
     if scores is None:
-        yield Finding(ERROR, f"{SCORES} is missing: nothing tells which token comes first", keys=(SCORES,))
+        yield Finding(ERROR, f"{SCORES} is missing: nothing tells which token comes first", keys=(SCORES,), repair=FIX)
         return
     typed = types if types is not None and len(types) == len(scores) else [TokenType.NORMAL] * len(scores)
     ordinary = [score for score, type in zip(scores, typed, strict=True) if type == TokenType.NORMAL]
     if len(ordinary) > 1 and len(set(ordinary)) == 1:
         message = f"all {len(ordinary):,} ordinary tokens have the score {ordinary[0]:g}, which ranks nothing"
-        yield Finding(ERROR, message, keys=(SCORES,))
+        yield Finding(ERROR, message, keys=(SCORES,), repair=FIX)

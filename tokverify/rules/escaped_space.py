@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.finding import ERROR, WARNING, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import plural, tokens
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.gguf_file import TOKENS, TYPES
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,8 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
         typed USER_DEFINED; typed NORMAL, `word with` takes more tokens than the model was trained with.
 
     How to repair:
-        Type the tokens with real spaces USER_DEFINED (4), and write added tokens with real spaces; convert again.
+        Type the tokens with real spaces USER_DEFINED (4), and write added tokens with real spaces: convert again, or
+        `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         ggml-org/llama.cpp#8228, unslothai/unsloth#5070
@@ -49,8 +51,8 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
     plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)
     if plain:
         message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text becomes: "
-        yield Finding(ERROR, message + tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES))
+        yield Finding(ERROR, message + tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES), repair=FIX)
     added = tuple(sorted(token.id for token in settings.added_tokens if _SPACE in token.text and not token.special))
     if added:
         message = f"{plural(len(added), 'added token')} with ▁ in it, which spaces do not become: "
-        yield Finding(WARNING, message + tokens(added, pieces), ids=added, keys=(TOKENS, TYPES))
+        yield Finding(WARNING, message + tokens(added, pieces), ids=added, keys=(TOKENS, TYPES), repair=FIX)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.finding import ERROR, INFO, Finding
 from tokverify.audit.marker import PLACEHOLDER
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.family import FAMILIES
 from tokverify.gguf_file import MERGES
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,8 @@ def merge_list(subject: Subject) -> Iterator[Finding]:
         tokens that no merge makes, and needs a pre-tokenizer that implies `ignore_merges`.
 
     How to repair:
-        Convert again with a converter that knows how the merges are written. If the tokens are made by lookup of
+        Convert again with a converter that knows how the merges are written, or take those of the reference:
+        `tokverify fix MODEL -r REFERENCE -o FIXED`. If the tokens are made by lookup of
         whole words, name a pre-tokenizer that implies it.
 
     Threads:
@@ -52,7 +54,7 @@ def merge_list(subject: Subject) -> Iterator[Finding]:
     if family is None or family.algorithm != "bpe":
         return
     if not subject.spec.merges:
-        yield Finding(ERROR, f"{MERGES} is missing or empty: nothing is ever merged", keys=(MERGES,))
+        yield Finding(ERROR, f"{MERGES} is missing or empty: nothing is ever merged", keys=(MERGES,), repair=FIX)
         return
     known = frozenset(subject.spec.tokens)
     made = _made_of_two_tokens(subject.spec.merges, known)
@@ -79,7 +81,8 @@ def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]
     broken = [merge for merge, cut in cuts if cut < 0 or cut == len(merge) - 1]
     if broken:
         shown = listed(map(quoted, broken))
-        yield Finding(ERROR, f"{plural(len(broken), 'merge')} without two parts: {shown}", keys=(MERGES,))
+        message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
+        yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
     bad = set(broken)
     unknown = [
         merge
@@ -90,7 +93,7 @@ def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]
     if unknown:
         count = plural(len(unknown), "merge")
         message = f"{count} with a part or a result that is no token: {listed(map(quoted, unknown))}"
-        yield Finding(ERROR, message, keys=(MERGES,))
+        yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
 def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
@@ -112,5 +115,5 @@ def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
         return
     is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
     message = f"no merge makes {plural(len(ids), 'ordinary token')}, so no text becomes one: {tokens(ids, pieces)}"
-    hint = "name a pre-tokenizer that implies ignore_merges, if the model looks whole words up first" if is_much else ""
-    yield Finding(ERROR if is_much else INFO, message, ids=tuple(ids), keys=(MERGES,), repair=hint)
+    hint = f"name a pre-tokenizer that implies ignore_merges, if the model looks whole words up first; else {FIX}"
+    yield Finding(ERROR if is_much else INFO, message, ids=tuple(ids), keys=(MERGES,), repair=hint if is_much else "")

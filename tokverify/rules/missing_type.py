@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import WARNING, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.gguf_file import TYPES
 
@@ -29,11 +30,11 @@ def missing_type(subject: Subject) -> Iterator[Finding]:
         `<start_of_turn>` becomes several tokens, and the model does not see that a turn begins.
 
     How to repair:
-        Convert again.
+        Convert again, or take the types from the reference: `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8240
     """
     if subject.spec.types is None:
         message = f"{TYPES} is missing: every token counts as NORMAL, but for those llama.cpp knows by their text"
-        yield Finding(WARNING, message, keys=(TYPES,))
+        yield Finding(WARNING, message, keys=(TYPES,), repair=FIX)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.behavior import differing
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import plural, tokens
 from tokverify.gguf_file import TYPES
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,8 +39,10 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing told.
 
     How to repair:
-        Type them CONTROL (3), or USER_DEFINED (4) if they are also to be found where special tokens are not parsed,
-        and convert again; the converter takes the types from `added_tokens`.
+        Type them CONTROL (3), or USER_DEFINED (4) if they are also to be found where special tokens are not parsed.
+        `tokverify fix MODEL -r REFERENCE -o FIXED` does so as the reference says; it goes by the shipped cases, and
+        where none of these holds such a token, by your own with `--cases`. Or convert again; the converter takes the
+        types from `added_tokens`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8240, ggml-org/llama.cpp#8244, antonellof/ferrox#198,
@@ -55,13 +58,14 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     split = [id for id in plain if pieces[id] in written and _is_split(subject, id)]
     if split:
         message = f"the chat template writes {_count(split)} typed NORMAL, which {_come(split)} out in pieces: "
-        yield Finding(ERROR, message + tokens(split, pieces), ids=tuple(split), keys=(TYPES,))
+        yield Finding(ERROR, message + tokens(split, pieces), ids=tuple(split), keys=(TYPES,), repair=FIX)
     others = [id for id in plain if id not in split]
     if others:
         as_meant = subject.original is not None and _are_plain(subject, others)
         told = "ordinary in the reference too" if as_meant else "so that none is found in a text"
         message = f"{_count(others)} typed NORMAL, {told}: {tokens(others, pieces)}"
-        yield Finding(INFO if as_meant else WARNING, message, ids=tuple(others), keys=(TYPES,))
+        severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+        yield Finding(severity, message, ids=tuple(others), keys=(TYPES,), repair=repair)
 
 
 def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.behavior import differing, encode_both, require_parsing
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import plural, quoted, tokens
 from tokverify.gguf_file import TOKENS, TYPES
-from tokverify.settings import Attribute
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def reference_added_token(subject: Subject) -> Iterator[Finding]:
         `[toxicity=0]` was not matched at all; Gemma's HTML tags were typed NORMAL.
 
     How to repair:
-        Convert again with a converter that takes the types from `added_tokens`.
+        `tokverify fix MODEL -r REFERENCE -o FIXED` types them as the reference does, going by the shipped cases or,
+        with `--cases`, by yours. Or convert again with a converter that takes the types from `added_tokens`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8349, ggml-org/llama.cpp#8228, ggml-org/llama.cpp#7049,
@@ -126,7 +128,7 @@ def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     wrong = [id for id in ids[:_MOST_TRIED] if differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not found in a text: "
-        yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,))
+        yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
     same = [id for id in ids if id not in wrong]
     if same:
         message = f"{_count(same)} added in the reference and ordinary here, with no difference in the texts tried: "
@@ -143,7 +145,8 @@ def _added_here_only(subject: Subject, special: dict[int, bool]) -> Iterator[Fin
     wrong = [id for id in ids[:_MOST_TRIED] if differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so cut out of a text only here: "
-        yield Finding(ERROR, message + tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TYPES,))
+        shown = tokens(wrong, subject.settings.pieces)
+        yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
 
 def _found_otherwise(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:

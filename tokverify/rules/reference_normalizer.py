@@ -51,6 +51,8 @@ def reference_normalizer(subject: Subject) -> Iterator[Finding]:
     if subject.expected.name == "sentencepiece":
         yield from _charsmaps(subject)
         return
+    if subject.rewrites_and_cuts_alike:
+        return
     stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
     if flags := list(_bert_flags(subject, stages)):
         yield from flags

@@ -51,7 +51,7 @@ def reference_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     """
     if subject.settings.algorithm == "bpe":
         yield from _byte_pair(subject)
-    else:
+    elif not subject.rewrites_and_cuts_alike:
         yield from _cut_by_reference_only(subject)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.behavior import differing, probes
 from tokverify.audit.finding import ERROR, INFO, Finding
-from tokverify.audit.repair import set_flag
+from tokverify.audit.repair import FIX, set_flag
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.gguf_file import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.normalizer import unescape_spaces
-from tokverify.settings import Attribute
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ def reference_ranking(subject: Subject) -> Iterator[Finding]:
         three tokens for ` Việt`, which is one.
 
     How to repair:
-        Convert again from the reference. Flags can be set: `gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix
-        ''` turns one off that is declared, `--override-kv` sets one that is not.
+        Convert again from the reference, or take its merges or scores by `tokverify fix MODEL -r REFERENCE -o FIXED`.
+        Flags can be set: `gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix ''` turns one off that is declared,
+        `--override-kv` sets one that is not.
 
     Threads:
         ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
@@ -81,7 +82,7 @@ def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} lost, {len(extra):,} added"
     first = [quoted(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
     message = f"the merges differ: {counts}; the first difference is at rank {rank:,}: {first[0]} instead of {first[1]}"
-    yield Finding(ERROR, message, keys=(MERGES,))
+    yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
 def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
@@ -129,7 +130,7 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
     if ids:
         shown = listed(f"{id} {quoted(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
         message = f"{plural(len(ids), 'ordinary token')} with another score than in the reference: {shown}"
-        yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,))
+        yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,), repair=FIX)
 
 
 def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import PADDING
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import listed, plural, quoted
 from tokverify.gguf_file import TOKENS
-from tokverify.settings import Attribute
 from tokverify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import quoted
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 _MAX_COMPARED = 100
+_MODELS = [name for name, family in FAMILIES.items() if family.in_llama_cpp]
 
 
 @rule(code="TV102", name="unknown-pre-tokenizer", severity=ERROR)
@@ -45,7 +46,10 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     spec = subject.spec
     family = FAMILIES.get(spec.model)
     if family is None:
-        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, FAMILIES)}"
+        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, _MODELS)}"
+        yield Finding(ERROR, message, keys=(MODEL,))
+    elif not family.in_llama_cpp:
+        message = f"{MODEL} is {quoted(spec.model)}, a model of tokverify's own, which llama.cpp does not know"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif family.algorithm in BYTE_PAIR_ALGORITHMS and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
         message = f"{PRE} is {quoted(spec.pre or '')}, which llama.cpp does not know"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from tokverify.attribute import Attribute
 from tokverify.audit.finding import INFO, WARNING, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.gguf_file import TOKENS
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
-from tokverify.settings import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,8 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
         became another token than in the original.
 
     How to repair:
-        Write added tokens as they stand in a text, and ordinary ones in the byte alphabet; convert again.
+        Write added tokens as they stand in a text, and ordinary ones in the byte alphabet: convert again, or take them
+        from the reference by `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         ggml-org/llama.cpp#10864, ggml-org/llama.cpp#10883, ggml-org/llama.cpp#8228
@@ -61,7 +63,7 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'added token')} in the byte alphabet, looked for in texts as it is: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,))
+        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
 def _unmapped(subject: Subject) -> Iterator[Finding]:
@@ -76,7 +78,7 @@ def _unmapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'ordinary token')} with a character that is not in the byte alphabet: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,))
+        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
 def _nested(subject: Subject) -> Iterator[Finding]:

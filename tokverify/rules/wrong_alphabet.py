@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, Finding
+from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.family import FAMILIES
 from tokverify.gguf_file import MODEL, TOKENS
@@ -33,7 +34,8 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
         Llama 3, which is byte-level BPE, exported with `tokenizer.ggml.model` `llama`.
 
     How to repair:
-        Convert again; the model's name decides far more than the alphabet.
+        Convert again; the model's name decides far more than the alphabet. Where it is only the pieces that are written
+        wrong, `tokverify fix MODEL -r REFERENCE -o FIXED` takes them from the reference.
 
     Threads:
         ggml-org/llama.cpp#26799, onnxruntime/mobius#543
@@ -52,4 +54,4 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
             f"{wrong:,} tokens begin with {mark}, and {right:,} with {other}, which the model {subject.spec.model} "
             "takes for a space"
         )
-        yield Finding(ERROR, message, keys=(MODEL, TOKENS))
+        yield Finding(ERROR, message, keys=(MODEL, TOKENS), repair=FIX)

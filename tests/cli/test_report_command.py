@@ -1,0 +1,253 @@
+"""Reports in several formats at once, saved reports, their differences, and baselines, on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tokverify.cli import main
+from tokverify.formats import FORMATS
+from tokverify.formats.audit import AUDIT_FORMATS
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "tokverify" / "sample"
+MODEL, BROKEN, REFERENCE = (
+    str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
+)
+FEW = ["-k", "tabs/only-*"]
+GOOD_RUN = ["run", MODEL, "-r", REFERENCE, *FEW]
+BAD_RUN = ["run", BROKEN, "-r", REFERENCE, *FEW]
+
+
+def run(*arguments: str | Path, **variables: str) -> Result:
+    return CliRunner(env=variables).invoke(main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("saved")
+    assert run(*GOOD_RUN, "-o", directory / "good.json").exit_code == 0
+    assert run(*BAD_RUN, "-o", directory / "bad.json").exit_code == 1
+    assert run("audit", BROKEN, "-r", REFERENCE, "-o", directory / "audit.json").exit_code == 1
+    assert run("fuzz", MODEL, "-r", REFERENCE, "--count", "10", "-o", directory / "fuzz.json").exit_code == 0
+    (directory / "half.json").write_text('{"kind": "run", ')
+    return directory
+
+
+# Several at once
+
+
+def test_several_reports_of_one_run(tmp_path: Path):
+    files = {name: tmp_path / f"report.{name}" for name in FORMATS}
+    wanted = [argument for name, path in files.items() for argument in ("--report", f"{name}={path}")]
+    result = run(*BAD_RUN, *wanted)
+    assert result.exit_code == 1
+    assert "MISMATCH tabs/only-3" in result.stdout
+    assert result.stderr.startswith("the reports are in ")
+    for name, path in files.items():
+        assert path.read_bytes() == run(*BAD_RUN, "-f", name).stdout_bytes, name
+    assert len(list(tmp_path.iterdir())) == len(files)
+
+
+@pytest.mark.parametrize("command", [["audit", BROKEN], ["fuzz", MODEL, "-r", REFERENCE, "--count", "10"]])
+def test_other_commands_write_several_too(tmp_path: Path, command: list[str]):
+    result = run(*command, "--report", f"json={tmp_path / 'a.json'}", "--report", f"table={tmp_path / 'a.txt'}")
+    assert json.loads((tmp_path / "a.json").read_text())["kind"] == command[0]
+    assert (tmp_path / "a.txt").read_text() == result.stdout
+
+
+def test_a_report_on_stdout_is_the_only_thing_there():
+    result = run(*GOOD_RUN, "--report", "json=-")
+    assert json.loads(result.stdout)["kind"] == "run"
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("x.json", "{"), ("x.md", "## "), ("x.xml", "<?xml"), ("x.SARIF", '{\n  "$schema"'), ("x.txt", "actual ")],
+)
+def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
+    run(*GOOD_RUN, "-o", tmp_path / name)
+    assert (tmp_path / name).read_text().startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--report", "junit"], "'junit' names no file; write junit=FILE"),
+        (["--report", "junit="], "names no file"),
+        (["--report", "xml=x"], "'xml' is no format; write FORMAT=FILE, with a format of table, json"),
+        (["--report", "json=-", "--report", "junit=-"], "two reports go to stdout"),
+        (["-f", "json", "--report", "junit=-"], "two reports go to stdout"),
+        (["-o", "{tmp}/x", "--report", "junit={tmp}/./x"], "two reports go to {tmp}/x"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "-o", "{tmp}/b"], "two reports go to {tmp}/b"),
+        (["--report", "junit={tmp}"], "it is a directory"),
+        (["--report", "junit={tmp}/missing/x"], "create it first"),
+        (["--report", f"junit={MODEL}"], "it is an input"),
+        (["--update-baseline"], "name it with --baseline"),
+        (["--reason", "x"], "--reason goes with --update-baseline"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be words on one line"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be words on one line"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "leave out --fail-fast"),
+        (["--baseline", "{tmp}/absent/b", "--update-baseline"], "create it first"),
+        (["--baseline", "{tmp}/absent.yaml"], "cannot read the known differences"),
+    ],
+)
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, arguments: list[str], told: str):
+    result = run(*GOOD_RUN, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert result.exit_code == 2, result.output
+    assert told.replace("{tmp}", str(tmp_path)) in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
+    path = tmp_path / "summary.md"
+    result = run(*BAD_RUN, "-f", "github", GITHUB_STEP_SUMMARY=str(path))
+    assert result.stdout.startswith("::error file=cases/tabs.yaml,line=")
+    first = path.read_text()
+    assert first == run(*BAD_RUN, "-f", "markdown").stdout
+    assert run("audit", BROKEN, "--report", "github=-", GITHUB_STEP_SUMMARY=str(path)).exit_code == 1
+    assert path.read_text().startswith(first)
+    assert "tokverify audit" in path.read_text()[len(first) :]
+    run(*BAD_RUN, "-f", "json", GITHUB_STEP_SUMMARY=str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
+
+
+# Saved reports
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_saved_report_is_shown_as_the_run_showed_it(saved: Path, name: str):
+    shown = run("report", "show", saved / "bad.json", "-f", name)
+    assert shown.exit_code == 1
+    assert shown.stdout == run(*BAD_RUN, "-f", name).stdout
+
+
+@pytest.mark.parametrize("name", AUDIT_FORMATS)
+def test_a_saved_audit_is_shown_as_the_audit_showed_it(saved: Path, name: str):
+    shown = run("report", "show", saved / "audit.json", "-f", name)
+    assert shown.exit_code == 1
+    assert shown.stdout == run("audit", BROKEN, "-r", REFERENCE, "-f", name).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "{saved}/absent.json"], "cannot read the report: No such file or directory"),
+        (["show", "{saved}/half.json"], "not a JSON report"),
+        (["show", "{saved}/fuzz.json"], "is a report of `tokverify fuzz`; give one of `tokverify run` or `tokverify a"),
+        (["show", "{saved}/audit.json", "-f", "junit"], "is of `tokverify audit`, which has no format junit"),
+        (["show", "{saved}/good.json", "-o", "{saved}/good.json"], "it is an input"),
+        (["diff", "{saved}/good.json", "{saved}/audit.json"], "is a report of `tokverify audit`"),
+        (["show", MODEL], "not a JSON report"),
+    ],
+)
+def test_what_is_no_saved_report(saved: Path, arguments: list[str], told: str):
+    result = run("report", *(argument.replace("{saved}", str(saved)) for argument in arguments))
+    assert result.exit_code == 2, result.output
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_what_changed_between_two_runs(saved: Path, tmp_path: Path):
+    result = run("report", "diff", saved / "good.json", saved / "bad.json")
+    assert result.exit_code == 1
+    assert "FAILED: PASSED BEFORE, AND FAIL NOW\n    tabs/only-3\n" in result.stdout
+    result = run("report", "diff", saved / "bad.json", saved / "good.json", "-o", tmp_path / "diff.json")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert json.loads((tmp_path / "diff.json").read_text())["summary"]["fixed"] > 0
+    assert "; the report is in" in result.stderr
+
+
+# Baselines
+
+
+@pytest.mark.parametrize("name", ["known.yaml", "known.json"])
+def test_the_life_of_a_baseline(tmp_path: Path, name: str):
+    path = tmp_path / name
+    update = [*BAD_RUN, "-q", "--baseline", path, "--update-baseline"]
+    refused = run(*update)
+    assert (refused.exit_code, path.exists()) == (2, False)
+    assert "say with --reason why they are accepted" in refused.stderr
+
+    accepted = run(*update, "--reason", "waits for #7")
+    assert accepted.exit_code == 0
+    assert " known" in accepted.stdout
+    first = path.read_text()
+    assert first.count("waits for #7") == first.count("tabs/only-") > 1
+
+    assert run(*BAD_RUN, "--baseline", path).exit_code == 0
+    assert run(*update).exit_code == 0
+    assert path.read_text() == first
+
+    fixed = run("run", BROKEN, "-r", "rebuilt", *FEW, "--baseline", path)
+    assert fixed.exit_code == 0, fixed.output
+    assert "FIXED match now" in fixed.stdout
+
+    path.write_text(first.replace("tabs/only-31", "tabs/only-30"))
+    assert run(*BAD_RUN, "--baseline", path).exit_code == 1
+
+
+def test_an_expired_entry_fails_again(tmp_path: Path):
+    path = tmp_path / "known.yaml"
+    assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "soon").exit_code == 0
+    path.write_text(path.read_text().replace("reason: soon", "reason: soon\n  expires: 2020-01-31"))
+    result = run(*BAD_RUN, "--baseline", path)
+    assert result.exit_code == 1
+    assert f"accepted until 2020-01-31 by {path}:1, which has expired (reason: soon)" in " ".join(result.stdout.split())
+    assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "again").exit_code == 1
+
+
+def test_a_known_difference_is_no_reason_to_stop_or_to_diagnose(tmp_path: Path):
+    path = tmp_path / "known.yaml"
+    assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "soon").exit_code == 0
+    report = json.loads(run(*BAD_RUN, "--baseline", path, "--fail-fast", "-f", "json").stdout)
+    assert not report["summary"]["stopped_early"]
+    assert report["diagnosis"] is None
+    assert report["summary"]["known"] > 1
+    assert report["options"]["baseline"] == str(path)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_models_that_share_a_baseline_do_not_undo_each_others_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+):
+    (tmp_path / "tokverify.toml").write_text("")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.gguf").write_bytes(Path(BROKEN).read_bytes())
+        with (tmp_path / "tokverify.toml").open("a") as file:
+            file.write(f'[[models]]\nmodel = "{name}.gguf"\nreference = "{REFERENCE}"\nbaseline = "known.yaml"\n')
+    monkeypatch.chdir(tmp_path)
+    assert run("run", *FEW, "-j", jobs, "--update-baseline", "--reason", "soon").exit_code == 0
+    text = (tmp_path / "known.yaml").read_text()
+    assert text.count("model: one") == text.count("model: two") > 1
+    assert run("run", *FEW, "-j", jobs).exit_code == 0
+
+
+def block(page: str, language: str) -> str:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return found
+
+
+def test_the_examples_of_the_docs_are_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    model, reference = "tokverify/sample/sample-broken.gguf", "tokverify/sample/sample.tokenizer.model"
+    only = ["run", model, "-r", reference, "-k", "tabs/only-3"]
+    junit = run(*only, "-f", "junit").stdout
+    assert all(line.strip() in junit for line in block("ci-formats.md", "xml").splitlines())
+    annotation = block("ci-formats.md", "text").strip()
+    assert run(*only, "-f", "github").stdout.startswith(annotation.removesuffix("..."))
+
+    path = tmp_path / "known.yaml"
+    run(*only, "--baseline", path, "--update-baseline", "--reason", "waits for a new conversion, issue 12")
+    assert path.read_text() + "  expires: 2027-01-31\n" == block("baseline.md", "yaml")
+
+    two = ["-r", reference, "-k", "tabs/only-3", "-k", "tabs/only-1"]
+    run("run", model, *two, "-o", tmp_path / "new.json")
+    run("run", model.replace("-broken", ""), *two, "-o", tmp_path / "old.json")
+    shown = run("report", "diff", tmp_path / "old.json", tmp_path / "new.json").stdout
+    assert shown == block("report.md", "text")

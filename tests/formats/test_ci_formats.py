@@ -1,0 +1,202 @@
+"""What CI systems read, read as they do, of a report whose every text tries to break out."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from lxml import etree
+from make_golden import MARKUP, hostile_report
+from test_audit_formats import hostile_audit
+
+from tokverify.audit.finding import Severity
+from tokverify.cases import Case
+from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.report import CaseResult, Report, Side, Status
+
+DATA = Path(__file__).parents[1] / "data"
+FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufffe\uffff]")
+
+
+def run(name: str, report: Report | None = None) -> str:
+    return FORMATS[name](report or hostile_report(), RenderOptions())
+
+
+def audit(name: str) -> str:
+    return AUDIT_FORMATS[name](hostile_audit(), Severity.ERROR, RenderOptions())
+
+
+def failing(count: int) -> Report:
+    results = [
+        CaseResult(Case(id=f"c{n}", suite="s", text="", file="./s.yaml", line=n), Status.ERROR, message="no")
+        for n in range(count)
+    ]
+    return Report(Side("a", "a.gguf"), Side("b", "b"), None, tuple(results))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_invisible_is_left(name: str):
+    check_visible(run(name))
+
+
+@pytest.mark.parametrize("name", AUDIT_FORMATS)
+def test_nothing_invisible_is_left_of_an_audit(name: str):
+    check_visible(audit(name))
+
+
+def check_visible(text: str) -> None:
+    assert not FORBIDDEN.search(text)
+    text.encode()
+
+
+# JUnit
+
+
+def test_junit_is_valid():
+    schema = etree.XMLSchema(etree.parse(DATA / "junit.xsd"))
+    for report in (hostile_report(), failing(0), failing(3)):
+        schema.assertValid(etree.fromstring(run("junit", report).encode()))
+
+
+def test_junit_counts_as_the_report_does():
+    report = hostile_report()
+    root = etree.fromstring(run("junit").encode())
+    counts = {name: int(root.get(name)) for name in ("tests", "failures", "errors")}
+    assert counts == {
+        "tests": len(report.results),
+        "failures": report.count(Status.MISMATCH),
+        "errors": report.count(Status.ERROR),
+    }
+    assert len(root.findall(".//failure")) == counts["failures"]
+    assert len(root.findall(".//error")) == counts["errors"]
+    assert len(root.findall(".//skipped")) == report.count(Status.SKIPPED) + report.count(Status.KNOWN)
+    assert [suite.get("file") for suite in root] == ["my[1].yaml", None]
+    assert sum(int(suite.get("tests")) for suite in root) == counts["tests"]
+
+
+def test_junit_holds_texts_as_they_are_shown():
+    case = etree.fromstring(run("junit").encode()).find(".//testcase[@name='markup']")
+    assert case.get("classname") == "hostile"
+    assert "]]>&amp;<script>alert(1)</script>|`a``b```c`" in case.find("failure").text
+    assert "·in·actual" not in case.find("failure").get("message")
+
+
+# GitHub
+
+
+def runner_reads(line: str) -> tuple[str, dict[str, str], str]:
+    """Take a workflow command apart as GitHub's runner does."""
+    assert line.startswith("::")
+    end = line.index("::", 2)
+    command, _, properties = line[2:end].partition(" ")
+    pairs = (pair.split("=", 1) for pair in properties.split(","))
+    unescaped = {name: unescape(value, ":", ",") for name, value in pairs}
+    return command, unescaped, unescape(line[end + 2 :])
+
+
+def unescape(text: str, *more: str) -> str:
+    for character in ("\r", "\n", *more, "%"):
+        text = text.replace(f"%{ord(character):02X}", character)
+    return text
+
+
+def test_github_gets_one_annotation_for_each_failure():
+    report = hostile_report()
+    read = [runner_reads(line) for line in run("github").splitlines()]
+    failures = [r for r in report.results if r.status in {Status.MISMATCH, Status.ERROR}]
+    errors = [(properties, message) for command, properties, message in read if command == "error"]
+    assert [properties["title"] for properties, _ in errors] == [f"{r.status}: {r.name}" for r in failures]
+    assert [properties["line"] for properties, _ in errors] == [str(r.case.line or 1) for r in failures]
+    assert {properties["file"] for properties, _ in errors} == {"my[1].yaml", "models/[/]model.gguf"}
+    assert all(properties.keys() == {"file", "line", "title"} for properties, _ in errors)
+    (markup,) = [message for properties, message in errors if properties["title"].endswith("/markup")]
+    assert "text: ::error::%0A#\\x23[x]\\r↵]]>&amp;<script>" in markup
+
+
+def test_github_never_gets_the_older_form_of_a_command():
+    assert "##[" in MARKUP
+    assert "##[" not in run("github")
+    assert "##[" not in audit("github")
+
+
+def test_github_tells_of_accepted_failures_in_one_notice_and_of_fixed_ones_where_they_are_listed():
+    read = [runner_reads(line) for line in run("github").splitlines()]
+    notices = [(properties, message) for command, properties, message in read if command == "notice"]
+    (fixed, message), (accepted, accepted_message) = notices
+    assert (fixed["file"], fixed["line"]) == ("known[1].yaml", "5")
+    assert message.startswith("hostile/plain matches now")
+    assert accepted["title"] == "tokverify: 2 accepted"
+    assert [line.split(" (")[0] for line in accepted_message.splitlines()] == [
+        "known: hostile/surrogate",
+        "known: hostile/many",
+    ]
+
+
+@pytest.mark.parametrize(("count", "lines"), [(0, 0), (10, 10), (11, 12)])
+def test_github_sums_up_what_it_would_not_show(count: int, lines: int):
+    read = [runner_reads(line) for line in run("github", failing(count)).splitlines()]
+    assert len(read) == lines
+    if lines > count:
+        assert read[0][2].startswith("11 cases: 11 error")
+
+
+# GitLab
+
+
+@pytest.mark.parametrize("write", [run, audit])
+def test_gitlab_gets_what_it_asks_for(write):
+    entries = json.loads(write("gitlab"))
+    for entry in entries:
+        assert entry.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert entry["severity"] in {"info", "minor", "major", "critical", "blocker"}
+        assert entry["location"]["path"]
+        assert entry["location"]["lines"]["begin"] >= 1
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+
+
+def test_gitlab_finds_a_failure_again_where_the_file_has_grown():
+    before, after = failing(2), failing(3)
+    known = {entry["fingerprint"] for entry in json.loads(run("gitlab", before))}
+    assert known < {entry["fingerprint"] for entry in json.loads(run("gitlab", after))}
+    assert json.loads(run("gitlab", before))[0]["location"]["path"] == "s.yaml"
+
+
+# SARIF
+
+
+@pytest.mark.parametrize("write", [run, audit, lambda name: run(name, failing(0))])
+def test_sarif_is_valid(write):
+    document = json.loads(write("sarif"))
+    schema = json.loads((DATA / "sarif.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    (found,) = document["runs"]
+    rules = found["tool"]["driver"]["rules"]
+    for result in found["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_sarif_holds_no_link_that_is_not_meant():
+    for text in (run("sarif"), audit("sarif")):
+        for result in json.loads(text)["runs"][0]["results"]:
+            assert "](" not in result["message"]["text"]
+
+
+def test_sarif_says_what_is_accepted_and_why():
+    (found,) = json.loads(run("sarif"))["runs"]
+    accepted = [result for result in found["results"] if "suppressions" in result]
+    assert [result["message"]["text"].split(":")[1].split("\n")[0] for result in accepted] == [
+        " hostile/surrogate",
+        " hostile/many",
+    ]
+    assert accepted[1]["suppressions"][0]["justification"].endswith("(until 2030-01-01)")
+
+
+def test_sarif_of_an_audit_explains_its_rules():
+    (found,) = json.loads(audit("sarif"))["runs"]
+    (rule,) = [rule for rule in found["tool"]["driver"]["rules"] if rule["id"] == "TV101"]
+    assert rule["defaultConfiguration"] == {"level": "error"}
+    assert "**How to repair.**" in rule["help"]["markdown"]
+    notes = found["invocations"][0]["toolConfigurationNotifications"]
+    assert notes[0]["message"]["text"].startswith("TV201 ")

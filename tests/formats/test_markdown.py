@@ -1,0 +1,85 @@
+"""The Markdown formats, read by a parser of Markdown: nothing that a text holds may become anything but text."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from make_golden import hostile_report
+from markdown_it import MarkdownIt
+from test_audit_formats import hostile_audit
+
+from tokverify.audit.finding import Severity
+from tokverify.formats import FORMATS, RenderOptions, job_summary
+from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.markdown_text import block, cell_code, code, details, prose, table
+from tokverify.visible import visible
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u202e·🦙http1")) | st.text(max_size=30)
+PLAIN = {
+    *("paragraph", "heading", "ordered_list", "bullet_list", "list_item", "table", "thead", "tbody", "tr", "th", "td"),
+    *("inline", "text", "strong", "code_inline", "fence", "softbreak", "html_block", "html_inline"),
+}
+
+
+def tokens(text: str):
+    for token in PARSER.parse(text):
+        yield token
+        yield from token.children or ()
+
+
+@given(ANY)
+def test_prose_stays_what_it_is(text: str):
+    read = list(tokens(f"x {prose(text)} x"))
+    assert {token.type for token in read} <= {"paragraph_open", "paragraph_close", "inline", "text"}
+    seen = "".join(token.content for token in read if token.type == "text")
+    assert seen == f"x {visible(text, mark_spaces=False)} x"
+
+
+@given(ANY)
+def test_code_stays_what_it_is(text: str):
+    if text:
+        assert [t.content for t in tokens(f"x {code(visible(text))} x") if t.type == "code_inline"] == [visible(text)]
+
+
+@given(ANY, ANY)
+def test_cells_stay_what_they_are(first: str, second: str):
+    read = list(tokens(table(("a", "b"), [(cell_code(visible("x" + first)), prose(f"x{second}x"))])))
+    assert [token.type for token in read].count("td_open") == 2
+    assert [token.content for token in read if token.type == "code_inline"] == [visible("x" + first)]
+    seen = "".join(token.content for token in read if token.type == "text")
+    assert seen == "ab" + visible(f"x{second}x", mark_spaces=False)
+
+
+@given(st.lists(ANY, max_size=4))
+def test_blocks_stay_what_they_are(lines: list[str]):
+    lines = [visible(line) for line in lines]
+    (fence,) = tokens(details("s", block(lines)).partition("\n\n")[2].partition("\n</details>")[0])
+    assert fence.content == "".join(f"{line}\n" for line in lines)
+
+
+def test_a_report_holds_only_what_is_meant():
+    write = FORMATS["markdown"]
+    for text in (
+        write(hostile_report(), RenderOptions()),
+        write(hostile_report(), RenderOptions(verbose=True)),
+        AUDIT_FORMATS["markdown"](hostile_audit(), Severity.ERROR, RenderOptions()),
+    ):
+        check_plain(text)
+
+
+def check_plain(text: str) -> None:
+    for token in tokens(text):
+        assert re.sub("_(open|close)$", "", token.type) in PLAIN
+        if token.type.startswith("html"):
+            assert re.fullmatch(r"<details><summary>[^<>]*</summary>\n|</details>\n|<br>", token.content), token.content
+
+
+def test_a_summary_holds_what_fits():
+    report = hostile_report()
+    whole = FORMATS["markdown"](report, RenderOptions())
+    assert job_summary(report, 1 << 20) == whole
+    for size in range(200, len(whole), 500):
+        cut = job_summary(report, size)
+        assert len(cut.encode()) <= size
+        assert cut.endswith("write the report to a file to read them.\n")

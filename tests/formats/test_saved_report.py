@@ -1,0 +1,187 @@
+"""Reading a report back: nothing is lost, and whatever is wrong in a file is told in one line."""
+
+import json
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from make_golden import hostile_report
+
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats.json import document, render
+from tokverify.report import Report
+from tokverify.saved_report import read_report
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+FREE = {("options",), ("actual", "settings"), ("expected", "settings")}
+
+
+def without_changes(report: Report) -> Report:
+    """Leave out what a file cannot hold: what the changes of a diagnosis do."""
+    explanations = tuple(replace(found, change=None) for found in report.diagnosis.explanations)
+    return replace(report, diagnosis=replace(report.diagnosis, explanations=explanations))
+
+
+def saved(tmp_path: Path, content: object) -> Path:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_report_comes_back_whole(tmp_path: Path):
+    report = hostile_report()
+    path = tmp_path / "report.json"
+    path.write_text(render(report))
+    again = read_report(path)
+    assert without_changes(again) == without_changes(report)
+    assert again.exit_code == report.exit_code
+    for name, format_ in FORMATS.items():
+        assert format_(again, RenderOptions(verbose=True)) == format_(report, RenderOptions(verbose=True)), name
+
+
+def test_pieces_that_are_expected_come_back(tmp_path: Path):
+    report = hostile_report()
+    first = report.results[0]
+    case = replace(first.case, expect={"fake": ("▁a", "\udc80"), "other": (), "third": (1, -1)})
+    report = replace(report, results=(replace(first, case=case, expect=("▁a",)),), vocabulary=None, diagnosis=None)
+    assert read_report(saved(tmp_path, document(report))).results == report.results
+
+
+# The schema
+
+
+def strict(schema: object) -> object:
+    """Allow no key that the schema does not name."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(value) for key, value in schema.items()}
+    if schema.get("required") and "properties" in schema:
+        made["additionalProperties"] = False
+    return made
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_names_every_key_of_every_kind_of_report():
+    validator = jsonschema.Draft202012Validator(strict(SCHEMA))
+    validator.validate(json.loads(render(hostile_report())))
+    validator.validate(json.loads((ROOT / "reports" / "sample.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda told: told["cases"][1].pop("difference"),
+        lambda told: told["cases"][0].update(status="fine"),
+        lambda told: told["cases"][0].update(status="known"),
+        lambda told: told["cases"][1]["difference"]["blocks"][0]["actual"][0].update(bytes="xyz"),
+        lambda told: told["diagnosis"]["explanations"][0].pop("kind"),
+        lambda told: told["baseline"]["fixed"][0].update(expires="soon"),
+    ],
+)
+def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
+    told = json.loads(render(hostile_report()))
+    change(told)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(told, SCHEMA)
+    with pytest.raises(TokverifyError, match="not a report of tokverify"):
+        read_report(saved(tmp_path, told))
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "not a JSON report: Expecting value"),
+        (b"{", "not a JSON report"),
+        (b"\xff\xfe\xff", "not a JSON report"),
+        (b"[" * 100_000, "not a JSON report"),
+        (b'{"kind": "run", "schema_version": ' + b"9" * 5000 + b"}", "not a JSON report"),
+        (b"[]", "the file is a list; wanted is an object with the key 'kind'"),
+        (b"{}", "the file is an object; wanted is an object with the key 'kind'"),
+        (b'{"kind": "run", "schema_version": true}', "schema_version is True; wanted is a whole number"),
+        (b'{"kind": "run", "schema_version": 1}', "has schema_version 1, and this tokverify reads 2; write it again"),
+        (b'{"kind": "fuzz", "schema_version": 2}', "is a report of `tokverify fuzz`; give one of `tokverify run`"),
+        (b'{"kind": "run", "schema_version": 2, "cases": {}}', "an object with the key 'actual'"),
+    ],
+)
+def test_what_is_no_report(tmp_path: Path, content: bytes, told: str):
+    path = tmp_path / "report.json"
+    path.write_bytes(content)
+    with pytest.raises(TokverifyError) as raised:
+        read_report(path)
+    assert told in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_another_version_is_not_a_broken_file(tmp_path: Path):
+    with pytest.raises(UnsupportedError):
+        read_report(saved(tmp_path, {"kind": "run", "schema_version": 99}))
+
+
+def test_the_place_is_named(tmp_path: Path):
+    told = json.loads(render(hostile_report()))
+    told["cases"][1]["ids"]["actual"][2] = "\x1b"
+    with pytest.raises(TokverifyError, match=r"cases\[1\]\.ids\.actual is a list; wanted is a list of whole numbers"):
+        read_report(saved(tmp_path, told))
+    told["cases"][1]["difference"]["first"]["token_index"] = 99
+    told["cases"][1]["ids"]["actual"] = []
+    with pytest.raises(TokverifyError, match=r"cases\[1\]\.difference\.first\.token_index is 99"):
+        read_report(saved(tmp_path, told))
+
+
+def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
+    told = json.loads(render(hostile_report()))
+    told["cases"] = [told["cases"][1], *(case for case in told["cases"] if "decoded" in case or case["known"])][:3]
+    places = list(places_in(told))
+    assert len(places) > 100
+    for place in places:
+        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
+            damaged = deepcopy(told)
+            owner = damaged
+            for key in place[:-1]:
+                owner = owner[key]
+            damage(owner, place[-1])
+            path = saved(tmp_path, damaged)
+            one_line = pytest.raises(TokverifyError, match=r"^[^\n]*$")
+            with suppress(TokverifyError) if is_derived(place) else one_line:
+                read_report(path)
+
+
+def places_in(value: object, at: tuple[object, ...] = ()):
+    """Yield the place of every value, of a list's items only the first."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*at, key)
+        if (*at, key) not in FREE:
+            yield from places_in(item, (*at, key))
+
+
+def remove(owner, key) -> None:
+    del owner[key]
+
+
+def is_derived(place: tuple[object, ...]) -> bool:
+    """Whether the reader works it out itself, or can do without: an item of a list, or of an object with any keys."""
+    before, last = ("", *place)[-2:]
+    return (
+        isinstance(last, int)
+        or place[0] == "summary"
+        or place == ("vocabulary", "equal")
+        or last in {"difference", "decoded", "before"}
+        or (last == "text" and "decoded" in place)
+        or (before, last) in {("first", "actual"), ("first", "expected")}
+        or before in {"versions", "special_ids", "expectations"}
+    )

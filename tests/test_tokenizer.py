@@ -1,0 +1,45 @@
+import pytest
+from fake_tokenizer import FakeTokenizer
+
+from tokverify import verify
+from tokverify.cases import Case
+from tokverify.encoder import Encoder
+from tokverify.fuzzing.sample import Sample
+from tokverify.fuzzing.trial import Kind, Trial
+from tokverify.spec import TokenizerSpec
+from tokverify.tokenizer import decoding_of
+
+BERT = Encoder(TokenizerSpec(model="bert", tokens=["▁a", "▁,"]))
+
+
+class LikeLlamaCpp(FakeTokenizer):
+    """Encodes as `BERT` does and decodes as llama.cpp would."""
+
+    decodes_as_llama_cpp = True
+
+    def __init__(self, decoded: bytes) -> None:
+        super().__init__("▁a", "▁,")
+        self.decoded = decoded
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        return BERT.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, _ids: object) -> bytes:
+        return self.decoded
+
+
+def test_an_encoder_decodes_as_llama_cpp_only_where_the_other_side_does():
+    assert decoding_of(BERT, FakeTokenizer())([0, 1]) == b" a ,"
+    assert decoding_of(BERT, LikeLlamaCpp(b""))([0, 1]) == b" a,"
+    assert decoding_of(LikeLlamaCpp(b"x"), BERT)([0, 1]) == b"x"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("decoded", "differs"), [(b" a,", False), (b" a ,", True)])
+def test_run_and_fuzz_compare_decoding_alike_and_on_either_side(decoded: bytes, differs: bool, swapped: bool):
+    sides = (LikeLlamaCpp(decoded), BERT) if swapped else (BERT, LikeLlamaCpp(decoded))
+    (result,) = verify(*sides, [Case(id="a", suite="s", text="a,")]).results
+    assert (result.decode_difference is not None) == differs
+    trial = Trial.of(*sides, decoding=True)
+    outcome = trial.outcome(Sample("a,", add_special=False, parse_special=True))
+    assert (outcome is not None and outcome.kind is Kind.DECODING) == differs

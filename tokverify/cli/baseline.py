@@ -1,0 +1,111 @@
+"""The options of `tokverify run` on known failures, and what they do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import click
+
+from tokverify.cli.options import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from pathlib import Path
+
+    from tokverify.baseline import Baseline
+    from tokverify.report import Report
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+_OPTIONS = (
+    click.option("--baseline", type=PATH, metavar="FILE", help="A YAML or JSON list of known failures, with reasons."),
+    click.option("--update-baseline", is_flag=True, help="Make --baseline list exactly what fails now."),
+    click.option("--reason", metavar="TEXT", help="Why --update-baseline accepts what is not listed yet."),
+)
+
+
+class BaselineOptions(Protocol):
+    """What the user asked for."""
+
+    @property
+    def baseline(self) -> Path | None:
+        """The file."""
+
+    @property
+    def update_baseline(self) -> bool:
+        """Whether to write it."""
+
+    @property
+    def reason(self) -> str | None:
+        """The reason for what is new."""
+
+    @property
+    def fail_fast(self) -> bool:
+        """Whether to stop at the first failure."""
+
+
+def baseline_options(command: _Command) -> _Command:
+    """Add the options on known failures."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def opened_baseline(options: BaselineOptions) -> Baseline | None:
+    """Check the options and read the file; one that is to be written need not exist."""
+    from tokverify.baseline import read_baseline
+
+    if options.update_baseline and options.baseline is None:
+        raise click.UsageError("--update-baseline needs the file to write: name it with --baseline")
+    if options.update_baseline and options.fail_fast:
+        raise click.UsageError("--update-baseline needs all results: leave out --fail-fast")
+    if options.reason is not None:
+        _check_reason(options)
+    if options.baseline is None:
+        return None
+    if not options.update_baseline:
+        return read_baseline(options.baseline, today())
+    from tokverify.cli.file import check_writable
+
+    check_writable(options.baseline)
+    return _opened(options.baseline)
+
+
+def updated(baseline: Baseline, report: Report, path: Path, reason: str | None) -> tuple[Report, Callable[[], str]]:
+    """Return a report as the updated baseline judges it, and what makes that baseline's text.
+
+    Raises:
+        TokverifyError: If there are new failures and no reason.
+    """
+    from tokverify.baseline import apply
+
+    return apply(baseline.updated(report, reason), report), partial(_updated_text, report, path, reason)
+
+
+def _updated_text(report: Report, path: Path, reason: str | None) -> str:
+    """Update what the file holds by now, as the run of another model may have updated it meanwhile."""
+    from tokverify.formats.baseline import render_baseline
+
+    return render_baseline(_opened(path).updated(report, reason), path.suffix)
+
+
+def _opened(path: Path) -> Baseline:
+    from tokverify.baseline import Baseline, read_baseline
+
+    return read_baseline(path, today()) if path.exists() else Baseline(str(path), (), today())
+
+
+def _check_reason(options: BaselineOptions) -> None:
+    reason = options.reason or ""
+    if not options.update_baseline:
+        raise click.UsageError("--reason goes with --update-baseline")
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("--reason must be words on one line, without control characters")
+
+
+def today() -> date:
+    """Return the day in UTC, so that an entry expires everywhere at once."""
+    return datetime.now(UTC).date()

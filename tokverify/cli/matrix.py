@@ -1,0 +1,155 @@
+"""`tokverify run` without a model: verify all that the configuration names, one by one or several at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.options import report_file
+from tokverify.cli.output import render_options, write_reports, write_text
+from tokverify.cli.run_options import RunOptions
+from tokverify.configuration import FILE, find_configuration
+from tokverify.errors import TokverifyError
+from tokverify.formats import FORMATS, job_summary
+from tokverify.formats.verdict import verdict
+from tokverify.visible import visible_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokverify.cli.output import ReportFile
+    from tokverify.cli.run_options import Outcome
+    from tokverify.configuration import Configuration, ConfiguredModel
+
+    Result = Outcome | TokverifyError
+
+_PLACEHOLDER = "{name}"
+_FAILED = 2
+
+
+def run_configured(given: Mapping[str, Any], jobs: int | None) -> int:
+    """Verify the configured models; the exit code is the highest of theirs.
+
+    Args:
+        given: The options of the command line, which go before those of the configuration.
+        jobs: How many models to verify at a time; None for what the configuration says.
+    """
+    configuration = find_configuration(Path.cwd())
+    if configuration is None:
+        raise click.UsageError(f"name a MODEL, or write a {FILE} that names some; `tokverify init` writes one")
+    plans = {model.name: _options(given, model, configuration) for model in configuration.models}
+    for options in plans.values():
+        options.check()
+    results = dict(zip(plans, _results([*plans.values()], jobs or configuration.jobs), strict=True))
+    exit_codes = [_write(name, plans[name], result) for name, result in results.items()]
+    if len(plans) > 1:
+        _sum_up(results, next(iter(plans.values())))
+    return max(exit_codes)
+
+
+def _options(given: Mapping[str, Any], model: ConfiguredModel, configuration: Configuration) -> RunOptions:
+    configured = {
+        "reference": model.reference,
+        "cases": model.cases,
+        "suites": model.suites,
+        "tags": model.tags,
+        "patterns": model.patterns,
+        "baseline": model.baseline,
+        "reports": _reports(configuration),
+    }
+    chosen = {key: given.get(key) or value for key, value in configured.items()}
+    options = RunOptions(**{**given, **chosen, "model": model.model})
+    several = len(configuration.models) > 1
+    return replace(
+        options,
+        output=options.output and _named(options.output, model.name, several=several),
+        reports=tuple(
+            report._replace(path=report.path and _named(report.path, model.name, several=several))
+            for report in options.reports
+        ),
+    )
+
+
+def _reports(configuration: Configuration) -> tuple[ReportFile, ...]:
+    try:
+        return tuple(report_file(value, list(FORMATS)) for value in configuration.reports)
+    except click.BadParameter as error:
+        raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
+
+
+def _named(path: Path, name: str, *, several: bool) -> Path:
+    """Put a model's name into the name of a report."""
+    if several and _PLACEHOLDER not in str(path):
+        raise click.UsageError(f"{path}: several models are verified; write {_PLACEHOLDER} where their names go")
+    return Path(str(path).replace(_PLACEHOLDER, name))
+
+
+def _results(plans: Sequence[RunOptions], jobs: int) -> Iterator[Result]:
+    if jobs == 1 or len(plans) == 1:
+        yield from map(_carried_out, plans)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import active_children, get_context
+
+    from tokverify.interrupt import interrupts_held
+
+    with ProcessPoolExecutor(min(jobs, len(plans)), mp_context=get_context("spawn")) as pool:
+        try:
+            with interrupts_held():
+                # Several progress bars would write over each other.
+                quiet = [replace(options, quiet=True) for options in plans]
+                futures = [pool.submit(_carried_out_elsewhere, options) for options in quiet]
+            # subtle: the iterator of `pool.map` would cancel what then breaks, and Python 3.11 stumbles over that.
+            for future in futures:
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise TokverifyError("a worker process died; look for what ended it, or try again with -j 1") from error
+        except KeyboardInterrupt:
+            for process in active_children():
+                process.terminate()
+            raise
+
+
+def _carried_out_elsewhere(options: RunOptions) -> Result:
+    """Verify one model in another process, from which a result must come back."""
+    result = _carried_out(options)
+    if isinstance(result, TokverifyError) or result.report.diagnosis is None:
+        return result
+    return result._replace(report=replace(result.report, diagnosis=result.report.diagnosis.told()))
+
+
+def _carried_out(options: RunOptions) -> Result:
+    """Verify one model; an error must not keep the others from being verified."""
+    try:
+        return options.carry_out()
+    except TokverifyError as error:
+        return error
+    except OSError as error:
+        # Such as a name that is too long, which looking for a file already raises.
+        return TokverifyError(f"{error.filename or options.model}: {error.strerror}; check the path")
+
+
+def _write(name: str, options: RunOptions, result: Result) -> int:
+    if isinstance(result, TokverifyError):
+        for line in str(result).split("\n"):
+            click.echo(f"error: {name}: {visible_message(line)}", err=True)
+        return _FAILED
+    report, also = result
+    formats = {format: partial(render, report) for format, render in FORMATS.items()}
+    write_reports(options, formats, verdict(report), summary=partial(job_summary, report), also=also)
+    return report.exit_code
+
+
+def _sum_up(results: Mapping[str, Result], options: RunOptions) -> None:
+    """Tell how each model fared, where the reports themselves are tables on stdout."""
+    if not any(format == "table" and path is None for format, path in options.files(FORMATS)):
+        return
+    from tokverify.formats.matrix import render
+
+    reports = {name: None if isinstance(result, TokverifyError) else result.report for name, result in results.items()}
+    write_text("\n" + render(reports, render_options(no_color=options.no_color)))

@@ -1,0 +1,97 @@
+"""What `tokverify run` is asked for one model, and doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from tokverify.cli.baseline import opened_baseline, updated
+from tokverify.cli.comparison import verify_model
+from tokverify.cli.options import selected_cases
+from tokverify.cli.output import ReportOptions, check_reports
+from tokverify.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokverify.baseline import Baseline
+    from tokverify.report import Report
+
+
+class Outcome(NamedTuple):
+    """A report, and what else is to be written along with it."""
+
+    report: Report
+    also: dict[Path, Callable[[], str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(ReportOptions):
+    """What the user asked for."""
+
+    model: Path
+    reference: str | None
+    revision: str | None
+    cases: tuple[Path, ...]
+    suites: tuple[str, ...]
+    tags: tuple[str, ...]
+    patterns: tuple[str, ...]
+    fail_fast: bool
+    diagnose: bool
+    baseline: Path | None
+    update_baseline: bool
+    reason: str | None
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "model": str(self.model),
+            "reference": self.reference,
+            "revision": self.revision,
+            "cases": [str(path) for path in self.cases],
+            "suites": list(self.suites),
+            "tags": list(self.tags),
+            "patterns": list(self.patterns),
+            "fail_fast": self.fail_fast,
+            "diagnose": self.diagnose,
+            "baseline": None if self.baseline is None else str(self.baseline),
+        }
+
+    def check(self) -> None:
+        """Fail before the work is done if what is asked for cannot be."""
+        check_reports(self, [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
+
+    def carry_out(self) -> Outcome:
+        """Compare the cases, and judge them by the baseline."""
+        baseline = opened_baseline(self)
+        report = _verify(self, None if self.update_baseline else baseline)
+        if not baseline or not self.baseline or not self.update_baseline:
+            return Outcome(report, {})
+        report, make = updated(baseline, report, self.baseline, self.reason)
+        return Outcome(report, {self.baseline: make})
+
+
+def _verify(options: RunOptions, baseline: Baseline | None) -> Report:
+    cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
+    with ProgressBar(wanted=not options.quiet) as progress:
+        report = verify_model(
+            options.model,
+            _location(options),
+            cases,
+            baseline=baseline,
+            fail_fast=options.fail_fast,
+            diagnose=options.diagnose and not options.update_baseline,
+            on_progress=progress.update,
+        )
+    return replace(report, options=options.told())
+
+
+def _location(options: RunOptions) -> str | None:
+    if options.revision is None:
+        return options.reference
+    if options.reference is None or Path(options.reference).exists():
+        raise click.UsageError("--revision goes with a hub id: name one with -r")
+    return f"{options.reference}@{options.revision}"

@@ -1,0 +1,55 @@
+"""The `markdown` format of an audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.formats.audit import verdict
+from tokverify.formats.case_text import plain
+from tokverify.formats.id_range import id_ranges
+from tokverify.formats.markdown_text import cell_code, code, joined, prose, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.audit.finding import Finding, Severity
+    from tokverify.audit.report import AuditReport
+    from tokverify.formats import RenderOptions
+
+_MOST_RANGES = 12
+
+
+def render(report: AuditReport, fail_on: Severity, options: RenderOptions, limit: int | None = None) -> str:
+    """Write an audit as Markdown, or as much of it as fits `limit` bytes."""
+    return joined(_sections(report, fail_on, options), limit)
+
+
+def _sections(report: AuditReport, fail_on: Severity, options: RenderOptions) -> Iterator[str]:
+    yield f"## {'❌' if report.exit_code(fail_on) else '✅'} tokverify audit: {prose(report.source)}\n"
+    yield f"**{prose(verdict(report))}**\n"
+    if options.quiet:
+        return
+    if report.reference is not None:
+        yield f"Reference: {code(plain(report.reference))}{f', {prose(report.caveat)}' if report.caveat else ''}\n"
+    for finding in report.findings:
+        yield _finding(finding, verbose=options.verbose)
+    if report.waived:
+        rows = [(w.finding.code, prose(w.finding.message), prose(w.waiver.reason)) for w in report.waived]
+        yield f"### Waived\n\n{table(('rule', 'finding', 'reason'), rows)}"
+    if report.unused_waivers:
+        rows = [(waiver.code, cell_code(plain(waiver.place)), prose(waiver.reason)) for waiver in report.unused_waivers]
+        yield f"### Waivers that accept nothing any more\n\n{table(('rule', 'waiver', 'reason'), rows)}"
+    if report.not_evaluated:
+        rows = [(rule.code, prose(rule.name), prose(rule.reason)) for rule in report.not_evaluated]
+        yield f"### Not evaluated\n\n{table(('rule', '', 'why'), rows)}"
+
+
+def _finding(finding: Finding, *, verbose: bool) -> str:
+    told = [f"### {finding.severity.name} {finding.code} {prose(finding.name)}\n", f"{prose(finding.message)}\n"]
+    if finding.ids:
+        told.append(f"ids {id_ranges(finding.ids, None if verbose else _MOST_RANGES)}\n")
+    if finding.keys:
+        told.append(f"keys {', '.join(code(plain(key)) for key in finding.keys)}\n")
+    if finding.repair:
+        told.append(f"repair: {code(plain(finding.repair))}\n")
+    return "\n".join(told)

@@ -1,0 +1,32 @@
+"""The `gitlab` format: what GitLab's merge requests show as code quality, a JSON list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tokverify.formats.issue import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokverify.formats.issue import Issue
+
+_SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
+
+
+def render(issues: Iterable[Issue]) -> str:
+    """Write a code quality report."""
+    return json.dumps(list(map(_entry, issues)), indent=2) + "\n"
+
+
+def _entry(issue: Issue) -> dict[str, object]:
+    return {
+        "description": f"{issue.title}: {issue.message.partition(chr(10))[0]}",
+        "check_name": issue.check,
+        "fingerprint": issue.fingerprint,
+        "severity": "info" if issue.accepted is not None else _SEVERITIES[issue.level],
+        # GitLab wants the path as git writes it, without `./`.
+        "location": {"path": PurePath(issue.path).as_posix(), "lines": {"begin": issue.line}},
+    }

@@ -1,0 +1,73 @@
+"""The page of an audit: each finding with the manual of its rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.audit.finding import Severity
+from tokverify.formats.audit import verdict
+from tokverify.formats.case_text import plain
+from tokverify.formats.html.page import page
+from tokverify.formats.id_range import id_ranges
+from tokverify.formats.manual import manual_parts
+
+if TYPE_CHECKING:
+    from tokverify.audit.finding import Finding
+    from tokverify.audit.report import AuditReport
+
+
+def render(report: AuditReport, fail_on: Severity) -> str:
+    """Write a page that holds the whole audit."""
+    failed = report.exit_code(fail_on)
+    first, _, others = verdict(report).partition("; ")
+    context = {
+        "title": f"{plain(report.source)}: audit",
+        "outcome": "Failed" if failed else "Passed",
+        "exit_code": failed,
+        "exit_meaning": f"{'something' if failed else 'nothing'} found as bad as {fail_on.name} or worse",
+        "verdict": first,
+        "reservations": others,
+        "sides": _sides(report),
+        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
+        "counts": [(severity.name, report.count(severity)) for severity in reversed(Severity)],
+        "findings": [
+            *(_finding(finding) for finding in report.findings),
+            *(_finding(waived.finding, f"{waived.waiver.reason} ({waived.waiver.place})") for waived in report.waived),
+        ],
+        "unused_waivers": [(w.code, plain(w.reason), plain(w.place)) for w in report.unused_waivers],
+        "not_evaluated": [(rule.code, plain(rule.name), plain(rule.reason)) for rule in report.not_evaluated],
+    }
+    return page("audit.html.jinja", ["page.js", "audit.js"], context)
+
+
+def _sides(report: AuditReport) -> list[tuple[str, dict[str, object]]]:
+    digests = [("fingerprint", report.fingerprint)] if report.fingerprint else []
+    sides = [("model", _side(report.source, digests))]
+    if report.reference is not None:
+        digests = [("sha256", report.reference_sha256)] if report.reference_sha256 else []
+        sides.append(("reference", _side(report.reference, digests, report.caveat)))
+    return sides
+
+
+def _side(name: str, digests: list[tuple[str, str]], caveat: str = "") -> dict[str, object]:
+    shown = [(label, plain(digest)) for label, digest in digests]
+    empty = {"source": "", "reason": "", "settings": [], "overrides": []}
+    return empty | {"name": plain(name), "caveat": plain(caveat), "digests": shown}
+
+
+def _finding(finding: Finding, waiver: str = "") -> dict[str, object]:
+    from tokverify.rules import RULES
+
+    summary, parts = manual_parts(RULES[finding.code]) if finding.code in RULES else ("", [])
+    return {
+        "severity": finding.severity.name,
+        "code": finding.code,
+        "name": plain(finding.name),
+        "message": plain(finding.message),
+        "ids": id_ranges(finding.ids),
+        "keys": list(map(plain, finding.keys)),
+        "repair": plain(finding.repair),
+        "waiver": plain(waiver),
+        "summary": summary,
+        "manual": parts,
+    }

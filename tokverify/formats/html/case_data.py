@@ -1,0 +1,158 @@
+"""The cases of a report as the data that the page's scripts draw and filter; all of its strings are `visible`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.diff import excerpt
+from tokverify.expectation import NO_TOKEN
+from tokverify.formats.case_text import description, headline, other_side, plain
+from tokverify.formats.code_point import code_points
+from tokverify.formats.html.cause import causes
+from tokverify.formats.verdict import plural
+from tokverify.report import Status
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokverify.diff import Block, Difference
+    from tokverify.report import CaseResult, Report
+    from tokverify.tokenizer import Token
+
+    Column = tuple[int, list[int], list[int], str | None]
+
+_CODE_POINTS = 4
+
+
+class Numbering(dict[str, int]):
+    """Numbers strings in the order in which they are first met."""
+
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))
+
+
+class TokenTable:
+    """Holds each token once, as (id, piece, bytes in hexadecimal), so that cases only name its row."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int | None, str, str]] = []
+        self._numbers: dict[Token, int] = {}
+
+    def numbers(self, tokens: Sequence[Token]) -> list[int]:
+        """Return the rows of tokens."""
+        return [self._number(token) for token in tokens]
+
+    def _number(self, token: Token) -> int:
+        number = self._numbers.get(token)
+        if number is None:
+            number = self._numbers[token] = len(self.rows)
+            id = None if token.id == NO_TOKEN else token.id
+            self.rows.append((id, visible(token.piece), token.token_bytes.hex()))
+        return number
+
+
+def report_data(report: Report) -> dict[str, object]:
+    """Return all cases, with the suites, tags, causes and tokens that they name by number."""
+    suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
+    causes_by_name = causes(report)
+    cases = []
+    for result in report.results:
+        told: dict[str, object] = {
+            "name": plain(result.name),
+            "status": str(result.status),
+            "suite": suites[plain(result.case.suite)],
+            "tags": [tags[plain(tag)] for tag in result.case.tags],
+            "causes": [cause_numbers[cause] for cause in causes_by_name.get(result.name, ())],
+        }
+        cases.append(told | _case(result, tokens))
+    return {
+        "suites": list(suites),
+        "tags": list(tags),
+        "causes": list(cause_numbers),
+        "tokens": tokens.rows,
+        "cases": cases,
+    }
+
+
+def _case(result: CaseResult, tokens: TokenTable) -> dict[str, object]:
+    case = result.case
+    told: dict[str, object] = {
+        "text": visible(case.text),
+        "place": plain(f"{case.file}:{case.line}") if case.file else "",
+        "headline": "" if result.status is Status.MATCH else headline(result),
+        "facts": list(_facts(result)),
+    }
+    if result.difference:
+        told["other"] = other_side(result)
+        told["columns"] = [column for block in result.difference.blocks for column in _columns(block, tokens)]
+        told["exact"] = _decodes_to(result.difference, case.text)
+    elif result.status is Status.MATCH:
+        told["ids"] = list(result.actual)
+    if result.decode_difference:
+        told["decoded"] = [visible(data) for data in result.decode_difference]
+    return told
+
+
+def _facts(result: CaseResult) -> Iterator[tuple[str, str]]:
+    for line in description(result):
+        label, _, value = line.partition(": ")
+        if label != "text":
+            yield label, value
+    if result.difference:
+        around = excerpt(result.difference)
+        if around.expected and around.actual == around.expected:
+            yield "characters", ", ".join(code_points(around.expected[:_CODE_POINTS]))
+        counts = [len(tokens) for tokens in _sides(result.difference)]
+        characters = plural(len(result.case.text), "character")
+        yield "tokens", f"{counts[0]:,} in actual, {counts[1]:,} in {other_side(result)}, for {characters}"
+
+
+def _sides(difference: Difference) -> tuple[list[Token], list[Token]]:
+    """Return all tokens of both sides."""
+    return (
+        [token for block in difference.blocks for token in block.actual],
+        [token for block in difference.blocks for token in block.expected],
+    )
+
+
+def _decodes_to(difference: Difference, text: str) -> list[bool]:
+    """Tell for each side whether its tokens stand for exactly the text, so that spans count the text's bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return [b"".join(token.token_bytes for token in side) == data for side in _sides(difference)]
+
+
+def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
+    """Cut a block into columns: whether it is equal, the tokens of both sides, and the text, if that is the same."""
+    if not block.equal:
+        yield _column(block.equal, block.actual, block.expected, tokens)
+        return
+    start = 0
+    for end in _character_ends(block.actual):
+        yield _column(block.equal, block.actual[start:end], block.expected[start:end], tokens)
+        start = end
+
+
+def _character_ends(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the indexes after which no character is left incomplete, and the last one."""
+    pending = b""
+    for index, token in enumerate(tokens, 1):
+        pending += token.token_bytes
+        if index == len(tokens) or not _is_cut(pending):
+            yield index
+            pending = b""
+
+
+def _is_cut(data: bytes) -> bool:
+    """Tell whether UTF-8 ends within a character."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False
+
+
+def _column(equal: bool, actual: Sequence[Token], expected: Sequence[Token], tokens: TokenTable) -> Column:
+    data, other = (b"".join(token.token_bytes for token in side) for side in (actual, expected))
+    text = visible(data) if data == other else None
+    return int(equal), tokens.numbers(actual), tokens.numbers(expected), text

@@ -1,0 +1,60 @@
+"""Why each case came out as it did, as far as a report tells; cases are filtered by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.formats.case_text import known_text, plain
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokverify.diagnosis.result import Diagnosis
+    from tokverify.report import CaseResult, Report
+
+
+def causes(report: Report) -> Mapping[str, list[str]]:
+    """Return the causes of each case that did not simply match, by suite/id, in words that have passed `visible`."""
+    explained = _explained(report)
+    found: dict[str, list[str]] = {}
+    for result in report.results:
+        told = [*explained.get(result.name, ()), *_own_causes(result)]
+        if told:
+            found[result.name] = told
+    return found
+
+
+def _own_causes(result: CaseResult) -> Iterator[str]:
+    """Yield what a case itself says of why."""
+    if result.known:
+        yield f"known: {plain(known_text(result.known))}"
+    elif result.status is Status.SKIPPED:
+        yield f"skipped: {plain(result.message or '')}"
+    elif result.status is Status.ERROR:
+        yield "cannot be encoded"
+    elif result.status is Status.MISMATCH and result.actual == result.expected:
+        yield "both sides agree, but not with the case"
+    if result.decode_difference:
+        yield "decoded differently"
+
+
+def _explained(report: Report) -> dict[str, list[str]]:
+    """Return the explanations of a diagnosis for each case that it looked at."""
+    if not report.diagnosis:
+        return {}
+    told = [(plain(found.sentence), set(found.unexplained)) for found in report.diagnosis.explanations]
+    return {
+        name: [sentence for sentence, unexplained in told if name not in unexplained] or ["no explanation found"]
+        for name in _diagnosed(report, report.diagnosis)
+    }
+
+
+def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
+    """Name the cases that a diagnosis had to explain."""
+    if diagnosis.decoding:
+        return [result.name for result in report.results if result.decode_difference and not result.known]
+    differing = [r.name for r in report.results if r.status is Status.MISMATCH and r.actual != r.expected]
+    errors = [result.name for result in report.results if result.status is Status.ERROR]
+    # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
+    return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing

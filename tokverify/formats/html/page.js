@@ -1,0 +1,60 @@
+"use strict";
+// What every page has: making elements, and the choice between dark and light.
+
+// Texts become text nodes, so nothing in them is ever read as HTML.
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function plural(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// Adds items a chunk at a time; a button says how many are left and adds the next ones.
+function appendInChunks(parent, items, chunk, noun, make) {
+  let next = 0;
+  const more = element("button", { type: "button", class: "more" });
+  const add = () => {
+    const made = items.slice(next, next + chunk).map((item, index) => make(item, next + index));
+    next += made.length;
+    more.remove();
+    parent.append(...made);
+    if (next < items.length) {
+      more.textContent = `${Math.min(chunk, items.length - next).toLocaleString("en")} more of ${plural(items.length - next, noun)}`;
+      parent.append(more);
+    }
+    return made;
+  };
+  more.addEventListener("click", () => {
+    const [first] = add();
+    (first.querySelector("summary, button") ?? first).focus();
+  });
+  add();
+}
+
+function pressed(buttons) {
+  return [...buttons].filter((button) => button.getAttribute("aria-pressed") === "true");
+}
+
+function press(button, on = button.getAttribute("aria-pressed") !== "true") {
+  button.setAttribute("aria-pressed", on);
+}
+
+function startTheme() {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const isDark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    label();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+  label();
+}
+
+startTheme();

@@ -1,0 +1,132 @@
+"""The `markdown` format, for a comment, a wiki or a job summary: the verdict first, each failing case folded away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
+from tokverify.formats.effect import effect
+from tokverify.formats.markdown_text import block, cell_code, code, details, joined, prose, table
+from tokverify.formats.verdict import plural, verdict
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.diagnosis.result import Diagnosis, Explanation
+    from tokverify.formats import RenderOptions
+    from tokverify.report import BaselineOutcome, CaseResult, Report, Side
+
+_MOST_NAMES = 20
+_MOST_OVERRIDES = 10
+
+
+def render(report: Report, options: RenderOptions, limit: int | None = None) -> str:
+    """Write a report as Markdown, or as much of it as fits `limit` bytes."""
+    return joined(_sections(report, options), limit)
+
+
+def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
+    mark = {0: "✅", 1: "❌"}.get(report.exit_code, "⚠️")
+    yield f"## {mark} tokverify: {prose(report.actual.name)}\n"
+    yield f"**{prose(verdict(report))}**\n"
+    if options.quiet:
+        return
+    yield table(("", "", ""), [_side("actual", report.actual), _side("expected", report.expected)])
+    if report.actual.overrides:
+        yield _overrides(report.actual)
+    if report.vocabulary:
+        yield "The vocabularies differ; the `table` and `json` formats show where.\n"
+    if report.diagnosis:
+        yield _diagnosis(report.diagnosis)
+    yield _suites(report)
+    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    if failing:
+        yield f"### {plural(len(failing), 'failing case')}\n"
+        yield from (_case(result, verbose=options.verbose) for result in failing)
+    yield from _others(report, verbose=options.verbose)
+
+
+def _side(role: str, side: Side) -> tuple[str, str, str]:
+    told = [cell_code(plain(side.source))] if side.source != side.name else []
+    told += [prose(side.reason)] if side.reason else []
+    told += [f"**{prose(side.caveat)}**"] if side.caveat else []
+    told += [f"fingerprint {cell_code(plain(side.fingerprint))}"] if side.fingerprint else []
+    return role, prose(side.name), "<br>".join(told)
+
+
+def _overrides(side: Side) -> str:
+    shown = [f"- {prose(sentence)}\n" for sentence in side.overrides[:_MOST_OVERRIDES]]
+    if len(side.overrides) > _MOST_OVERRIDES:
+        shown.append(f"- {len(side.overrides) - _MOST_OVERRIDES:,} more\n")
+    return f"{plural(len(side.overrides), 'setting')} taken otherwise than the file declares:\n\n{''.join(shown)}"
+
+
+def _diagnosis(diagnosis: Diagnosis) -> str:
+    lines = [_explanation(explanation, diagnosis) for explanation in diagnosis.explanations]
+    if not lines:
+        tried = plural(diagnosis.tried, "change")
+        lines = [f"none of {tried} that were tried makes a failing case match"]
+    return "### Diagnosis\n\n" + "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
+
+
+def _explanation(explanation: Explanation, diagnosis: Diagnosis) -> str:
+    repair = "GGUF cannot express it"
+    if explanation.expressible:
+        repair = f"repair: `tokverify fix`{f' or {code(plain(explanation.repair))}' if explanation.repair else ''}"
+    return f"{prose(effect(explanation, diagnosis))}; {repair}"
+
+
+def _suites(report: Report) -> str:
+    counts: dict[str, Counter[Status]] = {}
+    for result in report.results:
+        counts.setdefault(result.case.suite, Counter())[result.status] += 1
+    shown = [status for status in Status if report.count(status)]
+    rows = [
+        (prose(suite), *(f"{found[status]:,}" if found[status] else "" for status in shown))
+        for suite, found in counts.items()
+    ]
+    return table(("suite", *map(str, shown)), rows, right=range(1, len(shown) + 1))
+
+
+def _case(result: CaseResult, *, verbose: bool) -> str:
+    lines = list(description(result))
+    if result.difference:
+        lines += alignment_lines(result.difference, other_side(result), fold=not verbose)
+    place = f" ({result.case.file}:{result.case.line})" if result.case.file else ""
+    return details(f"{result.status} {plain(result.name)}{plain(place)}: {headline(result)}", block(lines, "diff"))
+
+
+def _others(report: Report, *, verbose: bool) -> Iterator[str]:
+    """Tell of the cases that did not simply match, and yet do not fail."""
+    yield from _by_reason("Known", [(plain(known_text(r.known)), r) for r in report.results if r.known])
+    if report.baseline:
+        yield from _baseline(report.baseline)
+    skipped = [(plain(r.message or ""), r) for r in report.results if r.status is Status.SKIPPED]
+    yield from _by_reason("Skipped", skipped)
+    noted = [(plain(note), r) for r in report.results if r.status is Status.MATCH for note in r.notes]
+    yield from _by_reason("Noted", noted)
+    decoded = [("decoded differently by the two sides", r) for r in report.results if r.decode_difference]
+    yield from _by_reason("Decoding", decoded)
+    if verbose:
+        yield from _by_reason("Match", [("", r) for r in report.results if r.status is Status.MATCH])
+
+
+def _by_reason(label: str, results: list[tuple[str, CaseResult]]) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
+    for reason, result in results:
+        names.setdefault(reason, []).append(plain(result.name))
+    for reason, cases in names.items():
+        title = f"{label}, {plural(len(cases), 'case')}{f': {reason}' if reason else ''}"
+        yield details(title, block(cases))
+
+
+def _baseline(baseline: BaselineOutcome) -> Iterator[str]:
+    fixed = [plain(entry.case) for entry in baseline.fixed]
+    if fixed:
+        title = f"Fixed: {plural(len(fixed), 'entry', 'entries')} of the baseline can go"
+        yield details(title, block(fixed))
+    if baseline.not_run:
+        count = plural(len(baseline.not_run), "entry", "entries")
+        yield details(f"{count} of the baseline not compared", block(plain(e.case) for e in baseline.not_run))

@@ -1,0 +1,36 @@
+"""How several models fared, one a line, for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokverify.formats.layout import DIM, draw, table, words
+from tokverify.formats.verdict import plural
+from tokverify.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokverify.formats import RenderOptions
+    from tokverify.report import Report
+
+_VERDICTS = {0: ("ok", "green"), 1: ("fails", "bold red"), 2: ("could not run", "bold yellow")}
+_FAILED = 2
+
+
+def render(reports: Mapping[str, Report | None], options: RenderOptions) -> str:
+    """Write a table of models; a report that is None could not be made."""
+    shown_statuses = [
+        status for status in Status if any(report and report.count(status) for report in reports.values())
+    ]
+    shown = table(("model", "left"), *((str(status), "right") for status in shown_statuses), ("", "left"))
+    codes = {name: _FAILED if report is None else report.exit_code for name, report in reports.items()}
+    for name, report in reports.items():
+        counts = [report.count(status) if report else 0 for status in shown_statuses]
+        cells = [Text(f"{count:,}") if count else Text("-", DIM) for count in counts]
+        shown.add_row(words(name), *cells, Text(*_VERDICTS[codes[name]]))
+    passed = sum(code == 0 for code in codes.values())
+    style = "bold green" if passed == len(codes) else "bold red"
+    return draw([shown, Text(f"{plural(len(codes), 'model')}: {passed:,} ok", style)], options)

@@ -1,0 +1,19 @@
+"""Override: a setting that llama.cpp takes otherwise than a file declares it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One setting that llama.cpp takes otherwise than the file declares it (None: not declared)."""
+
+    setting: str
+    declared: object
+    effective: object
+    reason: str
+
+    def __str__(self) -> str:
+        declared = "not declared" if self.declared is None else f"declared {self.declared}"
+        return f"{self.setting}: {declared}, effective {self.effective} ({self.reason})"

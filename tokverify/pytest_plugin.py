@@ -1,0 +1,217 @@
+"""A pytest plugin: each case is a test, and a mismatch fails it with the difference, token by token.
+
+pytest imports this at every start wherever tokverify is installed, so whatever takes time is imported where it is used.
+How to use it is told in docs/pytest.md.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokverify.cases import Case
+    from tokverify.configuration import ConfiguredModel
+    from tokverify.report import CaseResult, Report
+
+_CONFIGURATION = "tokverify.toml"
+_MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patterns=(), baseline=None)"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--tokverify`."""
+    parser.getgroup("tokverify").addoption(
+        "--tokverify", action="store_true", help="collect the cases of every model that a tokverify.toml names"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Announce the marker."""
+    config.addinivalue_line("markers", f"{_MARK}: run a test on each case; it takes `tokverify_case`")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a tokverify.toml that is named on the command line, or any with `--tokverify`."""
+    if file_path.name != _CONFIGURATION:
+        return None
+    wanted = parent.config.getoption("tokverify") or parent.session.isinitpath(file_path)
+    return _ConfigurationFile.from_parent(parent, path=file_path) if wanted else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test of each case that the marker selects."""
+    if "tokverify_case" not in metafunc.fixturenames:
+        return
+    mark = metafunc.definition.get_closest_marker("tokverify")
+    if mark is None:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: tokverify_case needs @pytest.mark.{_MARK}")
+    tests = _tests_of(_marked(mark, metafunc.config.rootpath), pytest.UsageError)
+    metafunc.parametrize("tokverify_case", tests, ids=[test.name for test in tests])
+
+
+class CaseTest:
+    """One case of one model, as a test gets it from `tokverify_case`."""
+
+    def __init__(self, model: ConfiguredModel, case: Case) -> None:
+        self.model = model
+        self.case = case
+
+    @property
+    def name(self) -> str:
+        """The suite and the id of the case."""
+        return f"{self.case.suite}/{self.case.id}"
+
+    @property
+    def result(self) -> CaseResult:
+        """What came of it; the first to ask has all cases of the model compared."""
+        return _results(self.model)[self.name]
+
+    def verify(self) -> None:
+        """Fail the test with the difference, or skip it, unless the case matches or is known to fail."""
+        from tokverify.report import Status
+
+        __tracebackhide__ = True
+        result = self.result
+        if result.status is Status.SKIPPED:
+            pytest.skip(_plain(result.message or "skipped"))
+        elif result.status in {Status.MISMATCH, Status.ERROR}:
+            pytest.fail(_shown(self.model, result), pytrace=False)
+
+
+def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
+    """Read a marker; its paths are relative to pytest's root directory."""
+    from tokverify.configuration import ConfiguredModel
+
+    def read(  # noqa: PLR0913 - the arguments of the marker
+        model: str,
+        *,
+        reference: str | None = None,
+        cases: Sequence[str] = (),
+        suites: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        patterns: Sequence[str] = (),
+        baseline: str | None = None,
+    ) -> ConfiguredModel:
+        def at(path: str) -> Path:
+            return Path(os.path.relpath(root / path))
+
+        return ConfiguredModel(
+            name=Path(model).stem,
+            model=at(model),
+            reference=str(at(reference)) if reference and (root / reference).exists() else reference,
+            cases=tuple(map(at, cases)),
+            suites=tuple(suites),
+            tags=tuple(tags),
+            patterns=tuple(patterns),
+            baseline=None if baseline is None else at(baseline),
+        )
+
+    for name in ("cases", "suites", "tags", "patterns"):
+        if isinstance(mark.kwargs.get(name), str):
+            raise pytest.UsageError(f"@pytest.mark.tokverify: {name} is a list, such as {name}=[{mark.kwargs[name]!r}]")
+    try:
+        return read(*mark.args, **mark.kwargs)
+    except TypeError as error:
+        raise pytest.UsageError(f"@pytest.mark.tokverify: {error}; it is {_MARK}") from error
+
+
+def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest]:
+    """Read the cases of a model; what is wrong with them is raised as pytest wants it in that place."""
+    from tokverify.errors import TokverifyError
+
+    try:
+        return [CaseTest(model, case) for case in _cases(model)]
+    except TokverifyError as error:
+        raise error_type(_plain(str(error))) from None
+
+
+def _cases(model: ConfiguredModel) -> list[Case]:
+    from tokverify.cli.options import selected_cases
+
+    return selected_cases(model.cases, model.suites, model.tags, model.patterns)
+
+
+@lru_cache(maxsize=8)
+def _report(model: ConfiguredModel) -> Report:
+    from tokverify.baseline import read_baseline
+    from tokverify.cli.baseline import today
+    from tokverify.cli.comparison import verify_model
+
+    baseline = None if model.baseline is None else read_baseline(model.baseline, today())
+    return verify_model(model.model, model.reference, _cases(model), baseline=baseline)
+
+
+@lru_cache(maxsize=8)
+def _results(model: ConfiguredModel) -> Mapping[str, CaseResult]:
+    from tokverify.errors import TokverifyError
+
+    try:
+        report = _report(model)
+    except TokverifyError as error:
+        pytest.fail(_plain(str(error)), pytrace=False)
+    return {f"{result.case.suite}/{result.case.id}": result for result in report.results}
+
+
+def _shown(model: ConfiguredModel, result: CaseResult) -> str:
+    """Write a result as `tokverify run` does."""
+    from dataclasses import replace
+
+    from tokverify.formats import RenderOptions
+    from tokverify.formats.case_section import case_sections
+    from tokverify.formats.layout import draw
+
+    one = replace(_report(model), results=(result,), baseline=None)
+    return draw(case_sections(one, verbose=False), RenderOptions())
+
+
+def _plain(text: str) -> str:
+    from tokverify.visible import visible
+
+    return visible(text, mark_spaces=False)
+
+
+class _ConfigurationFile(pytest.File):
+    """A tokverify.toml: a collector for each of its models."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        from tokverify.configuration import read_configuration
+        from tokverify.errors import TokverifyError
+
+        try:
+            configuration = read_configuration(self.path)
+        except TokverifyError as error:
+            raise self.CollectError(_plain(str(error))) from None
+        for model in configuration.models:
+            yield _ModelCollector.from_parent(self, name=model.name, model=model)
+
+
+class _ModelCollector(pytest.Collector):
+    """A model of a tokverify.toml: a test for each of its cases."""
+
+    def __init__(self, *, model: ConfiguredModel, **options: Any) -> None:  # noqa: ANN401 - pytest's own
+        super().__init__(**options)
+        self._model = model
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for test in _tests_of(self._model, self.CollectError):
+            yield _CaseItem.from_parent(self, name=test.name, test=test)
+
+
+class _CaseItem(pytest.Item):
+    """A case of a tokverify.toml."""
+
+    def __init__(self, *, test: CaseTest, **options: Any) -> None:  # noqa: ANN401 - pytest's own
+        super().__init__(**options)
+        self._test = test
+
+    def runtest(self) -> None:
+        self._test.verify()
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self._test.model.name} {self._test.name}"

@@ -1,0 +1,289 @@
+"""Read a JSON report (docs/report.md) back into the Report that it was written of.
+
+Only what the changes in a diagnosis do is not in the file: they can be told, but no more be made.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.cases import Case
+from tokverify.diff import Block, Difference, Divergence
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.formats import audit
+from tokverify.formats import json as run
+from tokverify.json_node import JsonNode
+from tokverify.report import (
+    BaselineOutcome,
+    CaseResult,
+    KnownDifference,
+    PieceDifference,
+    Report,
+    Side,
+    Status,
+    VocabularyDifference,
+)
+from tokverify.tokenizer import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tokverify.cases import Expect
+    from tokverify.diagnosis.result import Diagnosis, Explanation
+
+_MAX_BYTES = 1 << 30
+
+SCHEMA_VERSIONS = {run.KIND: run.SCHEMA_VERSION, audit.KIND: audit.SCHEMA_VERSION}
+"""The kinds of reports that can be read, and the version of each."""
+
+
+def read_report(path: Path | str) -> Report:
+    """Read the report of a `tokverify run -f json`.
+
+    Raises:
+        TokverifyError: If it cannot be read, or is no such report; the message says where.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    return restore_report(open_saved(path, [run.KIND]))
+
+
+def open_saved(path: Path | str, kinds: Collection[str] = tuple(SCHEMA_VERSIONS)) -> JsonNode:
+    """Open a saved report, and check that it is of one of these kinds and of a version that can be read.
+
+    Raises:
+        TokverifyError: If it cannot be read, or is no report.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    path = Path(path)
+    root = JsonNode(str(path), _parse(path))
+    kind = root.get("kind").string()
+    if kind not in kinds:
+        known = " or ".join(f"`tokverify {known}`" for known in kinds)
+        raise UnsupportedError(f"{path}: is a report of `tokverify {kind}`; give one of {known}")
+    version = root.get("schema_version").integer()
+    if version != SCHEMA_VERSIONS[kind]:
+        raise UnsupportedError(
+            f"{path}: has schema_version {version}, and this tokverify reads {SCHEMA_VERSIONS[kind]}; write it again"
+        )
+    return root
+
+
+def _parse(path: Path) -> object:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
+    except RecursionError as error:
+        raise TokverifyError(f"{path}: not a JSON report: nested too deep; write one with -f json") from error
+    except ValueError as error:
+        raise TokverifyError(f"{path}: not a JSON report: {error}; write one with -f json") from error
+
+
+def restore_report(root: JsonNode) -> Report:
+    """Return the report of a run.
+
+    Raises:
+        TokverifyError: If a part of it is not as it should be.
+    """
+    return Report(
+        actual=_side(root.get("actual")),
+        expected=_side(root.get("expected")),
+        vocabulary=root.get("vocabulary").optional(_vocabulary),
+        results=tuple(root.get("cases").items(_result)),
+        options=root.get("options").mapping(),
+        versions=root.get("versions").entries(JsonNode.string),
+        stopped_early=root.get("summary").get("stopped_early").boolean(),
+        diagnosis=root.get("diagnosis").optional(_diagnosis),
+        baseline=root.get("baseline").optional(_baseline),
+    )
+
+
+def _side(node: JsonNode) -> Side:
+    return Side(
+        name=node.get("name").string(),
+        source=node.get("source").string(),
+        reason=node.get("reason").string(),
+        caveat=node.get("caveat").string(),
+        aliases=tuple(node.get("aliases").items(JsonNode.string)),
+        family=node.get("family").optional(JsonNode.string),
+        sha256=node.get("sha256").optional(JsonNode.string),
+        fingerprint=node.get("fingerprint").optional(JsonNode.string),
+        settings=node.get("settings").mapping(),
+        overrides=tuple(node.get("overrides").items(JsonNode.string)),
+    )
+
+
+def _vocabulary(node: JsonNode) -> VocabularyDifference:
+    sizes = node.get("sizes")
+    return VocabularyDifference(
+        actual_size=sizes.get("actual").integer(),
+        expected_size=sizes.get("expected").integer(),
+        pieces=tuple(node.get("pieces").items(_piece)),
+        respelled=node.get("respelled").integer(),
+        special_ids=node.get("special_ids").entries(
+            lambda pair: (pair.get("actual").integer(), pair.get("expected").integer())
+        ),
+    )
+
+
+def _piece(node: JsonNode) -> PieceDifference:
+    sides = (node.get(role).optional(JsonNode.string) for role in ("actual", "expected"))
+    return PieceDifference(node.get("id").integer(), *sides)
+
+
+def _diagnosis(node: JsonNode) -> Diagnosis:
+    from tokverify.diagnosis.result import Diagnosis
+
+    failing = node.get("failing").integer()
+    return Diagnosis(
+        explanations=tuple(node.get("explanations").items(lambda item: _explanation(item, failing))),
+        failing=failing,
+        tried=node.get("tried").integer(),
+        stopped_early=node.get("stopped_early").boolean(),
+        decoding=node.get("decoding").boolean(),
+    )
+
+
+def _explanation(node: JsonNode, failing: int) -> Explanation:
+    from tokverify.diagnosis.change import Change
+    from tokverify.diagnosis.result import Explanation
+
+    sentence = node.get("sentence").string()
+    return Explanation(
+        sentence=sentence,
+        explained=node.get("explained").integer(),
+        failing=failing,
+        unexplained=tuple(node.get("unexplained").items(JsonNode.string)),
+        expressible=node.get("expressible").boolean(),
+        repair=node.get("repair").optional(JsonNode.string),
+        change=Change(kind=node.get("kind").string(), sentence=sentence, cost=0.0),
+    )
+
+
+def _baseline(node: JsonNode) -> BaselineOutcome:
+    return BaselineOutcome(
+        source=node.get("source").string(),
+        fixed=tuple(node.get("fixed").items(_known)),
+        not_run=tuple(node.get("not_run").items(_known)),
+    )
+
+
+def _known(node: JsonNode) -> KnownDifference:
+    return KnownDifference(
+        case=node.get("case").string(),
+        difference=node.get("difference").string(),
+        reason=node.get("reason").string(),
+        expires=node.get("expires").optional(_date),
+        model=node.get("model").optional(JsonNode.string),
+        about=node.get("about").string(),
+        place=node.get("place").string(),
+    )
+
+
+def _date(node: JsonNode) -> date:
+    try:
+        return date.fromisoformat(node.string())
+    except ValueError:
+        raise node.error("a date, such as 2027-01-31") from None
+
+
+def _result(node: JsonNode) -> CaseResult:
+    ids = node.get("ids")
+    result = CaseResult(
+        case=_case(node),
+        status=_status(node.get("status")),
+        actual=ids.get("actual").integers(),
+        expected=ids.get("expected").integers(),
+        difference=node.get("difference").optional(_difference) if node.has("difference") else None,
+        message=node.get("message").optional(JsonNode.string),
+        notes=tuple(node.get("notes").items(JsonNode.string)),
+        add_special=node.get("add_special").boolean(),
+        parse_special=node.get("parse_special").boolean(),
+        expect=node.get("expect").optional(_expect),
+        decode_difference=_decoded(node.get("decoded")) if node.has("decoded") else None,
+        known=node.get("known").optional(_known),
+    )
+    _check_consistent(node, result)
+    return result
+
+
+def _check_consistent(node: JsonNode, result: CaseResult) -> None:
+    """Check what the formats rely on."""
+    if result.status is Status.MISMATCH and result.difference is None:
+        raise node.error("an object with a `difference`, as its status is mismatch")
+    if (result.status is Status.KNOWN) != (result.known is not None):
+        raise node.error("an object with `known` if, and only if, its status is known")
+
+
+def _case(node: JsonNode) -> Case:
+    asked = node.get("asked")
+    return Case(
+        id=node.get("id").string(),
+        suite=node.get("suite").string(),
+        text=node.get("text").string(),
+        tags=tuple(node.get("tags").items(JsonNode.string)),
+        note=node.get("note").string(),
+        add_special=asked.get("add_special").boolean(),
+        parse_special=asked.get("parse_special").boolean(),
+        expect=node.get("expectations").entries(_expect),
+        file=node.get("file").string(),
+        line=node.get("line").integer(),
+    )
+
+
+def _status(node: JsonNode) -> Status:
+    try:
+        return Status(node.string())
+    except ValueError:
+        raise node.error(" or ".join(Status)) from None
+
+
+def _expect(node: JsonNode) -> Expect:
+    items = node.items(lambda item: item)
+    if items and all(isinstance(item.value, str) for item in items):
+        return tuple(item.string() for item in items)
+    return node.integers()
+
+
+def _difference(node: JsonNode) -> Difference:
+    blocks = tuple(node.get("blocks").items(_block))
+    first = node.get("first")
+    index = first.get("token_index").integer()
+    actual = list(chain.from_iterable(block.actual for block in blocks))
+    expected = list(chain.from_iterable(block.expected for block in blocks))
+    if not 0 <= index < max(len(actual), len(expected)):
+        raise first.get("token_index").error("the index of a token")
+    return Difference(
+        blocks,
+        Divergence(
+            token_index=index,
+            byte_offset=first.get("byte_offset").integer(),
+            actual=actual[index] if index < len(actual) else None,
+            expected=expected[index] if index < len(expected) else None,
+        ),
+    )
+
+
+def _block(node: JsonNode) -> Block:
+    block = Block(
+        node.get("equal").boolean(),
+        tuple(node.get("actual").items(_token)),
+        tuple(node.get("expected").items(_token)),
+    )
+    if block.equal and len(block.actual) != len(block.expected):
+        raise node.error("an object with as many tokens on both sides, as it is equal")
+    return block
+
+
+def _token(node: JsonNode) -> Token:
+    return Token(node.get("id").integer(), node.get("piece").string(), node.get("bytes").hex_bytes())
+
+
+def _decoded(node: JsonNode) -> tuple[bytes, bytes]:
+    return node.get("actual").get("bytes").hex_bytes(), node.get("expected").get("bytes").hex_bytes()
