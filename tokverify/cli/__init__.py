@@ -7,6 +7,7 @@ import click
 from tokverify import __version__
 from tokverify.cli.audit import audit
 from tokverify.cli.cases import cases
+from tokverify.cli.convert import convert
 from tokverify.cli.decode import decode
 from tokverify.cli.demo import demo
 from tokverify.cli.encode import encode
@@ -41,6 +42,7 @@ for command in (
     audit,
     inspect,
     fix,
+    convert,
     encode,
     decode,
     cases,

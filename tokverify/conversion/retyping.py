@@ -1,0 +1,31 @@
+"""Tokens that llama.cpp takes for control tokens by their text, and how to tell of tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.attribute import Attribute
+from tokverify.formats.verdict import plural
+from tokverify.settings import resolve
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tokverify.spec import TokenizerSpec
+
+_SHOWN = 3
+
+
+def retyped_ids(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
+    """Return the tokens declared to be of one of these types that llama.cpp makes control tokens."""
+    attributes = resolve(spec).attributes
+    return [
+        id for id, type in enumerate(spec.types or ()) if type in types and attributes[id] & Attribute.CONTROL.value
+    ]
+
+
+def such(texts: Sequence[str]) -> str:
+    """Name tokens by their texts; of many, the first few and how many there are."""
+    shown = ", ".join(f"`{visible(text)}`" for text in texts[:_SHOWN])
+    return shown if len(texts) <= _SHOWN else f"{plural(len(texts), 'token')} such as {shown}"
