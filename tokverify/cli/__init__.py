@@ -18,6 +18,7 @@ from tokverify.cli.group import TokverifyGroup
 from tokverify.cli.inspect import inspect
 from tokverify.cli.report import report
 from tokverify.cli.run import run
+from tokverify.cli.train import train
 
 _EPILOG = """\
 Exit codes: 0 all cases match and nothing is found, 1 a case does not match or there is a finding, 2 the command
@@ -43,6 +44,7 @@ for command in (
     inspect,
     fix,
     convert,
+    train,
     encode,
     decode,
     cases,
