@@ -18,6 +18,7 @@ from tokverify.cli.group import TokverifyGroup
 from tokverify.cli.inspect import inspect
 from tokverify.cli.report import report
 from tokverify.cli.run import run
+from tokverify.cli.stats import stats
 from tokverify.cli.train import train
 
 _EPILOG = """\
@@ -42,6 +43,7 @@ for command in (
     explain,
     audit,
     inspect,
+    stats,
     fix,
     convert,
     train,

@@ -1,0 +1,73 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tokverify.cli import main
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+MODEL, REFERENCE = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.tokenizer.model")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["stats", *arguments])
+
+
+def test_without_a_file_the_samples_are_measured():
+    result = run(MODEL)
+    assert result.exit_code == 0, result.output
+    for name in ("English", "Korean", "Rust", "numbers, dates", "white space"):
+        assert name in result.stdout
+    assert "tokens never used" not in result.stdout
+
+
+def test_several_tokenizers_are_put_side_by_side(tmp_path):
+    (tmp_path / "a.txt").write_text("two  spaces\n")
+    document = json.loads(run(MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE, "-m", MODEL, "--json").stdout)
+    assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == [
+        "sample",
+        "sample.tokenizer.model",
+        "sample (2)",
+    ]
+    [text] = document["texts"]
+    assert len({counted["tokens"] for counted in text["tokenizers"]}) == 1
+    ours, theirs, _ = document["tokenizers"]
+    # The GGUF file types the unknown token CONTROL.
+    assert (ours["excluded"], theirs["excluded"]) == (
+        {"control": 4, "byte": 256},
+        {"control": 3, "byte": 256, "unknown": 1},
+    )
+    assert ours["never_used"] == theirs["never_used"] > 0
+    assert ours["longest"] == theirs["longest"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'MODEL'"),
+        (["{tmp}/absent.gguf"], "{tmp}/absent.gguf: no such file"),
+        ([MODEL, "-m", "nonsense"], "'nonsense': no such file or directory"),
+        ([MODEL, "-m", "rebuilt"], "no GGUF file to rebuild"),
+        ([MODEL, "{tmp}/absent.txt"], "{tmp}/absent.txt: cannot read the text: No such file"),
+        ([MODEL, "{tmp}"], "{tmp}: not a regular file, and a text is read more than once"),
+        ([MODEL, "{tmp}/latin1.txt"], "{tmp}/latin1.txt: byte 0xE9 at offset 3 is not UTF-8; convert it first"),
+        ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing in it to measure"),
+    ],
+)
+def test_what_goes_wrong_is_one_clear_line(arguments, message, tmp_path):
+    (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "empty.txt").write_bytes(b"")
+    result = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert result.exit_code == 2
+    assert message.replace("{tmp}", str(tmp_path)) in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.output
+
+
+def test_the_page_shows_what_the_command_prints(vocabs, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "stats.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(vocabs)
+    result = run("gpt-2.gguf", "-m", "gemma-3.gguf")
+    shown = [line.strip() for line in page.split("\n")]
+    assert [line for line in result.stdout.split("\n") if line.strip() not in shown] == []

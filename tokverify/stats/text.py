@@ -1,0 +1,160 @@
+"""Texts to measure: our own samples, or files, told apart by what they are written in."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.stats.script import UNSPACED, script_of_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PIECE_BYTES = 1 << 20
+"""Files are encoded in pieces of about this size; whoever has less is encoded whole."""
+
+ENGLISH = "English"
+
+_SAMPLES = Path(__file__).parent / "text"
+_LANGUAGES = (ENGLISH, "Spanish", "French", "German", "Russian", "Arabic", "Hindi", "Chinese", "Japanese", "Korean")
+_UNSPACED_LANGUAGES = frozenset({"Chinese", "Japanese"})
+_CODE = {"python": "Python", "javascript": "JavaScript", "cpp": "C++", "rust": "Rust", "go": "Go", "java": "Java"}
+_RUNS = (1, 2, 3, 4, 6, 8, 12, 16)
+_WHITE_SPACE = "".join(f"a{character * count}" for character in " \t\n" for count in _RUNS)
+_SUFFIXES = {
+    "Bash": ("sh", "bash"),
+    "C": ("c", "h"),
+    "C#": ("cs",),
+    "C++": ("cc", "cpp", "cxx", "hh", "hpp", "hxx", "cu", "cuh"),
+    "CSS": ("css",),
+    "Diff": ("diff", "patch"),
+    "Go": ("go",),
+    "HTML": ("html", "htm"),
+    "Haskell": ("hs",),
+    "JSON": ("json", "jsonl"),
+    "Java": ("java",),
+    "JavaScript": ("js", "mjs", "jsx"),
+    "Kotlin": ("kt",),
+    "Lua": ("lua",),
+    "PHP": ("php",),
+    "Perl": ("pl", "pm"),
+    "Python": ("py", "pyi"),
+    "R": ("r",),
+    "Ruby": ("rb",),
+    "Rust": ("rs",),
+    "SQL": ("sql",),
+    "Scala": ("scala",),
+    "Swift": ("swift",),
+    "TOML": ("toml",),
+    "TypeScript": ("ts", "tsx"),
+    "XML": ("xml",),
+    "YAML": ("yaml", "yml"),
+}
+_CODE_BY_SUFFIX = {f".{suffix}": language for language, suffixes in _SUFFIXES.items() for suffix in suffixes}
+
+
+class Kind(StrEnum):
+    """What kind of text it is."""
+
+    PROSE = "prose"
+    CODE = "code"
+    DIGITS = "digits"
+    WHITE_SPACE = "white space"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, or a piece of one; `name` is its language or script. `spaced` is False where words have no bounds."""
+
+    kind: Kind
+    name: str
+    content: str
+    spaced: bool = True
+
+
+def samples() -> Iterator[Text]:
+    """Yield our own texts; those in natural languages all say the same."""
+    for language in _LANGUAGES:
+        content = _sample(f"prose/{language.lower()}.txt")
+        yield Text(Kind.PROSE, language, content, spaced=language not in _UNSPACED_LANGUAGES)
+    for stem, language in _CODE.items():
+        yield Text(Kind.CODE, language, _sample(f"code/{stem}.txt"))
+    yield Text(Kind.DIGITS, "numbers, dates", _sample("digits.txt"))
+    yield Text(Kind.WHITE_SPACE, "runs of 1 to 16", _WHITE_SPACE, spaced=False)
+
+
+@cache
+def parallel_samples() -> Mapping[str, str]:
+    """Return one text in several languages, by language."""
+    return {text.name: text.content for text in samples() if text.kind is Kind.PROSE}
+
+
+def _sample(name: str) -> str:
+    return (_SAMPLES / name).read_text(encoding="utf-8")
+
+
+def texts_of(path: Path) -> Iterator[Text]:
+    """Read a file, whose suffix tells whether it is code and which; prose is cut where the script of its lines changes.
+
+    Raises:
+        TokverifyError: If it cannot be read or is not UTF-8.
+    """
+    language = _CODE_BY_SUFFIX.get(path.suffix.lower())
+    for piece in read_pieces(path):
+        if language:
+            yield Text(Kind.CODE, language, piece)
+        else:
+            yield from _stretches(piece)
+
+
+def _stretches(piece: str) -> Iterator[Text]:
+    """Cut prose between lines in different scripts; a line without letters belongs to what is before it."""
+    script: str | None = None
+    lines: list[str] = []
+    # One in ASCII has one script at most, and is usual and long.
+    for line in [piece] if piece.isascii() else piece.splitlines(keepends=True):
+        found = script_of_line(line)
+        if found and script and found != script:
+            yield _prose(script, lines)
+            lines = []
+        script = found or script
+        lines.append(line)
+    if lines:
+        yield _prose(script, lines)
+
+
+def _prose(script: str | None, lines: list[str]) -> Text:
+    return Text(Kind.PROSE, script or "no letters", "".join(lines), spaced=script not in UNSPACED)
+
+
+def read_pieces(path: Path) -> Iterator[str]:
+    """Yield the text of a file whole, or if that is long, in pieces that end at line ends.
+
+    Only a line of more than a mebibyte is cut inside.
+
+    Raises:
+        TokverifyError: If it cannot be read or is not UTF-8.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    done = 0
+    try:
+        with path.open("rb") as file:
+            while block := file.read(PIECE_BYTES):
+                block += file.readline(PIECE_BYTES)
+                yield decoder.decode(block)
+                done += len(block)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        # What the decoder had kept of the block before stands in front of this one.
+        kept = len(error.object) - len(block)
+        offset = done - kept + error.start
+        raise TokverifyError(
+            f"{path}: byte 0x{error.object[error.start]:02X} at offset {offset:,} is not UTF-8; convert it first"
+        ) from None
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}") from error
