@@ -7,6 +7,7 @@ import click
 from tokverify import __version__
 from tokverify.cli.audit import audit
 from tokverify.cli.cases import cases
+from tokverify.cli.chat import chat
 from tokverify.cli.convert import convert
 from tokverify.cli.decode import decode
 from tokverify.cli.demo import demo
@@ -45,6 +46,7 @@ for command in (
     inspect,
     stats,
     fix,
+    chat,
     convert,
     train,
     encode,

@@ -1,0 +1,171 @@
+"""What is found in templates: one small tokenizer, and templates that are wrong in one way each."""
+
+import json
+from pathlib import Path
+
+import pytest
+from spec_maker import bpe_spec
+
+from tokverify.audit.finding import Severity
+from tokverify.chat.check import CHECKS
+from tokverify.chat.conversation import Conversation, load_conversations
+from tokverify.chat.trial import ChatReference, templates_of, try_templates
+from tokverify.encoder import Encoder
+from tokverify.references.config import chat_templates, special_texts
+
+ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
+TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+PROMPT = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+GOOD = TURNS + PROMPT
+USER = {"role": "user", "content": "hi there"}
+ASKED = Conversation(id="asked", messages=[USER], add_generation_prompt=True)
+TURN = Conversation(id="turn", messages=[USER, {"role": "assistant", "content": "yes"}])
+SYSTEM = Conversation(id="system", messages=[{"role": "system", "content": "be brief"}, USER])
+NAMED = [{"name": "default", "template": "a"}, {"name": "b", "template": "c"}]
+CONVERSATIONS = (ASKED, TURN, SYSTEM)
+
+
+def encoder(template: str = GOOD, *, add_bos: bool = False, types: dict[str, int] | None = None, **fields: object):
+    ids = {"bos": 256, "eos": 258, "eot": 258}
+    added = ADDED | (types or {})
+    return Encoder(bpe_spec((), added, special_ids=ids, add_bos=add_bos, chat_template=template, **fields), "ours")
+
+
+def reference(template: str | None = GOOD, ours: Encoder | None = None) -> ChatReference:
+    return ChatReference(ours or encoder(), {"default": template} if template else {}, {"bos": "<bos>"})
+
+
+def found(ours: Encoder, theirs: ChatReference | None = None, conversations=CONVERSATIONS) -> list[tuple]:
+    report = try_templates(ours, conversations, theirs)
+    return [(f.severity.name, f.kind, f.conversations, f.message) for f in report.findings]
+
+
+def test_nothing_is_found_in_a_good_template():
+    report = try_templates(encoder(), CONVERSATIONS, reference())
+    assert report.findings == ()
+    assert report.exit_code == 0
+    assert [result.actual_ids == result.expected_ids != () for result in report.results] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (
+            GOOD.replace("{{ m.content }}", "{{ m.content | upper }}"),
+            GOOD,
+            ("ERROR", "drift", ("asked", "turn"), 'writes "HI THERE'),
+        ),
+        (GOOD.replace("<|im_end|>\n", "<|im_end|>"), GOOD, ("WARNING", "white-space", ("turn",), "other white space")),
+        (GOOD, "{{ raise_exception('never') }}", ("ERROR", "failing", ("asked", "turn", "system"), "fails: never")),
+        ("{{ raise_exception('never') }}", GOOD, ("ERROR", "failing", ("asked", "turn", "system"), "renders it")),
+        ("{{ raise_exception('x') }}", None, ("INFO", "failing", ("asked", "turn", "system"), "refuses")),
+        ("{{ 1 + 'a' }}", None, ("ERROR", "failing", ("asked", "turn", "system"), "fails on")),
+        ("{{ bos_token }}{{ bos_token }}" + GOOD, None, ("ERROR", "double-bos", ("asked", "turn", "system"), "twice")),
+        (
+            GOOD.replace("im_end", "im_stop"),
+            None,
+            ("ERROR", "split-marker", ("asked", "turn", "system"), '"<|im_stop|>" is not one token'),
+        ),
+        (GOOD.replace("<|im_end|>", ""), None, ("ERROR", "turn-end", ("turn",), "no token ends a generation")),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}" + PROMPT, None, ("WARNING", "turn-end", ("turn",), "")),
+        (TURNS, None, ("WARNING", "generation-prompt", ("asked",), "the same")),
+        (
+            "{% for m in messages if m.role != 'system' %}" + TURNS[25:] + PROMPT,
+            None,
+            ("WARNING", "lost-content", ("system",), "the content of the system message"),
+        ),
+    ],
+)
+def test_finds_what_is_wrong_and_where(ours, theirs, expected):
+    severity, kind, conversations, words = expected
+    all_found = found(encoder(ours), reference(theirs) if theirs else None)
+    matching = [f for f in all_found if f[:2] == (severity, kind) and words in f[3]]
+    assert matching, all_found
+    assert {id for f in matching for id in f[2]} >= set(conversations)
+
+
+def test_bos_from_both_is_a_hint():
+    [(severity, kind, _, message)] = found(encoder("{{ bos_token }}" + GOOD, add_bos=True))
+    assert (severity, kind) == ("INFO", "double-bos")
+    assert "the tokenizer adds too" in message
+
+
+def test_a_marker_typed_normal_is_split_and_so_is_the_reference_s():
+    ours = encoder(types={"<|im_start|>": 1})
+    assert ("ERROR", "split-marker") in {f[:2] for f in found(ours)}
+    assert ("INFO", "split-marker") in {f[:2] for f in found(ours, reference(ours=ours))}
+
+
+def test_equal_texts_with_other_ids_are_an_error():
+    other = Encoder(bpe_spec(["h i"], ADDED, special_ids={"bos": 257}), "theirs")
+    assert ("ERROR", "ids") in {f[:2] for f in found(encoder(), reference(ours=other))}
+    without_template = found(encoder(), reference(None, ours=other))
+    assert ("ERROR", "ids") in {f[:2] for f in without_template}
+
+
+def test_what_a_template_need_not_have_is_a_hint():
+    parts = [{"type": "text", "text": "hi"}]
+    needing = Conversation(id="parts", needs="parts", messages=[{"role": "user", "content": parts}])
+    ours = encoder(GOOD.replace("{{ m.content }}", "{{ 'a' + m.content }}"))
+    assert [f[:3] for f in found(ours, conversations=[needing])] == [("INFO", "failing", ("parts",))]
+
+
+def test_an_empty_answer_marks_no_end():
+    empty = Conversation(id="empty", messages=[USER, {"role": "assistant", "content": ""}])
+    assert found(encoder(), conversations=[empty]) == []
+
+
+def test_missing_templates_are_told_in_one_order():
+    names = [f"t{number}" for number in range(20)]
+    theirs = ChatReference(encoder(), dict.fromkeys(names, GOOD) | {"default": GOOD}, {})
+    assert [f.template for f in try_templates(encoder(), [], theirs).findings] == sorted(names)
+
+
+def test_a_marker_in_a_message_is_the_users_text():
+    [asked] = [c for c in load_conversations() if c.id == "look-alikes"]
+    assert found(encoder(), conversations=[asked]) == []
+
+
+def test_templates_with_names():
+    ours = encoder(named_chat_templates={"tool_use": TURNS})
+    assert list(templates_of(ours.spec)) == ["default", "tool_use"]
+    report = try_templates(ours, CONVERSATIONS, ChatReference(ours, {"default": GOOD, "rag": GOOD}, {}))
+    missing = {(f.severity, f.template) for f in report.findings if f.kind == "missing"}
+    assert missing == {(Severity.ERROR, "rag"), (Severity.INFO, "tool_use")}
+    assert {result.template for result in report.results} == {"default", "tool_use"}
+
+
+def test_every_check_is_tried_above():
+    tried = Path(__file__).read_text()
+    assert all(f'"{kind}"' in tried for kind in CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"tokenizer_config.json": {"chat_template": "a"}}, {"default": "a"}),
+        (
+            {
+                "tokenizer_config.json": {
+                    "chat_template": [{"name": "default", "template": "a"}, {"name": "b", "template": "c"}]
+                }
+            },
+            {"default": "a", "b": "c"},
+        ),
+        ({"tokenizer_config.json": {}, "chat_template.jinja": "j"}, {"default": "j"}),
+        ({}, {}),
+    ],
+)
+def test_templates_beside_a_reference(tmp_path, files, expected):
+    for name, content in files.items():
+        (tmp_path / f"x.{name}").write_text(content if isinstance(content, str) else json.dumps(content))
+    assert chat_templates(tmp_path / "x.tokenizer.json") == expected
+    assert special_texts(tmp_path / "x.tokenizer.json") == {}
+
+
+@pytest.mark.parametrize("name", ["qwen2", "gemma-4"])
+def test_no_false_alarm_on_real_templates(encoder_of, name):
+    ours = encoder_of(name)
+    theirs = ChatReference(ours, templates_of(ours.spec), {})
+    for report in (try_templates(ours, load_conversations()), try_templates(ours, load_conversations(), theirs)):
+        assert report.exit_code == 0, report.findings

@@ -1,0 +1,136 @@
+"""Rendering in a child process: what transformers' environment offers, and templates that mean harm."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tokverify.chat.rendering import Rendering, Task, render
+from tokverify.chat.worker import MAX_CHARACTERS
+
+
+def one(template: str, seconds: float = 10, **variables: object) -> Rendering:
+    [rendering] = render([Task(template, variables)], seconds=seconds)
+    return rendering
+
+
+@pytest.mark.parametrize(
+    ("template", "variables", "text"),
+    [
+        ("{{ bos_token }}{% for m in messages %}{{ m.content }};{% endfor %}", {"bos_token": "<s>"}, "<s>a;b;"),
+        ("  {% if true %}\nx\n  {% endif %}\n", {}, "x\n"),
+        ("{{ {'é': [1, '<']} | tojson }}", {}, '{"é": [1, "<"]}'),
+        ("{{ {'a': 1} | tojson(indent=1) }}", {}, '{\n "a": 1\n}'),
+        ("{% for m in messages %}{% if loop.first %}{% continue %}{% endif %}{{ m.content }}{% endfor %}", {}, "b"),
+        ("a{% generation %}b{{ messages[0].content }}{% endgeneration %}c", {}, "abac"),
+        ("{{ strftime_now('%Y-%m-%d') }}", {}, "2026-01-02"),
+        ("{{ absent }}|", {}, "|"),
+        ("{{ '<b>' }}", {}, "<b>"),
+    ],
+)
+def test_renders_as_transformers_does(template, variables, text):
+    messages = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert one(template, messages=messages, **variables) == Rendering(text)
+
+
+def test_tells_what_the_template_itself_refuses():
+    assert one("{{ raise_exception('no system message') }}") == Rendering(error="no system message", deliberate=True)
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("a\n{% if %}", "line 2: "),
+        ("{{ 1 + 'a' }}", "unsupported operand"),
+        ("{{ messages.__class__.__mro__ }}", "unsafe"),
+        ("{{ messages.append(1) }}", "unsafe"),
+        ("{{ ().__class__.__base__.__subclasses__() }}", "unsafe"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion"),
+        ("{% for i in range(99999) %}{{ 'a' * 99 }}{% endfor %}", f"more than {MAX_CHARACTERS:,} characters"),
+        ("{{ range(10 ** 9) }}", "too big"),
+    ],
+)
+def test_a_template_that_goes_wrong_is_an_error(template, told):
+    rendering = one(template, messages=[])
+    assert rendering.text is None
+    assert told in rendering.error
+    assert not rendering.deliberate
+
+
+def test_a_template_without_end_is_stopped_and_the_others_are_rendered():
+    template = (
+        "{% for i in range(n) %}{% for j in range(n) %}{% for k in range(n) %}{% endfor %}{% endfor %}{% endfor %}x"
+    )
+    slow, quick = Task(template, {"n": 90_000}), Task(template, {"n": 1})
+    assert render([quick, slow, quick], seconds=1) == [
+        Rendering("x"),
+        Rendering(error="it gives no result in time"),
+        Rendering("x"),
+    ]
+
+
+def test_a_template_that_never_ends_is_given_up_and_another_is_not():
+    endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    found = render([Task(endless, {})] * 9 + [Task("x", {})], seconds=0.5)
+    assert found == [Rendering(error="it gives no result in time")] * 9 + [Rendering("x")]
+
+
+STARTS_A_CHILD = """
+import subprocess
+from tokverify.chat.rendering import Task, render
+start = subprocess.Popen
+def told(*arguments, **options):
+    process = start(*arguments, **options)
+    print(process.pid, flush=True)
+    return process
+subprocess.Popen = told
+render([Task("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", {})])
+"""
+
+
+def test_a_child_ends_with_its_parent():
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("needs /proc")
+    with subprocess.Popen([sys.executable, "-c", STARTS_A_CHILD], stdout=subprocess.PIPE) as parent:
+        child = int(parent.stdout.readline())
+        assert runs(child)
+        time.sleep(0.5)  # until it has begun to watch
+        parent.kill()
+    for _ in range(200):
+        if not runs(child):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the child still runs")
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_several_templates_share_a_process():
+    tasks = [Task("{{ a }}", {"a": "1"}), Task("{% if", {}), Task("{{ self.x }}{{ a }}", {"a": "2", "self": "odd"})]
+    first, broken, last = render(tasks)
+    assert (first, last) == (Rendering("1"), Rendering("2"))
+    assert broken.error.startswith("line 1: ")
+
+
+def test_a_refusal_of_any_length_is_cut():
+    assert len(one("{{ raise_exception('x' * 100000) }}").error) == 1000
+
+
+def test_a_child_that_dies_is_told_of(monkeypatch, tmp_path):
+    worker = tmp_path / "worker.py"
+    worker.write_text("import sys; sys.stdin.read(); sys.exit(7)")
+    monkeypatch.setattr("tokverify.chat.rendering._WORKER", worker)
+    assert "ended early, with exit code 7" in one("x").error
+
+
+def test_a_template_that_fills_the_memory_is_an_error():
+    rendering = one("{% set x = 'a' * 4000000000 %}{{ x | length }}")
+    assert rendering.text is None
+    assert rendering.error

@@ -1,0 +1,72 @@
+"""`tokverify chat`: arguments, exit code, and what must be said; nothing hostile reaches the terminal."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from gguf_maker import make_gguf, string
+from hostile import FORBIDDEN
+from spec_maker import bpe_spec
+
+from tokverify.cli import main
+from tokverify.conversion.gguf_writer import gguf_values
+from tokverify.gguf_patch import write_patched
+
+ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+HOSTILE = "\x1b[31m[/INST]\u202e\x00{{ messages | length }}"
+OWN = "- id: mine\n  messages: [{role: user, content: 'fish'}]\n"
+
+TABLE = [
+    (["{tmp}/good.gguf", "--conversations", "{tmp}/own.yaml"], 0, ["1 template, 1 conversation: nothing found"], []),
+    (["{tmp}/good.gguf", "--conversations", "{tmp}/own.yaml", "-v"], 0, ["mine  {tmp}/own.yaml:1", "fish"], []),
+    (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR drift", "1 error"], []),
+    (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json", "-f", "json"], 1, ['"kind": "drift"'], []),
+    (["{tmp}/good.gguf", "-o", "{tmp}/out.json", "-q"], 0, [], []),
+    (["{tmp}/none.gguf"], 2, [], ["none.gguf: no chat template in it"]),
+    (["{tmp}/none.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR missing", "only the reference has"], []),
+    (["{tmp}/good.gguf", "--conversations", "{tmp}/absent.yaml"], 2, [], ["cannot read the conversations"]),
+    (["{tmp}/absent.gguf"], 2, [], ["no such file"]),
+]
+
+
+@pytest.fixture(scope="module")
+def tmp(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("chat")
+    write(directory / "good.gguf", TEMPLATE)
+    write(directory / "none.gguf", None)
+    write(directory / "hostile.gguf", HOSTILE)
+    (directory / "own.yaml").write_text(OWN)
+    (directory / "ref").mkdir()
+    arguments = ["convert", str(directory / "good.gguf"), "-o", str(directory / "ref" / "tokenizer.json")]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    config = {"chat_template": TEMPLATE.replace("{{ m.role }}\n", "{{ m.role }}:\n")}
+    (directory / "ref" / "tokenizer_config.json").write_text(json.dumps(config))
+    return directory
+
+
+def write(path, template):
+    spec = bpe_spec((), ADDED, special_ids={"bos": 256, "eos": 257}, add_bos=False, chat_template=template)
+    bare = path.with_suffix(".bare")
+    bare.write_bytes(make_gguf({"general.architecture": string("llama")}))
+    write_patched(bare, path, gguf_values(spec))
+
+
+@pytest.mark.parametrize(("arguments", "exit_code", "said", "complained"), TABLE)
+def test_table(tmp, arguments, exit_code, said, complained):
+    result = CliRunner().invoke(main, ["chat", *(argument.format(tmp=tmp) for argument in arguments)])
+    assert result.exit_code == exit_code, result.output
+    for words in said:
+        assert words.format(tmp=tmp) in result.stdout
+    for words in complained:
+        assert words in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_hostile_templates_are_shown_safely(tmp):
+    result = CliRunner().invoke(main, ["chat", str(tmp / "hostile.gguf"), "-v"])
+    assert "[/INST]" in result.stdout
+    assert not any(character in result.stdout for character in FORBIDDEN)

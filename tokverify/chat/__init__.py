@@ -1,0 +1,1 @@
+"""Chat templates: render conversations with a file's template and the reference's, and compare texts and ids."""

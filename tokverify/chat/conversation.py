@@ -1,0 +1,145 @@
+"""Read conversations from YAML, strictly: every complaint names the file and the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tokverify.checker import Checker
+    from tokverify.yaml_node import Node
+
+SHIPPED = Path(__file__).with_name("conversations.yaml")
+_SHIPPED_NAME = "conversations.yaml"
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation to render.
+
+    `messages` and `tools` are as in HuggingFace transformers' `apply_chat_template`, `variables` what else a template
+    is told. `needs` names what not every template has (`tools`, `parts`): without it the conversation may be refused.
+    `file` and `line` (1-based) say where it was written.
+    """
+
+    id: str
+    messages: Sequence[Mapping[str, Any]]
+    note: str = ""
+    needs: str = ""
+    tools: Sequence[Mapping[str, Any]] | None = None
+    add_generation_prompt: bool = False
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    line: int = 0
+
+
+def load_conversations(path: Path | None = None) -> list[Conversation]:
+    """Read a file of conversations, or the shipped one.
+
+    Raises:
+        TokverifyError: If anything is wrong, with all complaints, one a line.
+    """
+    from tokverify.entry_file import read_entries
+
+    name = str(path) if path else _SHIPPED_NAME
+    seen: dict[str, int] = {}
+
+    def read(checker: Checker, node: Node) -> Conversation | None:
+        return _read(checker, node, name, seen)
+
+    conversations = read_entries(path or SHIPPED, "conversation", read)
+    if not conversations:
+        raise TokverifyError(f"{name}: no conversations; write at least one")
+    return conversations
+
+
+def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
+    from tokverify.checker import shown
+    from tokverify.entry_file import read_fields
+
+    values = read_fields(checker, node, "conversation", _READERS, ("id",))
+    if values is None:
+        return None
+    if not values.get("messages"):
+        checker.complain(node.line, "a conversation has no messages; write at least one under `messages`")
+        return None
+    if values["id"] in seen:
+        message = f"the id {shown(values['id'])} is taken, first on line {seen[values['id']]}; rename one"
+        checker.complain(node.line, message)
+    seen.setdefault(values["id"], node.line)
+    return Conversation(**values, file=file, line=node.line)
+
+
+def _string(checker: Checker, node: Node, what: str) -> str | None:
+    return checker.string(node, what)
+
+
+def _flag(checker: Checker, node: Node, what: str) -> bool | None:
+    return checker.boolean(node, what)
+
+
+def _messages(checker: Checker, node: Node, what: str) -> list[dict[str, Any]] | None:
+    return _objects(checker, node, what, _message)
+
+
+def _tools(checker: Checker, node: Node, what: str) -> list[dict[str, Any]] | None:
+    return _objects(checker, node, what, partial(_object, what="a tool"))
+
+
+def _objects(
+    checker: Checker, node: Node, what: str, read: Callable[[Checker, Node], dict[str, Any] | None]
+) -> list[dict[str, Any]] | None:
+    """Read a list of objects; None if it is none, or one of them is wrong."""
+    items = checker.sequence(node, what)
+    found = [read(checker, item) for item in items or ()]
+    whole = [item for item in found if item is not None]
+    return whole if items is not None and len(whole) == len(found) else None
+
+
+def _message(checker: Checker, node: Node) -> dict[str, Any] | None:
+    message = _object(checker, node, "a message")
+    if message is not None and not isinstance(message.get("role"), str):
+        checker.complain(node.line, "a message has no role; add `role: user`, or another")
+    return message
+
+
+def _object(checker: Checker, node: Node, what: str) -> dict[str, Any] | None:
+    from tokverify.yaml_node import Mapping
+
+    fields = {name: _plain(checker, value, name) for name, value in checker.entries(node, what)}
+    return fields if isinstance(node, Mapping) else None
+
+
+def _plain(checker: Checker, node: Node, what: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Turn a node into what JSON would hold; a text is a string only if YAML says so."""
+    from tokverify.yaml_node import Mapping, Sequence
+
+    if isinstance(node, Mapping):
+        return _object(checker, node, what)
+    if isinstance(node, Sequence):
+        return [_plain(checker, item, f"an item of {what}") for item in node.items]
+    if node.tag == "bool" and node.value in _BOOLEANS:
+        return _BOOLEANS[node.value]
+    if node.tag == "int":
+        return checker.integer(node, what, 0, 10**9)
+    if node.tag == "null" and node.value:
+        return None
+    return checker.string(node, what)
+
+
+_READERS = {
+    "id": _string,
+    "note": _string,
+    "needs": _string,
+    "messages": _messages,
+    "tools": _tools,
+    "add_generation_prompt": _flag,
+    "variables": _object,
+}
