@@ -11,6 +11,7 @@ from tokverify.cli.chat import chat
 from tokverify.cli.convert import convert
 from tokverify.cli.decode import decode
 from tokverify.cli.demo import demo
+from tokverify.cli.diff import diff
 from tokverify.cli.encode import encode
 from tokverify.cli.explain import explain
 from tokverify.cli.fix import fix
@@ -41,6 +42,7 @@ for command in (
     run,
     demo,
     fuzz,
+    diff,
     explain,
     audit,
     inspect,

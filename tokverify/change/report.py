@@ -1,0 +1,63 @@
+"""What changed from one version of a tokenizer to the next, as data; `tokverify.formats.change` turns it into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tokverify.fuzzing.report import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokverify.change.part import Part
+    from tokverify.fuzzing.report import FuzzReport
+    from tokverify.report import Report, Side
+
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change does to a corpus: its lines and bytes, those whose ids change, and the tokens before and after."""
+
+    lines: int
+    changed_lines: int
+    bytes: int
+    changed_bytes: int
+    old_tokens: int
+    new_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReport:
+    """Everything that changed.
+
+    In `report` and `fuzzed`, the new version is the actual side and the old one the expected. `not_compared` says
+    what of the parts could not be compared, and why. With `behavior_only`, changed parts alone do not count.
+    """
+
+    old: Side
+    new: Side
+    parts: tuple[Part, ...]
+    report: Report
+    fuzzed: FuzzReport | None = None
+    effect: Effect | None = None
+    not_compared: tuple[str, ...] = ()
+    behavior_only: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def behaves_alike(self) -> bool:
+        """Whether no text was found that the two encode differently."""
+        differs = self.report.exit_code == 1 or (self.fuzzed is not None and self.fuzzed.exit_code == 1)
+        return not differs and not (self.effect and self.effect.changed_lines)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing changed, 1 if something did, 2 if no text could be compared, 130 if Ctrl-C ended the fuzzing."""
+        if self.fuzzed and self.fuzzed.stop is Stop.INTERRUPTED:
+            return _INTERRUPTED
+        if not self.behaves_alike or (self.parts and not self.behavior_only):
+            return 1
+        return self.report.exit_code

@@ -1,0 +1,105 @@
+"""`tokverify diff`: what is different in a tokenizer from one version of it to the next."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.options import PATH, report_options, seconds, selected_cases, selection_options
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.progress import FuzzLine
+from tokverify.cli.source import read_text
+from tokverify.formats.change import CHANGE_FORMATS, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.change.report import ChangeReport
+    from tokverify.fuzzing.report import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions(ReportOptions):
+    """What the user asked for; the time in seconds."""
+
+    old: str
+    new: str
+    cases: tuple[Path, ...]
+    suites: tuple[str, ...]
+    tags: tuple[str, ...]
+    patterns: tuple[str, ...]
+    fuzz: float | None
+    seed: int
+    corpus: tuple[Path, ...]
+    behavior_only: bool
+
+    def plan(self) -> Plan | None:
+        """Work out what to fuzz."""
+        from tokverify.fuzzing.report import Plan
+
+        return None if self.fuzz is None else Plan(seed=self.seed, seconds=self.fuzz)
+
+    def lines(self) -> Iterator[str] | None:
+        """Read the corpus, without empty lines."""
+        if not self.corpus:
+            return None
+        texts = [read_text(None, path) for path in self.corpus]
+        return (line for text in texts for line in text.split("\n") if line.strip())
+
+
+@click.command()
+@click.argument("old", metavar="A")
+@click.argument("new", metavar="B")
+@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites.")
+@selection_options
+@click.option("--fuzz", callback=seconds, metavar="TIME", help="Fuzz as well, for a time such as 30s.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same strings.")
+@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="Measure the share of this text that changes.")
+@click.option("--behavior-only", is_flag=True, help="Parts may differ as long as all texts get the same ids.")
+@report_options(CHANGE_FORMATS, "Every change, and nothing folded.")
+def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
+    """Compare tokenizer B with A, such as a new version with an old.
+
+    Either is a GGUF file, a tokenizer.json, a .model, a tiktoken file, a directory, a hub id, the address of a
+    llama-server, or REVISION:PATH for a file of a git revision, such as HEAD~1:tokenizer.json. The exit code is 0 if
+    nothing differs, 1 if something does, 2 if they cannot be compared.
+    """
+    return _diff(DiffOptions(**options))
+
+
+def _diff(options: DiffOptions) -> int:
+    check_reports(options, [options.old, options.new, *options.cases, *options.corpus])
+    with TemporaryDirectory() as directory:
+        report = _compare(options, Path(directory))
+    write_reports(options, {name: partial(made, report) for name, made in CHANGE_FORMATS.items()}, verdict(report))
+    return report.exit_code
+
+
+def _compare(options: DiffOptions, directory: Path) -> ChangeReport:
+    from tokverify import __version__
+    from tokverify.change.compare import compare_versions
+    from tokverify.change.version import open_version
+
+    cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
+    lines = options.lines()
+    places = [directory / name for name in ("old", "new")]
+    for place in places:
+        place.mkdir()
+    old, new = (open_version(at, place) for at, place in zip((options.old, options.new), places, strict=True))
+    with FuzzLine(wanted=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
+        report = compare_versions(
+            old,
+            new,
+            cases,
+            plan=options.plan(),
+            corpus=lines,
+            behavior_only=options.behavior_only,
+            on_fuzz=line.update,
+        )
+    return replace(report, versions={"tokverify": __version__})
