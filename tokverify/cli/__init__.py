@@ -17,6 +17,7 @@ from tokverify.cli.explain import explain
 from tokverify.cli.fix import fix
 from tokverify.cli.fuzz import fuzz
 from tokverify.cli.group import TokverifyGroup
+from tokverify.cli.init import init
 from tokverify.cli.inspect import inspect
 from tokverify.cli.report import report
 from tokverify.cli.run import run
@@ -40,6 +41,7 @@ def main() -> None:
 
 for command in (
     run,
+    init,
     demo,
     fuzz,
     diff,

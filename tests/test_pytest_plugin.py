@@ -1,0 +1,102 @@
+"""The pytest plugin, run by pytest itself in a directory of its own."""
+
+import shutil
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+import yaml  # noqa: F401 - pytester forgets what was imported in between, and its C part must not be loaded twice
+
+pytest_plugins = ["pytester"]
+
+SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
+CASES = """\
+cases:
+  - {id: plain, text: "a word", note: n}
+  - {id: spaces, text: "a   word", note: n}
+"""
+MARKED = """\
+import pytest
+
+@pytest.mark.tokverify({arguments})
+def test_tokenizer(tokverify_case):
+    tokverify_case.verify()
+"""
+BROKEN = '"sample-broken.gguf", reference="sample.tokenizer.model", cases=["own.yaml"]'
+
+
+@pytest.fixture(autouse=True)
+def files(pytester):
+    if not any(point.name == "tokverify" for point in entry_points(group="pytest11")):
+        pytest.skip("the plugin is not installed: install the project again")
+    for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"):
+        shutil.copy(SAMPLE / name, pytester.path / name)
+    (pytester.path / "own.yaml").write_text(CASES)
+
+
+def test_each_case_is_a_test_and_fails_with_the_difference(pytester):
+    pytester.makepyfile(MARKED.format(arguments=BROKEN))
+    result = pytester.runpytest_inprocess("-v")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*test_tokenizer?own/plain? PASSED*", "*MISMATCH own/spaces  *own.yaml:3*", "*actual: 4 tokens*"]
+    )
+    result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+def test_a_baseline_lets_known_differences_pass(pytester):
+    from click.testing import CliRunner
+
+    from tokverify.cli import main
+
+    arguments = ["run", "sample-broken.gguf", "-r", "sample.tokenizer.model", "--cases", "own.yaml"]
+    update = ["--baseline", "known.yaml", "--update-baseline", "--reason", "we know"]
+    assert CliRunner().invoke(main, [*arguments, *update]).exit_code == 0
+    pytester.makepyfile(MARKED.format(arguments=f'{BROKEN}, baseline="known.yaml"'))
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+
+
+def test_the_configuration_is_collected_when_asked_for(pytester):
+    configured = '[[models]]\nmodel = "{}"\nreference = "sample.tokenizer.model"\ncases = ["own.yaml"]\n'
+    path = pytester.path / "tokverify.toml"
+    path.write_text(configured.format("sample.gguf") + configured.format("sample-broken.gguf"))
+    pytester.runpytest_inprocess().assert_outcomes()
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=3, failed=1)
+    result = pytester.runpytest_inprocess("tokverify.toml", "-v")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["tokverify.toml::sample-broken::own/spaces FAILED*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('"absent.gguf"', "*absent.gguf: no such file*"),
+        ('"sample.gguf", cases=["absent.yaml"]', "*absent.yaml*"),
+        ('"sample.gguf", cases="own.yaml"', "*cases is a list*"),
+        ('"sample.gguf", refrence="x"', "*refrence*"),
+        ('"sample.gguf", suites=["none"]', "*no case*"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(pytester, arguments, told):
+    pytester.makepyfile(MARKED.format(arguments=arguments))
+    result = pytester.runpytest_inprocess("-x")
+    assert result.ret != 0
+    assert any(word in result.stdout.str() + result.stderr.str() for word in [told.strip("*")])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_case_needs_the_marker(pytester):
+    pytester.makepyfile("def test_it(tokverify_case): pass")
+    result = pytester.runpytest_inprocess()
+    assert "tokverify_case needs @pytest.mark.tokverify" in result.stdout.str() + result.stderr.str()
+
+
+def test_importing_the_plugin_imports_nothing_slow():
+    code = (
+        "import sys, tokverify.pytest_plugin;"
+        "print({'yaml', 'rich', 'tokenizers', 'click', 'regex', 'sentencepiece', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout in {"set()\n", "{'rich'}\n"}

@@ -1,0 +1,124 @@
+"""`tokverify init`: what is found in a repository, and the files that are written for it."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tokverify.cli import main
+from tokverify.configuration import read_configuration
+from tokverify.errors import TokverifyError
+from tokverify.starting import look_around, render_configuration
+
+SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
+
+
+def make(directory: Path, *names: str) -> Path:
+    for name in names:
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"cases:\n- {id: a, text: a}\n" if path.suffix == ".yaml" else b"x")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("files", "models", "suites"),
+    [
+        (["a.gguf"], [("a.gguf", None)], []),
+        (["a.gguf", "tokenizer.json"], [("a.gguf", "tokenizer.json")], []),
+        (["m/a.gguf", "ref/tokenizer.model", "t/own.yaml"], [("m/a.gguf", "ref/tokenizer.model")], ["t"]),
+        (
+            ["a.gguf", "o.yaml", "t/b.yaml", "t/deep/no.yml", "u/c.yaml", "u/v/d.yaml"],
+            [("a.gguf", None)],
+            ["o.yaml", "t/b.yaml", "u"],
+        ),
+        (
+            ["m/a.gguf", "m/b.gguf", "m/b.tokenizer.json", "m/tokenizer.json"],
+            [("m/a.gguf", "m/tokenizer.json"), ("m/b.gguf", "m/b.tokenizer.json")],
+            [],
+        ),
+        (["a-00001-of-00002.gguf", "a-00002-of-00002.gguf"], [("a-00001-of-00002.gguf", None)], []),
+        (["tokenizer.json", "tokenizer.model"], [("tokenizer.model", "tokenizer.json")], []),
+        (["a.gguf", ".venv/b.gguf", "node_modules/c.gguf"], [("a.gguf", None)], []),
+        (["a.gguf", "x/tokenizer.json", "y/tokenizer.json"], [("a.gguf", None)], []),
+    ],
+)
+def test_what_is_found(tmp_path, files, models, suites):
+    start = look_around(make(tmp_path, *files))
+    found = [(m.as_posix(), r and r.as_posix()) for m, r in start.models]
+    assert (found, [path.as_posix() for path in start.suites]) == (models, suites)
+
+
+def test_nothing_to_verify_is_an_error(tmp_path):
+    with pytest.raises(TokverifyError, match="no GGUF file in it"):
+        look_around(make(tmp_path, "readme.md"))
+
+
+def test_what_git_ignores_is_left_out(tmp_path):
+    make(tmp_path, "a.gguf", "big/b.gguf")
+    (tmp_path / ".gitignore").write_text("big/\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - the git on the path
+    assert [model.as_posix() for model, _ in look_around(tmp_path).models] == ["a.gguf"]
+
+
+def test_models_of_one_name_get_names_of_their_own(tmp_path):
+    start = look_around(make(tmp_path, "x/a.gguf", "y/a.gguf", 'z/odd "name".gguf'))
+    (tmp_path / "tokverify.toml").write_text(render_configuration(start))
+    found = read_configuration(tmp_path / "tokverify.toml")
+    assert [model.name for model in found.models] == ["x-a", "y-a", "z-odd-name-"]
+
+
+def test_init_writes_what_run_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("sample.gguf", "sample.tokenizer.model"):
+        shutil.copy(SAMPLE / name, tmp_path / name)
+    result = CliRunner().invoke(main, ["init"])
+    assert result.exit_code == 0, result.output
+    assert "sample.gguf against sample.tokenizer.model" in result.stdout
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/tokverify.yml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    again = CliRunner().invoke(main, ["init"])
+    assert again.exit_code == 2
+    assert "already there" in again.stderr
+    assert CliRunner().invoke(main, ["init", "--force"]).exit_code == 0
+    assert CliRunner().invoke(main, ["init", "absent"]).exit_code == 2
+
+
+def test_models_in_lfs_are_fetched_by_the_workflow(tmp_path):
+    (tmp_path / "a.gguf").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    result = CliRunner().invoke(main, ["init", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    steps = yaml.safe_load((tmp_path / ".github/workflows/tokverify.yml").read_text())["jobs"]["tokverify"]["steps"]
+    assert steps[0]["with"] == {"lfs": True}
+
+
+def test_names_that_are_hard_to_write(tmp_path):
+    names = ["-dash.gguf", "sp: a'ce.gguf", 'n\nl\x7f\x1b".gguf', "日本.gguf"]
+    start = look_around(make(tmp_path, *names))
+    (tmp_path / "tokverify.toml").write_text(render_configuration(start))
+    found = read_configuration(tmp_path / "tokverify.toml")
+    assert {model.model.name for model in found.models} == set(names)
+
+
+def test_a_name_that_is_not_utf_8_is_told_of(tmp_path):
+    try:
+        (tmp_path / os.fsdecode(b"b\xff.gguf")).write_bytes(b"x")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    with pytest.raises(TokverifyError, match="not UTF-8"):
+        look_around(tmp_path)
+
+
+def test_links_pipes_and_many_other_files_are_no_obstacle(tmp_path, monkeypatch):
+    make(tmp_path, "a.gguf", "deep/er/b.gguf", *(f"other/{number}.txt" for number in range(50)))
+    (tmp_path / "deep" / "loop").symlink_to(tmp_path)
+    (tmp_path / "self.gguf").symlink_to("self.gguf")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert [model.as_posix() for model, _ in look_around(tmp_path).models] == ["a.gguf", "deep/er/b.gguf"]
+    monkeypatch.setattr("tokverify.starting._MAX_FILES", 20)
+    with pytest.raises(TokverifyError, match="more than 20 files"):
+        look_around(tmp_path)

@@ -1,0 +1,54 @@
+"""`tokverify init`: write a configuration and a workflow to start from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.cli.file import write_files
+from tokverify.cli.options import PATH
+from tokverify.cli.output import write_text
+from tokverify.errors import TokverifyError
+from tokverify.visible import visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokverify.starting import Start
+
+
+@click.command()
+@click.argument("directory", type=PATH, default=".")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def init(*, directory: Path, force: bool) -> None:
+    """Write a configuration and a workflow for what DIRECTORY holds.
+
+    These are tokverify.toml and a GitHub workflow. After that, `tokverify run` verifies all tokenizers there, here and
+    on every change. Nothing that is there is overwritten.
+    """
+    from tokverify import __version__
+    from tokverify.starting import CONFIGURATION, WORKFLOW, look_around, render_configuration, render_workflow
+
+    if not directory.is_dir():
+        raise TokverifyError(f"{directory}: no such directory")
+    start = look_around(directory)
+    texts = {
+        directory / CONFIGURATION: render_configuration(start),
+        directory / WORKFLOW: render_workflow(start, __version__),
+    }
+    taken = [str(path) for path in texts if path.exists()]
+    if taken and not force:
+        raise TokverifyError(f"{', '.join(taken)}: already there; move it away, or overwrite it with --force")
+    (directory / WORKFLOW).parent.mkdir(parents=True, exist_ok=True)
+    write_files(texts)
+    write_text("".join(f"{line}\n" for line in _told(start)))
+    write_text(f"wrote {' and '.join(map(str, texts))}; now run: tokverify run\n")
+
+
+def _told(start: Start) -> list[str]:
+    models = [
+        f"{model} against {reference or 'a reference that will be looked for; better name one'}"
+        for model, reference in start.models
+    ]
+    return [visible(line, mark_spaces=False) for line in [*models, *(f"cases of {suite}" for suite in start.suites)]]

@@ -1,0 +1,188 @@
+"""A start: the configuration and the workflow that fit what a repository holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+CONFIGURATION = Path("tokverify.toml")
+WORKFLOW = Path(".github/workflows/tokverify.yml")
+
+_LEFT_OUT = frozenset({"node_modules", "site-packages", "venv", "__pycache__", "build", "dist"})
+_MAX_FILES = 1_000_000
+_LATER_SHARD = re.compile(r"-(?!00001)\d{5}-of-\d{5}$")
+_YAML = (".yaml", ".yml")
+_RELEVANT = (".gguf", ".json", ".model", *_YAML)
+_REFERENCES = ("tokenizer.json", "tokenizer.model", "spiece.model", "tekken.json")
+_SUITE = re.compile(rb"^cases:", re.MULTILINE)
+_LFS = b"version https://git-lfs"
+_HEAD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a directory holds, as paths relative to it.
+
+    Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else.
+    """
+
+    models: Sequence[tuple[Path, Path | None]]
+    suites: Sequence[Path]
+    uses_lfs: bool = False
+
+
+def look_around(directory: Path) -> Start:
+    """Look for tokenizers and suites in a directory and below: in what git tracks or could, or else everywhere.
+
+    Raises:
+        TokverifyError: If there is no tokenizer.
+    """
+    files = sorted(_files(directory))
+    references = [path for path in files if path.name.endswith(_REFERENCES)]
+    models = [path for path in files if path.suffix == ".gguf" and not _LATER_SHARD.search(path.stem)]
+    if not models and len(references) > 1:
+        # Two formats of one tokenizer can be compared without a GGUF file.
+        models = [path for path in references if path.suffix == ".model"][:1] or references[:1]
+        references = [path for path in references if path not in models]
+    if not models:
+        raise TokverifyError(f"{directory}: no GGUF file in it, nor two tokenizers to compare; put one there first")
+    pairs = [(model, _reference_of(model, references)) for model in models]
+    return Start(pairs, _suites(directory, files), any(_head(directory / model).startswith(_LFS) for model in models))
+
+
+def render_configuration(start: Start) -> str:
+    """Write a tokverify.toml."""
+    lines = ["# What `tokverify run` verifies in this repository. Every key: docs/configuration.md of tokverify.", ""]
+    for (model, reference), name in zip(start.models, _names([model for model, _ in start.models]), strict=True):
+        lines += ["[[models]]", f"name = {_quoted(name)}", f"model = {_quoted(model.as_posix())}"]
+        if reference:
+            lines.append(f"reference = {_quoted(reference.as_posix())}")
+        else:
+            lines.append('# reference = "org/name"  # without one it is looked for; name it, to be sure of it')
+        if start.suites:
+            lines.append(f"cases = [{', '.join(_quoted(path.as_posix()) for path in start.suites)}]")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def render_workflow(start: Start, version: str) -> str:
+    """Write a GitHub workflow that runs what the configuration says on every change."""
+    return _WORKFLOW.format(lfs="\n        with:\n          lfs: true" if start.uses_lfs else "", version=version)
+
+
+_WORKFLOW = """\
+# Verifies the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step
+# before the last one; only the head of a GGUF file is read, so its first part is enough.
+name: tokverify
+
+on:
+  push:
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  tokverify:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4{lfs}
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install 'tokverify=={version}'
+      - run: tokverify run --report github=-
+"""
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    listed = _tracked(directory)
+    paths: Iterable[Path] = _walk(directory) if listed is None else map(Path, listed)
+    for number, path in enumerate(paths):
+        if number >= _MAX_FILES:
+            raise TokverifyError(f"{directory}: more than {_MAX_FILES:,} files; name the directory of the tokenizer")
+        if path.suffix in _RELEVANT and _is_file(directory / path):
+            if not _is_text(str(path)):
+                raise TokverifyError(f"{path}: no TOML can hold a name that is not UTF-8; rename the file")
+            yield path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Too long, or in a directory that nobody may look into.
+        return False
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _tracked(directory: Path) -> list[str] | None:
+    """Return what git tracks here, or would if asked to; None where there is no git or no repository."""
+    command = ["git", "-C", str(directory), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - no shell
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    for here, directories, names in os.walk(directory):
+        directories[:] = sorted(name for name in directories if name not in _LEFT_OUT and not name.startswith("."))
+        yield from (Path(here, name).relative_to(directory) for name in names)
+
+
+def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
+    """Find suites; a directory below this one of which all YAML is suites stands for them, and for those to come."""
+    found = [path for path in files if path.suffix in _YAML]
+    suites = [path for path in found if _SUITE.search(_head(directory / path))]
+    mixed = {parent for path in found if path not in suites for parent in path.parents} | {Path()}
+    places = dict.fromkeys(path if path.parent in mixed else path.parent for path in suites)
+    return [place for place in places if places.keys().isdisjoint(place.parents)]
+
+
+def _reference_of(model: Path, references: Sequence[Path]) -> Path | None:
+    """Choose the reference that is named after the model, or beside it, or the only one there is."""
+    named = [path for path in references if path.name.startswith(f"{model.stem}.tokenizer.")]
+    beside = [path for path in references if path.parent == model.parent and path.name in _REFERENCES]
+    only = references if len({path.parent for path in references}) == 1 else []
+    return next(iter([*named, *beside, *(path for path in only if path.name in _REFERENCES)]), None)
+
+
+def _names(models: Sequence[Path]) -> list[str]:
+    """Name models after their files, and those of one name after their directories too."""
+    stems = [re.sub(r"[^\w.+-]+", "-", model.stem) for model in models]
+    if len(set(stems)) == len(stems):
+        return stems
+    return [re.sub(r"[^\w.+-]+", "-", model.with_suffix("").as_posix()) for model in models]
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError:
+        # What cannot be read is told of by `tokverify run`, if it is a tokenizer.
+        return b""
+
+
+def _quoted(text: str) -> str:
+    """Write a TOML string; JSON's strings are also TOML's, but for U+007F."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
