@@ -1,0 +1,313 @@
+"""The pages as text; tests/formats/test_html_browser.py opens them."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+
+import lxml.html
+import pytest
+from make_golden import hostile_report
+from test_audit_formats import hostile_audit
+
+from tokverify.audit.finding import Finding, Severity
+from tokverify.audit.report import AuditReport
+from tokverify.cases import Case
+from tokverify.diagnosis import Change, Diagnosis, Explanation
+from tokverify.diff import compare
+from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.html.case_data import report_data
+from tokverify.formats.html.cause import causes
+from tokverify.formats.html.page import script_json
+from tokverify.formats.html.run import _percent
+from tokverify.formats.html.suite_plot import SuiteCount, segments, suite_counts, ticks
+from tokverify.report import CaseResult, Report, Side, Status
+from tokverify.tokenizer import Token
+
+
+def run_page(report: Report | None = None) -> str:
+    return FORMATS["html"](report or hostile_report(), RenderOptions())
+
+
+def audit_page(report: AuditReport | None = None) -> str:
+    return AUDIT_FORMATS["html"](report or hostile_audit(), Severity.ERROR, RenderOptions())
+
+
+PAGES = [run_page, audit_page]
+
+
+def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Report:
+    return Report(Side("a", "a.gguf"), Side("b", "b.json"), None, results, diagnosis=diagnosis)
+
+
+def result_of(name: str, status: Status, **told: object) -> CaseResult:
+    suite, id = name.split("/")
+    return CaseResult(Case(id=id, suite=suite, text="ab"), status, **told)
+
+
+def mismatch(name: str, actual: list[Token], expected: list[Token]) -> CaseResult:
+    ids = {"actual": tuple(token.id for token in actual), "expected": tuple(token.id for token in expected)}
+    return result_of(name, Status.MISMATCH, **ids, difference=compare(actual, expected))
+
+
+def token(id: int, data: bytes) -> Token:
+    return Token(id, data.decode("latin-1"), data)
+
+
+A, B, AB = token(1, b"a"), token(2, b"b"), token(3, b"ab")
+
+
+# One file, and nothing gets in or out
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_a_page_refers_to_nothing_outside(make):
+    root = lxml.html.fromstring(make())
+    links = {
+        value
+        for element in root.iter()
+        for name, value in element.items()
+        if name in {"href", "src", "srcset", "action"}
+    }
+    assert links
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert "url(" not in make()
+    assert "@import" not in make()
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_a_page_allows_its_own_style_and_script_only(make):
+    root = lxml.html.fromstring(make())
+    policy = root.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    parts = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert parts["default-src"] == "'none'"
+    styles, scripts = root.xpath("//style"), root.xpath("//script[not(@type='application/json')]")
+    assert [digest(element) for element in styles] == [parts["style-src"]]
+    assert [digest(element) for element in scripts] == [parts["script-src"]]
+
+
+def digest(element) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(element.text.encode()).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_hostile_text_adds_no_element_and_no_handler(make):
+    root = lxml.html.fromstring(make())
+    names = {element.tag for element in root.iter() if isinstance(element.tag, str)}
+    assert not names & {"img", "iframe", "object", "embed", "base", "link:stylesheet", "x"}
+    assert len(root.xpath("//script")) == (2 if make is run_page else 1)
+    assert not [name for element in root.iter() for name in element.attrib if name.startswith("on") or name == "style"]
+
+
+def test_data_cannot_end_its_script():
+    text = "</script><!--<script>&amp;\u2028\u2029]]>"
+    written = script_json({"text": text})
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert json.loads(written) == {"text": text}
+
+
+def test_the_data_of_a_page_is_that_of_the_report():
+    root = lxml.html.fromstring(run_page())
+    held = json.loads(root.xpath("//script[@id='data']")[0].text)
+    assert held == json.loads(json.dumps(report_data(hostile_report())))
+    assert [case["status"] for case in held["cases"]] == [str(result.status) for result in hostile_report().results]
+
+
+# What a page says
+
+
+def test_a_page_tells_the_verdict_without_a_script():
+    text = lxml.html.fromstring(run_page()).text_content()
+    assert "Failed" in text
+    assert "Exit code 1: a case differs, or cannot be encoded." in text
+    assert "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match" in text
+    assert "caveat: it proves [nothing]" in text
+
+
+def test_failing_cases_are_named_without_a_script():
+    items = lxml.html.fromstring(run_page()).xpath("//*[@id='list']//li")
+    failing = [r for r in hostile_report().results if r.status in {Status.MISMATCH, Status.ERROR}]
+    assert [item.xpath("string(strong)") for item in items] == [result.name for result in failing]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(Status.MATCH, "Passed"), (Status.ERROR, "Failed"), (Status.SKIPPED, "Nothing compared")]
+)
+def test_the_outcome_is_that_of_the_exit_code(status: Status, outcome: str):
+    root = lxml.html.fromstring(run_page(report_of(result_of("s/a", status))))
+    assert root.xpath("string(//h1)").split(maxsplit=1)[1] == outcome
+
+
+def test_a_report_without_cases_is_a_page():
+    assert "Nothing compared" in run_page(report_of())
+
+
+def test_a_page_is_whole_however_little_is_to_be_said_on_stdout():
+    assert FORMATS["html"](hostile_report(), RenderOptions(quiet=True)) == run_page()
+
+
+def test_an_audit_shows_each_finding_with_its_manual():
+    finding = Finding(
+        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), repair="do this", code="TV101", name="duplicate"
+    )
+    root = lxml.html.fromstring(audit_page(AuditReport(findings=(finding,), codes=("TV101",), source="m.gguf")))
+    told = " ".join(root.xpath("//article")[0].text_content().split("\n"))
+    assert "ERROR TV101 duplicate" in told
+    assert "two  spaces" in told
+    assert "4-6" in told
+    assert "do this" in told
+    assert root.xpath("//article//h4/text()") == [
+        "What it does",
+        "Why it is bad",
+        "Example",
+        "How to repair",
+        "Threads",
+    ]
+    assert root.xpath("//article/details//code")
+
+
+def test_a_rule_that_is_not_known_any_more_has_no_manual():
+    finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
+    assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
+
+
+# The data of cases
+
+
+def columns(actual: list[Token], expected: list[Token]) -> list[list]:
+    data = report_data(report_of(mismatch("s/a", actual, expected)))
+    pieces = [row[1] for row in data["tokens"]]
+    return [
+        (equal, [pieces[n] for n in left], [pieces[n] for n in right], text)
+        for equal, left, right, text in data["cases"][0]["columns"]
+    ]
+
+
+def test_columns_end_where_both_sides_have_the_same_bytes():
+    assert columns([A, A, B, A], [A, AB, A]) == [
+        (1, ["a"], ["a"], "a"),
+        (0, ["a", "b"], ["ab"], "ab"),
+        (1, ["a"], ["a"], "a"),
+    ]
+
+
+def test_the_bytes_of_one_character_share_a_column():
+    first, second = token(5, b"\xc3"), token(6, b"\xa9")
+    assert columns([first, second, A, AB], [first, second, A, A, B]) == [
+        (1, ["Ã", "©"], ["Ã", "©"], "é"),
+        (1, ["a"], ["a"], "a"),
+        (0, ["ab"], ["a", "b"], "ab"),
+    ]
+
+
+def test_a_character_that_is_never_completed_is_still_shown():
+    first = token(5, b"\xc3")
+    assert columns([first, A], [first, B])[0] == (1, ["Ã"], ["Ã"], "\\xc3")
+
+
+def test_a_column_whose_sides_decode_differently_has_no_text():
+    assert columns([A, B], [B, B]) == [(0, ["a"], ["b"], None), (1, ["b"], ["b"], "b")]
+
+
+def test_a_token_is_held_once():
+    data = report_data(report_of(mismatch("s/a", [AB], [A, B]), mismatch("s/b", [A, B], [AB])))
+    assert data["tokens"] == [(3, "ab", "6162"), (1, "a", "61"), (2, "b", "62")]
+
+
+def test_spans_say_whether_they_count_the_text():
+    space = token(9, b" ")
+    cases = report_data(report_of(mismatch("s/a", [AB], [A, B]), mismatch("s/b", [space, AB], [A, B])))["cases"]
+    assert [case["exact"] for case in cases] == [[True, True], [False, True]]
+
+
+def test_a_match_holds_its_ids():
+    result = result_of("s/a", Status.MATCH, actual=(7, 8), expected=(7, 8))
+    case = report_data(report_of(result))["cases"][0]
+    assert (case["ids"], case["text"], "columns" in case) == ([7, 8], "ab", False)
+
+
+# Causes
+
+
+def explanation(sentence: str, *unexplained: str) -> Explanation:
+    change = Change(kind="k", sentence=sentence, cost=1)
+    return Explanation(sentence, 1, 2, unexplained, True, None, change)
+
+
+def test_causes_are_the_explanations_that_hold_for_a_case():
+    results = [mismatch(f"s/{id}", [A], [B]) for id in "abc"]
+    diagnosis = Diagnosis((explanation("one", "s/b", "s/c"), explanation("two", "s/c")), failing=3, tried=5)
+    found = causes(report_of(*results, result_of("s/d", Status.MATCH), diagnosis=diagnosis))
+    assert found == {"s/a": ["one", "two"], "s/b": ["two"], "s/c": ["no explanation found"]}
+
+
+@pytest.mark.parametrize(("failing", "cause"), [(2, ["one", "cannot be encoded"]), (1, ["cannot be encoded"])])
+def test_an_error_is_explained_only_if_the_diagnosis_looked_at_it(failing: int, cause: list[str]):
+    results = mismatch("s/a", [A], [B]), result_of("s/b", Status.ERROR, message="no")
+    found = causes(report_of(*results, diagnosis=Diagnosis((explanation("one"),), failing=failing, tried=1)))
+    assert found == {"s/a": ["one"], "s/b": cause}
+
+
+def test_cases_without_a_diagnosis_have_what_they_tell_themselves():
+    own = replace(mismatch("s/own", [A], [B]), actual=(1,), expected=(1,))
+    results = own, result_of("s/skip", Status.SKIPPED, message="no"), mismatch("s/m", [A], [B])
+    decoded = result_of("s/dec", Status.MATCH, decode_difference=(b"a", b"b"))
+    assert causes(report_of(*results, decoded)) == {
+        "s/own": ["both sides agree, but not with the case"],
+        "s/skip": ["skipped: no"],
+        "s/dec": ["decoded differently"],
+    }
+
+
+def test_a_diagnosis_of_decoding_is_about_what_decodes_differently():
+    decoded = result_of("s/dec", Status.MATCH, decode_difference=(b"a", b"b"))
+    diagnosis = Diagnosis((explanation("one"),), failing=1, tried=1, decoding=True)
+    assert causes(report_of(decoded, diagnosis=diagnosis)) == {"s/dec": ["one", "decoded differently"]}
+
+
+# Plots
+
+
+def test_suites_are_counted_the_worst_first():
+    good = result_of("good/a", Status.MATCH, actual=(1,), expected=(1,))
+    bad = mismatch("bad/a", [A, B], [AB])
+    skipped = result_of("left/a", Status.SKIPPED)
+    counts = suite_counts(report_of(skipped, good, bad, replace(bad, status=Status.MATCH)))
+    assert [(count.name, count.match_rate, count.rates) for count in counts] == [
+        ("bad", 0.5, (1.0, 0.5)),
+        ("good", 1.0, (0.5, 0.5)),
+        ("left", None, None),
+    ]
+
+
+def test_a_bar_is_filled_by_what_was_compared():
+    count = SuiteCount("s")
+    for status in (Status.MATCH, Status.MATCH, Status.MISMATCH, Status.ERROR, Status.SKIPPED):
+        count.add(result_of("s/a", status))
+    assert segments(count) == [("match", 0, 50), ("mismatch", 50, 25), ("error", 75, 25)]
+
+
+@pytest.mark.parametrize(
+    ("most", "marks"),
+    [(0, [0, 0.1]), (0.33, [0, 0.1, 0.2, 0.3, 0.4]), (1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (30, [0, 10, 20, 30])],
+)
+def test_marks_are_round_and_enough(most: float, marks: list[float]):
+    count = SuiteCount("s", characters=100, actual=round(most * 100), expected=0)
+    assert ticks([count]) == marks
+
+
+def test_marks_are_few_however_many_tokens_a_character_takes():
+    assert len(ticks([SuiteCount("s", characters=1, actual=100_000)])) <= 7
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"), [(None, "skipped"), (0, "0 %"), (0.001, "1 %"), (0.5, "50 %"), (0.999, "99 %"), (1, "100 %")]
+)
+def test_only_all_is_100_percent_and_only_none_is_0(rate: float | None, shown: str):
+    assert _percent(rate) == shown
+
+
+def test_pages_hold_no_line_that_ends_in_a_space():
+    assert not re.search(r"[ \t]\n", run_page(report_of(result_of("s/a", Status.MATCH))))
