@@ -1,7 +1,8 @@
-"""Measure the in-house encoder against its peers, as ratios within one process: `python tests/benchmark.py --help`.
+"""Measure the in-house encoder against its peers, as ratios within one run: `python tests/benchmark.py --help`.
 
 Absolute numbers depend on the machine and on what else it does; the ratios are what counts. `cold` is a tokenizer's
-first sight of a text, right after it was loaded; `warm` is the same text again, when caches (ours and theirs) are full.
+first sight of a text, right after it was loaded; `new` is the second half of a text after the first, when the usual
+words are known; `warm` is the whole text again, when caches (ours and theirs) are full. All times are those of the CPU.
 """
 
 from __future__ import annotations
@@ -11,84 +12,37 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
-from collections.abc import Callable
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark_peer import OURS, PEERS, Load
+from benchmark_vocabulary import REAL, RESPELLED, VOCABS, reference_of
 from real_data import SHARED
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ["RAYON_NUM_THREADS"] = "1"
-
-VOCABS = SHARED / "vocabs"
-Encode = Callable[[str], object]
-REPEATS = 3
+ROUNDS = 3
+PATIENCE = 20.0
+"""A tokenizer that takes more seconds for a text does not have to encode it again."""
 
 
-def existing(name: str) -> str:
-    path = VOCABS / name
-    if not path.exists():
-        raise FileNotFoundError(name)
-    return str(path)
+@dataclass(frozen=True)
+class Seconds:
+    """What a MB takes; infinite until it was measured."""
+
+    cold: float = float("inf")
+    new: float = float("inf")
+    warm: float = float("inf")
+
+    def least(self, other: Seconds) -> Seconds:
+        return Seconds(min(self.cold, other.cold), min(self.new, other.new), min(self.warm, other.warm))
+
+    def over(self, other: Seconds) -> str:
+        ratios = (self.cold / other.cold, self.new / other.new, self.warm / other.warm)
+        return " / ".join(map(rounded, ratios))
 
 
-def tokverify(name: str) -> Encode:
-    from tokverify import load_gguf
-
-    return load_gguf(VOCABS / f"{name}.gguf").encode
-
-
-def huggingface(name: str) -> Encode:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(existing(f"{name}.tokenizer.json"))
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-
-
-def sentencepiece(name: str) -> Encode:
-    from sentencepiece import SentencePieceProcessor
-
-    return SentencePieceProcessor(model_file=existing(f"{name}.tokenizer.model")).encode
-
-
-def tiktoken(name: str) -> Encode:
-    """GPT-2's own pattern over the ranks of the vocabulary, for the one vocabulary that is tiktoken's too."""
-    import tiktoken as library
-
-    from tokverify import load_gguf
-    from tokverify.pre_pattern import GPT2
-
-    if name != "gpt-2":
-        raise FileNotFoundError(name)
-    encoder = load_gguf(VOCABS / "gpt-2.gguf")
-    ranks = {encoder.token_bytes(id): id for id in range(encoder.vocab_size - 1)}
-    return library.Encoding("gpt-2", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
-
-
-def kitoken(name: str) -> Encode:
-    from kitoken import Kitoken
-
-    for suffix in ("tokenizer.json", "tokenizer.model"):
-        if (path := VOCABS / f"{name}.{suffix}").exists():
-            tokenizer = Kitoken.from_file(str(path))
-            return lambda text: tokenizer.encode(text, False)
-    raise FileNotFoundError(name)
-
-
-def llama_cpp(name: str) -> Encode:
-    from tokverify.references import load_reference
-
-    tokenizer = load_reference("llama.cpp", model=VOCABS / f"{name}.gguf")
-    return lambda text: tokenizer.encode(text, add_special=False, parse_special=True)
-
-
-PEERS = {
-    "tokenizers": huggingface,
-    "sentencepiece": sentencepiece,
-    "tiktoken": tiktoken,
-    "kitoken": kitoken,
-    "llama.cpp": llama_cpp,
-}
+def rounded(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 
 
 def texts() -> dict[str, str]:
@@ -98,38 +52,58 @@ def texts() -> dict[str, str]:
     return corpus | {"code": code[:700_000]}
 
 
-def seconds(encode: Encode, text: str) -> float:
-    start = time.perf_counter()
-    encode(text)
-    return time.perf_counter() - start
+def measure(load: Load, name: str, folder: Path, text: str) -> Seconds:
+    """Load a tokenizer twice: for the text as a whole, and for its halves."""
+    middle = text.rfind("\n", 0, len(text) // 2) + 1
+    tokenizer = load(name, folder)
+    cold = tokenizer.seconds(text)
+    if cold > PATIENCE:
+        tokenizer.close()
+        return Seconds(*[cold / megabytes(text)] * 3)
+    warm = min(tokenizer.seconds(text) for _ in range(2))
+    tokenizer.close()
+    tokenizer = load(name, folder)
+    tokenizer.seconds(text[:middle])
+    new = tokenizer.seconds(text[middle:])
+    tokenizer.close()
+    return Seconds(cold / megabytes(text), new / megabytes(text[middle:]), warm / megabytes(text))
 
 
-def cold_and_warm(load: Callable[[str], Encode], name: str, text: str) -> tuple[float, float]:
-    cold, warm = [], []
-    for _ in range(REPEATS):
-        encode = load(name)
-        encode("")
-        cold.append(seconds(encode, text))
-        warm.append(seconds(encode, text))
-    return min(cold), min(warm)
+def megabytes(text: str) -> float:
+    return len(text.encode()) / 1e6
 
 
-def speed_table(names: list[str], peers: list[str]) -> None:
-    print("| vocabulary | text | MB/s cold | MB/s warm | against | ratio cold | ratio warm |")
-    print("|---|---|--:|--:|---|--:|--:|")
-    for name in names:
-        for kind, text in texts().items():
-            megabytes = len(text.encode()) / 1e6
-            cold, warm = cold_and_warm(tokverify, name, text)
-            for peer in peers:
-                try:
-                    peer_cold, peer_warm = cold_and_warm(PEERS[peer], name, text)
-                except (ImportError, OSError, RuntimeError) as error:
-                    print(f"{name}: no {peer} ({type(error).__name__})", file=sys.stderr)
+def measure_in_turns(name: str, text: str, folder: Path, peers: list[str]) -> dict[str, Seconds]:
+    """Measure ours and its peers alternately, so that a busy machine slows all of them, and keep the least."""
+    loads = {"tokverify": OURS, **{peer: PEERS[peer] for peer in peers}}
+    best: dict[str, Seconds] = {}
+    for _ in range(ROUNDS):
+        for peer, load in list(loads.items()):
+            try:
+                seconds = measure(load, name, folder, text)
+            except (ImportError, OSError, RuntimeError) as error:
+                print(f"{name}: no {peer} ({type(error).__name__})", file=sys.stderr)
+                del loads[peer]
+                continue
+            best[peer] = seconds.least(best.get(peer, Seconds()))
+            if seconds.cold * megabytes(text) > PATIENCE:
+                del loads[peer]
+    return best
+
+
+def speed_table(names: list[str], peers: list[str], kinds: list[str]) -> None:
+    print(f"| vocabulary | text | MB/s | {' | '.join(peers)} |")
+    print(f"|---|---|---|{'---|' * len(peers)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            for kind, text in texts().items():
+                if kind not in kinds:
                     continue
-                speeds = f"{megabytes / cold:.1f} | {megabytes / warm:.1f}"
-                ratios = f"{peer_cold / cold:.2f} | {peer_warm / warm:.2f}"
-                print(f"| {name} | {kind} | {speeds} | {peer} | {ratios} |", flush=True)
+                best = measure_in_turns(name, text, Path(folder), peers)
+                ours = best["tokverify"]
+                speed = f"{1 / ours.cold:.1f} / {1 / ours.new:.1f} / {1 / ours.warm:.1f}"
+                ratios = [best[peer].over(ours) if peer in best else "" for peer in peers]
+                print(f"| {name} | {kind} | {speed} | {' | '.join(ratios)} |", flush=True)
 
 
 def scaling_table(names: list[str]) -> None:
@@ -137,42 +111,49 @@ def scaling_table(names: list[str]) -> None:
     english = texts()["en"]
     units = {"en": english, "one line": "".join(english.split()), "one letter": "a"}
     print("| vocabulary | text | s/MB at 8 MB over s/MB at 1 MB |\n|---|---|--:|")
-    for name in names:
-        for kind, unit in units.items():
-            per_megabyte = []
-            for size in (1_000_000, 8_000_000):
-                text = (unit * (size // len(unit) + 1))[:size]
-                per_megabyte.append(min(seconds(tokverify(name), text) for _ in range(2)) / size)
-            print(f"| {name} | {kind} | {per_megabyte[1] / per_megabyte[0]:.2f} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            for kind, unit in units.items():
+                per_megabyte = []
+                for size in (1_000_000, 8_000_000):
+                    text = (unit * (size // len(unit) + 1))[:size]
+                    per_megabyte.append(min(OURS(name, Path(folder)).seconds(text) for _ in range(2)) / size)
+                print(f"| {name} | {kind} | {per_megabyte[1] / per_megabyte[0]:.2f} |", flush=True)
 
 
 def run_table(names: list[str]) -> None:
     """A whole `tokverify run` against loading the reference's tokenizer.json alone, each in a process of its own."""
     print("| vocabulary | `tokverify run` over loading tokenizer.json alone |\n|---|--:|")
     for name in names:
-        reference = VOCABS / f"{name}.tokenizer.json"
-        load = [sys.executable, "-c", f"from tokenizers import Tokenizer; Tokenizer.from_file({str(reference)!r})"]
-        run = [sys.executable, "-m", "tokverify", "run", str(VOCABS / f"{name}.gguf"), "-r", str(reference)]
-        times = [min(_process_seconds(command) for _ in range(REPEATS)) for command in (run, load)]
+        gguf, reference = VOCABS / f"{name}.gguf", str(reference_of(name, "tokenizer.json"))
+        load = [sys.executable, "-c", f"from tokenizers import Tokenizer; Tokenizer.from_file({reference!r})"]
+        run = [sys.executable, "-m", "tokverify", "run", str(gguf), "-r", reference]
+        times = [min(process_seconds(command) for _ in range(ROUNDS)) for command in (run, load)]
         print(f"| {name} | {times[0] / times[1]:.2f} |", flush=True)
 
 
-def _process_seconds(command: list[str]) -> float:
-    start = time.perf_counter()
+def process_seconds(command: list[str]) -> float:
+    before = os.times()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - start
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=["speed", "scaling", "run"])
-    parser.add_argument("names", nargs="*", default=["gpt-2", "llama-spm", "gemma-3"], help="vocabularies in shared/")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join([*REAL, *RESPELLED])}")
     parser.add_argument("--peer", action="append", choices=list(PEERS), help="only these peers")
+    parser.add_argument("--text", action="append", choices=list(texts()), help="only these texts")
     arguments = parser.parse_args()
+    if unknown := {*arguments.names} - {*REAL, *RESPELLED}:
+        parser.error(f"no such vocabulary: {', '.join(sorted(unknown))}")
     if arguments.table == "speed":
-        speed_table(arguments.names, arguments.peer or list(PEERS))
+        names = arguments.names or [*REAL, *RESPELLED]
+        speed_table(names, arguments.peer or list(PEERS), arguments.text or list(texts()))
     else:
-        {"scaling": scaling_table, "run": run_table}[arguments.table](arguments.names)
+        tables = {"scaling": scaling_table, "run": run_table}
+        tables[arguments.table](arguments.names or ["gpt-2", "llama-spm", "gemma-3"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+"""llama.cpp for the benchmark: in a child process, as it may abort, which times the call of `llama_tokenize` alone.
+
+Run as a script it is that child: it loads a vocabulary and answers every text with the seconds of CPU it took.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tokverify.references.llama_cpp_library import find_library
+from tokverify.references.llama_cpp_worker import LENGTH, _Library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class LlamaCpp:
+    """A child process that has loaded a vocabulary."""
+
+    def __init__(self, gguf: Path) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, __file__, str(gguf)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def seconds(self, text: str) -> float:
+        """Return how long encoding `text` takes; there is no cache, so that the first time is like all others."""
+        data = text.encode()
+        self._child.stdin.write(LENGTH.pack(len(data)) + data)
+        self._child.stdin.flush()
+        answer = self._child.stdout.readline()
+        if not answer:
+            raise OSError("llama.cpp has ended")
+        return float(answer)
+
+    def close(self) -> None:
+        self._child.stdin.close()
+        self._child.stdout.close()
+        self._child.wait()
+
+
+def main(gguf: str) -> None:
+    library = find_library()
+    vocabulary = _Library(str(library.path), library.vocab_only_at).load(gguf)
+    while head := sys.stdin.buffer.read(LENGTH.size):
+        text = sys.stdin.buffer.read(*LENGTH.unpack(head))
+        # With too little room for the ids, it would have to be done twice.
+        vocabulary._ids = (ctypes.c_int32 * (len(text) + 2))()
+        start = time.process_time()
+        vocabulary.encode(text, add_special=False, parse_special=True)
+        print(time.process_time() - start, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
