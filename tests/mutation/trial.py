@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
+from bare_tokenizer import Bare  # noqa: E402
 from gguf_maker import make_gguf, string  # noqa: E402
 from mutation import CONTROL, Mutation  # noqa: E402
 from real_data import SHARED  # noqa: E402
@@ -18,10 +20,10 @@ from tokverify.audit import audit  # noqa: E402
 from tokverify.audit.finding import Severity  # noqa: E402
 from tokverify.audit.subject import Subject  # noqa: E402
 from tokverify.cases import Case, load_cases  # noqa: E402
-from tokverify.diagnosis import Facts, facts_of  # noqa: E402
+from tokverify.diagnosis import Explanation, Facts, facts_of  # noqa: E402
 from tokverify.encoder import Encoder  # noqa: E402
 from tokverify.errors import TokverifyError  # noqa: E402
-from tokverify.fixing import Plan, make_plan, write_fixed  # noqa: E402
+from tokverify.fixing import Plan, Verification, make_plan, verification, write_fixed  # noqa: E402
 from tokverify.fuzzing.loop import Worker  # noqa: E402
 from tokverify.fuzzing.report import Plan as FuzzPlan  # noqa: E402
 from tokverify.fuzzing.trial import Kind, Trial  # noqa: E402
@@ -32,26 +34,56 @@ from tokverify.load import load_gguf  # noqa: E402
 from tokverify.references import open_reference  # noqa: E402
 from tokverify.rules import RULES  # noqa: E402
 from tokverify.spec import TokenizerSpec, TokenType  # noqa: E402
+from tokverify.verify import verify  # noqa: E402
 
 SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
-FUZZ_STRINGS = 2000
+FUZZ_SECONDS = 30.0
+"""Processor time after which a fault that fuzzing has not shown counts as not found by it."""
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """What fuzzing showed: after how many strings and seconds of processor time, and whether anything at all."""
+
+    found: bool
+    strings: int
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutation; `audit` holds the codes of rules, the rest is as in docs/mutations.md."""
+    """What became of a mutation.
+
+    `audit` holds the codes of rules, `before` what `run` says; `fuzz` is None where nothing can be fuzzed, or nobody
+    asked. `best` is the first explanation, and `bare` that with a reference that tells nothing but ids.
+    """
 
     mutation: Mutation
     audit: Sequence[str]
-    run: str
-    fuzz: bool
-    diagnosis: str
-    right: bool
+    before: Verification
+    fuzz: Fuzzed | None
+    best: Explanation | None
     repaired: bool
+    bare: Explanation | None
 
     @property
     def found(self) -> bool:
-        return bool(self.audit or self.run or self.fuzz)
+        return bool(self.audit or self.before.fail or (self.fuzz and self.fuzz.found))
+
+    @property
+    def right(self) -> bool:
+        return names(self.mutation, self.best)
+
+    @property
+    def right_bare(self) -> bool:
+        return names(self.mutation, self.bare)
+
+
+def names(mutation: Mutation, explanation: Explanation | None) -> bool:
+    """Whether an explanation names a fault, and explains all that it does."""
+    if explanation is None or explanation.unexplained:
+        return False
+    return set(explanation.change.kind.split("+")) <= set(mutation.kinds)
 
 
 def is_here(vocabulary: str) -> bool:
@@ -128,47 +160,63 @@ def _findings(path: Path) -> list[tuple[str, str]]:
     return [(finding.code, finding.message) for finding in report.findings if finding.severity >= Severity.WARNING]
 
 
-def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True) -> Outcome:
+@cache
+def _usual_decoding(vocabulary: str, reference: str | None) -> int:
+    """Return how many cases the intact file decodes differently from its reference."""
+    expected = facts(vocabulary, reference).expected
+    return verification(verify(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
+
+
+def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:
     """Make the mutant in a directory and do all that can be done about it."""
     path, fixed = directory / "mutant.gguf", directory / "fixed.gguf"
+    path.unlink(missing_ok=True)
     write_mutant(mutation, path)
     known = facts(mutation.vocabulary, mutation.reference)
     audited = sorted({code for code, message in set(_findings(path)) - _usual_findings(mutation.vocabulary)})
-    plan = make_plan(path, read_declaration(path), known, cases())
-    best = plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
+    plan = _plan(path, known)
     return Outcome(
         mutation,
         audited,
-        "refused" if plan.before.refusal else f"{plan.before.fail} fail" if plan.before.fail else "",
-        with_fuzz and not plan.before.refusal and _fuzz(path, known),
-        best.sentence if best else "",
-        bool(best and not best.unexplained and best.change.kind in mutation.kinds),
-        _is_repaired(path, fixed, plan, known),
+        plan.before,
+        _fuzz(path, known) if with_fuzz and not plan.before.refusal else None,
+        _best(plan),
+        _is_repaired(mutation, path, fixed, plan),
+        _best(_plan(path, facts_of(Bare(known.expected)))) if with_bare else None,
     )
 
 
-def _fuzz(path: Path, known: Facts) -> bool:
-    """Say whether fuzzing shows anything, without the sorting and shrinking of what it shows."""
-    trial = Trial.of(load_gguf(path), known.expected, decoding=_decodes_alike(known))
+def _plan(path: Path, known: Facts) -> Plan:
+    return make_plan(path, read_declaration(path), known, cases())
+
+
+def _best(plan: Plan) -> Explanation | None:
+    return plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
+
+
+def _fuzz(path: Path, known: Facts) -> Fuzzed:
+    """Fuzz until something shows or time is up, without the sorting and shrinking of what shows."""
+    trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
+    start = time.process_time()
     worker = Worker(trial, FuzzPlan())
     number = strings = 0
-    while strings < FUZZ_STRINGS:
+    while (seconds := time.process_time() - start) < FUZZ_SECONDS:
         result = worker.work(number, None)
-        if any(outcome.kind is not Kind.SKIPPED for _, outcome in result.outcomes):
-            return True
+        shown = [at for at, outcome in result.outcomes if outcome.kind is not Kind.SKIPPED]
+        if shown:
+            return Fuzzed(True, strings + shown[0] + 1, time.process_time() - start)
         number, strings = number + 1, strings + result.strings
-    return False
+    return Fuzzed(False, strings, seconds)
 
 
-def _decodes_alike(known: Facts) -> bool:
-    return isinstance(known.expected, Encoder)
-
-
-def _is_repaired(path: Path, fixed: Path, plan: Plan, known: Facts) -> bool:
+def _is_repaired(mutation: Mutation, path: Path, fixed: Path, plan: Plan) -> bool:
+    """Whether `fix` writes a file that agrees with the reference as the intact one does."""
     fixed.unlink(missing_ok=True)
     if plan.change is None:
         return False
+    known = facts(mutation.vocabulary, mutation.reference)
     try:
-        return write_fixed(path, fixed, plan, known.expected, cases()).fail == 0
+        after = write_fixed(path, fixed, plan, known.expected, cases())
     except TokverifyError:
         return False
+    return not after.fail and after.decoded_differently <= _usual_decoding(mutation.vocabulary, mutation.reference)

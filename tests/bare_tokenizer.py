@@ -1,0 +1,31 @@
+"""A reference that gives nothing but ids, and the bytes of tokens, as a llama-server does."""
+
+from collections.abc import Sequence
+
+from tokverify.tokenizer import Tokenizer
+
+
+class Bare:
+    """Hides what a tokenizer tells of itself: stored strings, special ids, types, merges, scores, settings, file."""
+
+    name = "bare"
+    decodes_as_llama_cpp = False
+
+    def __init__(self, whole: Tokenizer) -> None:
+        self._whole = whole
+        self.vocab_size = whole.vocab_size
+        self.parses_special = whole.parses_special
+        self.adds_special = whole.adds_special
+        self.special_ids: dict[str, int] = {}
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        return self._whole.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        return self._whole.decode(ids)
+
+    def piece(self, id: int) -> str:
+        return self.token_bytes(id).decode("utf-8", "surrogateescape") or f"<{id}>"
+
+    def token_bytes(self, id: int) -> bytes:
+        return self._whole.token_bytes(id)
