@@ -70,9 +70,10 @@ def unknown(words: list[str]) -> list[str]:
     """Return the options that the command does not have, or the command that there is not."""
     command, words = main, words[1:]
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        if words[0] not in command.commands:
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
             return [words[0]]
-        command, words = command.commands[words[0]], words[1:]
+        command, words = found, words[1:]
     ends = next((index for index, word in enumerate(words) if word in _OPERATORS), len(words))
     named = {word.partition("=")[0] for word in words[:ends] if re.match("--?[a-z]", word)}
     known = {name for param in command.params for name in [*param.opts, *param.secondary_opts]}
@@ -129,7 +130,10 @@ def test_the_command_reference_names_every_command_and_option(site: Path):
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
         yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from every_command(command, f"{path} {name}")

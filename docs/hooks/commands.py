@@ -41,7 +41,9 @@ def page(group: click.Group) -> str:
 
 def _subcommands(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
     for name in group.list_commands(context):
-        command = group.commands[name]
+        command = group.get_command(context, name)
+        if command is None:
+            continue
         own = click.Context(command, info_name=name, parent=context)
         yield f"{'#' * level} tokverify {own.command_path.partition(' ')[2]}\n"
         yield _body(command, own)

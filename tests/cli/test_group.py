@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -50,3 +53,21 @@ def test_what_happens_becomes_an_exit_code(error, code, said):
     assert said in result.stderr
     assert ("Traceback" in result.stderr) == (code == 3)
     assert result.stdout == ""
+
+
+def test_a_command_is_imported_once_it_is_asked_for_and_listed_before():
+    group = TokverifyGroup("group", modules={"json": "tests_no_such_module"})
+    context = click.Context(group)
+    assert group.list_commands(context) == ["json"]
+    assert group.get_command(context, "yaml") is None
+    with pytest.raises(ModuleNotFoundError, match="tests_no_such_module"):
+        group.get_command(context, "json")
+
+
+def test_the_command_line_imports_no_other_command_than_the_one_it_runs():
+    script = (
+        "import sys; from tokverify.cli import main; main(['encode', '--help'], standalone_mode=False);"
+        "print(sorted(name for name in sys.modules if name in {'tokverify.cli.run', 'tokverify.cli.encode'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("['tokverify.cli.encode']\n")

@@ -6,8 +6,9 @@ import os
 import sys
 import traceback
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -16,7 +17,7 @@ from tokverify.errors import TokverifyError
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _CANNOT_RUN = 2
 _BUG = 3
@@ -29,11 +30,25 @@ _BUG_MESSAGE = (
 
 
 class TokverifyGroup(click.Group):
-    """A click group whose commands return their exit code; click itself would map failures otherwise."""
+    """A click group whose commands return their exit code; click itself would map failures otherwise.
+
+    A command of `modules` is imported once it is asked for: the function of its name in the module named there.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(*args, **kwargs)
+        self._modules = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands in the order they were added in, which is the one a user meets them in."""
-        return list(self.commands)
+        """Name the commands, those of `modules` first, in the order they stand there."""
+        return list({**self._modules, **self.commands})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if there is none of this name."""
+        if cmd_name in self._modules:
+            found: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+            return found
+        return super().get_command(ctx, cmd_name)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
