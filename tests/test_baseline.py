@@ -60,7 +60,7 @@ def test_a_known_case_that_fails_in_another_way_fails():
     found = report("abc", expected=OTHERWISE, baseline=baseline(entry("abc")))
     assert statuses(found) == ["mismatch"]
     note = "known.yaml:3 accepts another failure of this case, not this one (reason: it is so)"
-    assert found.results[0].notes[-1] == note
+    assert found.results[0].refusals == (note,)
 
 
 @pytest.mark.parametrize(("days", "status"), [(-1, "mismatch"), (0, "known"), (1, "known")])
@@ -70,7 +70,15 @@ def test_an_entry_holds_until_the_end_of_its_last_day(days: int, status: str):
     assert statuses(found) == [status]
     if status == "mismatch":
         note = f"accepted until {expires} by known.yaml:3, which has expired (reason: it is so)"
-        assert found.results[0].notes[-1] == note
+        assert found.results[0].refusals == (note,)
+
+
+def test_what_an_earlier_baseline_said_no_longer_counts():
+    expired = baseline(entry("ab", expires=TODAY - timedelta(1)))
+    refused, accepted = report("ab", baseline=expired), report("ab", baseline=baseline(entry("ab")))
+    assert apply(baseline(entry("ab")), refused) == accepted
+    assert apply(expired, accepted) == refused
+    assert apply(baseline(), accepted).results == report("ab").results
 
 
 def test_an_error_can_be_known_by_its_message():

@@ -98,7 +98,7 @@ class Judge:
         else:
             notes = [f"{entry.place} accepts another failure of this case, not this one" for entry in entries]
         told = (f"{note} (reason: {entry.reason})" for note, entry in zip(notes, alike or entries, strict=True))
-        return replace(result, notes=(*result.notes, *told))
+        return replace(result, refusals=tuple(told))
 
     def outcome(self, results: Iterable[CaseResult]) -> BaselineOutcome:
         """Say which entries are not needed for these results, as their cases match or did not run."""
@@ -111,10 +111,19 @@ class Judge:
 
 
 def apply(baseline: Baseline, report: Report) -> Report:
-    """Judge all results of a report that was made without a baseline."""
+    """Judge all results of a report; what an earlier baseline said of them no longer counts."""
     judge = Judge(baseline, report.actual)
-    results = tuple(map(judge.judged, report.results))
-    return replace(report, results=results, baseline=judge.outcome(results))
+    results = tuple(judge.judged(_unjudged(result)) for result in report.results)
+    # The diagnosis is about the cases that failed before.
+    same = [result.status for result in results] == [result.status for result in report.results]
+    diagnosis = report.diagnosis if same else None
+    return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
+
+
+def _unjudged(result: CaseResult) -> CaseResult:
+    if result.status is not Status.KNOWN:
+        return replace(result, refusals=())
+    return replace(result, status=Status.MISMATCH if result.difference else Status.ERROR, known=None)
 
 
 def digest(result: CaseResult) -> str:

@@ -62,7 +62,8 @@ class CaseResult:
 
     `difference` is set for a mismatch, `message` for an error or a skip; a failure that a baseline lists has one of
     these, and the entry in `known`. `add_special` and `parse_special` are what was really compared, which differs from
-    the case's options where a side cannot honor them; `notes` says why. `expect` are the ids or pieces the case itself
+    the case's options where a side cannot honor them; `notes` says why. `refusals` say why entries of a baseline that
+    are about the case do not accept its failure. `expect` are the ids or pieces the case itself
     asks for, None where it names neither side; where both sides agree against it, `difference` is between them and
     `expect`. `decode_difference` holds (actual, expected) decoded bytes where the two sides decode the same ids
     differently, else None.
@@ -80,6 +81,7 @@ class CaseResult:
     expect: Expect | None = None
     decode_difference: tuple[bytes, bytes] | None = None
     known: KnownDifference | None = None
+    refusals: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

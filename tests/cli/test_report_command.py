@@ -152,6 +152,44 @@ def test_what_is_no_saved_report(saved: Path, arguments: list[str], told: str):
     assert "Traceback" not in result.output
 
 
+def test_a_saved_report_is_judged_by_a_baseline(saved: Path, tmp_path: Path):
+    show, path = ["report", "show", saved / "bad.json"], tmp_path / "known.yaml"
+    update = [*show, "-q", "--baseline", path, "--update-baseline"]
+    unreasoned = run(*update)
+    assert (unreasoned.exit_code, path.exists()) == (2, False)
+    assert "say with --reason why they are accepted" in unreasoned.stderr
+    assert run(*update, "--reason", "soon").exit_code == 0
+    assert run(*show, "--baseline", path, "-f", "table").stdout == run(*BAD_RUN, "--baseline", path).stdout
+
+    judged = tmp_path / "judged.json"
+    assert run(*show, "--baseline", path, "-o", judged).exit_code == 0
+    assert run("report", "show", judged).exit_code == 0
+    path.write_text(path.read_text() + "  expires: 2020-01-31\n")
+    again = run("report", "show", judged, "--baseline", path)
+    assert again.exit_code == 1
+    assert "which has expired (reason: soon)" in " ".join(again.stdout.split())
+    assert ", 1 mismatch, 4 known" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["audit.json", "--baseline", "{known}"], "is a report of `tokverify audit`; give one of `tokverify run`"),
+        (["bad.json", "--update-baseline"], "name it with --baseline"),
+        (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known differences"),
+        (["bad.json", "--baseline", "{known}", "-o", "{known}"], "it is an input"),
+    ],
+)
+def test_what_no_baseline_judges(saved: Path, tmp_path: Path, arguments: list[str], told: str):
+    known = tmp_path / "known.yaml"
+    known.write_text("[]\n")
+    file, *rest = (word.replace("{saved}", str(saved)).replace("{known}", str(known)) for word in arguments)
+    result = run("report", "show", saved / file, *rest)
+    assert result.exit_code == 2, result.output
+    assert told in " ".join(result.stderr.split())
+    assert known.read_text() == "[]\n"
+
+
 def test_what_changed_between_two_runs(saved: Path, tmp_path: Path):
     result = run("report", "diff", saved / "good.json", saved / "bad.json")
     assert result.exit_code == 1

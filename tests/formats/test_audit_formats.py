@@ -9,8 +9,8 @@ from tokverify.audit.waiver import Waiver
 from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS, job_summary
-from tokverify.saved_audit import restore_audit
-from tokverify.saved_report import open_saved
+from tokverify.saved import open_saved
+from tokverify.saved.audit import restore_audit
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 

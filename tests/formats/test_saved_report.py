@@ -14,7 +14,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.json import document, render
 from tokverify.report import Report
-from tokverify.saved_report import read_report
+from tokverify.saved.run import read_report
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
@@ -111,7 +111,8 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
         (b"[]", "the file is a list; wanted is an object with the key 'kind'"),
         (b"{}", "the file is an object; wanted is an object with the key 'kind'"),
         (b'{"kind": "run", "schema_version": true}', "schema_version is True; wanted is a whole number"),
-        (b'{"kind": "run", "schema_version": 1}', "has schema_version 1, and this tokverify reads 2; write it again"),
+        (b'{"kind": "run", "schema_version": 1}', "has schema_version 1, of an older tokverify, and this one reads 2"),
+        (b'{"kind": "run", "schema_version": 99}', "of a newer tokverify, and this one reads 2; update tokverify"),
         (b'{"kind": "fuzz", "schema_version": 2}', "is a report of `tokverify fuzz`; give one of `tokverify run`"),
         (b'{"kind": "run", "schema_version": 2, "cases": {}}', "an object with the key 'actual'"),
     ],
@@ -139,6 +140,18 @@ def test_the_place_is_named(tmp_path: Path):
     told["cases"][1]["difference"]["first"]["token_index"] = 99
     told["cases"][1]["ids"]["actual"] = []
     with pytest.raises(TokverifyError, match=r"cases\[1\]\.difference\.first\.token_index is 99"):
+        read_report(saved(tmp_path, told))
+
+
+@pytest.mark.parametrize("place", [("line",), ("difference", "first", "byte_offset")])
+def test_what_is_counted_is_not_negative(tmp_path: Path, place: tuple[str, ...]):
+    told = json.loads(render(hostile_report()))
+    *before, last = place
+    owner = told["cases"][1]
+    for key in before:
+        owner = owner[key]
+    owner[last] = -1
+    with pytest.raises(TokverifyError, match=rf"cases\[1\]\.{'.'.join(place)} is -1; wanted is a whole number from 0"):
         read_report(saved(tmp_path, told))
 
 

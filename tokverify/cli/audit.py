@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,7 @@ from tokverify.audit.finding import Severity
 from tokverify.cli.options import PATH, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
 from tokverify.errors import TokverifyError
-from tokverify.formats.audit import AUDIT_FORMATS, job_summary, verdict
+from tokverify.formats.audit import AUDIT_FORMATS, present
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,8 +111,7 @@ def _audit(options: AuditOptions) -> int:
     check_reports(options, [options.model, options.reference, options.waivers])
     fail_on = Severity[options.fail_on.upper()]
     report = _run(options)
-    formats = {name: partial(render, report, fail_on) for name, render in AUDIT_FORMATS.items()}
-    write_reports(options, formats, verdict(report), summary=partial(job_summary, report, fail_on))
+    write_reports(options, present(report, fail_on))
     return report.exit_code(fail_on)
 
 

@@ -1,10 +1,10 @@
-"""The options of `tokverify run` on known failures, and what they do."""
+"""The options on known failures, and what they do."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import click
 
@@ -42,10 +42,6 @@ class BaselineOptions(Protocol):
     def reason(self) -> str | None:
         """The reason for what is new."""
 
-    @property
-    def fail_fast(self) -> bool:
-        """Whether to stop at the first failure."""
-
 
 def baseline_options(command: _Command) -> _Command:
     """Add the options on known failures."""
@@ -60,8 +56,6 @@ def opened_baseline(options: BaselineOptions) -> Baseline | None:
 
     if options.update_baseline and options.baseline is None:
         raise click.UsageError("--update-baseline needs the file to write: name it with --baseline")
-    if options.update_baseline and options.fail_fast:
-        raise click.UsageError("--update-baseline needs all results: leave out --fail-fast")
     if options.reason is not None:
         _check_reason(options)
     if options.baseline is None:
@@ -74,15 +68,27 @@ def opened_baseline(options: BaselineOptions) -> Baseline | None:
     return _opened(options.baseline)
 
 
-def updated(baseline: Baseline, report: Report, path: Path, reason: str | None) -> tuple[Report, Callable[[], str]]:
-    """Return a report as the updated baseline judges it, and what makes that baseline's text.
+class Outcome(NamedTuple):
+    """A report, and what else is to be written along with it."""
+
+    report: Report
+    also: dict[Path, Callable[[], str]]
+
+
+def judged(report: Report, baseline: Baseline | None, options: BaselineOptions) -> Outcome:
+    """Return a report as a baseline judges it, the updated one if it is to be written.
 
     Raises:
         TokverifyError: If there are new failures and no reason.
     """
     from tokverify.baseline import apply
 
-    return apply(baseline.updated(report, reason), report), partial(_updated_text, report, path, reason)
+    if baseline is None or options.baseline is None:
+        return Outcome(report, {})
+    if not options.update_baseline:
+        return Outcome(apply(baseline, report), {})
+    make = partial(_updated_text, report, options.baseline, options.reason)
+    return Outcome(apply(baseline.updated(report, options.reason), report), {options.baseline: make})
 
 
 def _updated_text(report: Report, path: Path, reason: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from tokverify.cli.options import PATH, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.formats.chat import CHAT_FORMATS, verdict
+from tokverify.formats.chat import CHAT_FORMATS, present
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +52,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _chat(options: ChatOptions) -> int:
     check_reports(options, [options.model, options.reference, options.conversations])
     report = _try(options)
-    write_reports(options, {name: partial(made, report) for name, made in CHAT_FORMATS.items()}, verdict(report))
+    write_reports(options, present(report))
     return report.exit_code
 
 

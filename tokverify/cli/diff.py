@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from tokverify.cli.options import PATH, report_options, seconds, selected_cases,
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
-from tokverify.formats.change import CHANGE_FORMATS, verdict
+from tokverify.formats.change import CHANGE_FORMATS, present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +76,7 @@ def _diff(options: DiffOptions) -> int:
     check_reports(options, [options.old, options.new, *options.cases, *options.corpus])
     with TemporaryDirectory() as directory:
         report = _compare(options, Path(directory))
-    write_reports(options, {name: partial(made, report) for name, made in CHANGE_FORMATS.items()}, verdict(report))
+    write_reports(options, present(report))
     return report.exit_code
 
 

@@ -17,7 +17,7 @@ from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
-from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
+from tokverify.formats.fuzz import FUZZ_FORMATS, present
 from tokverify.fuzzing.generator import GENERATORS
 from tokverify.fuzzing.report import Plan, Stop
 from tokverify.report import Status
@@ -132,7 +132,7 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _fuzz(options: FuzzOptions) -> int:
     _check_files(options)
     fuzzed = _run(options)
-    write_reports(options, {name: partial(render, fuzzed) for name, render in FUZZ_FORMATS.items()}, verdict(fuzzed))
+    write_reports(options, present(fuzzed))
     if options.save:
         _save(options, fuzzed, options.save)
     return _INTERRUPTED if fuzzed.stop is Stop.INTERRUPTED else fuzzed.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,14 @@ from tokverify.cli.output import render_options, write_reports, write_text
 from tokverify.cli.run_options import RunOptions
 from tokverify.configuration import FILE, find_configuration
 from tokverify.errors import TokverifyError
-from tokverify.formats import FORMATS, job_summary
-from tokverify.formats.verdict import verdict
+from tokverify.formats import FORMATS, present
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tokverify.cli.baseline import Outcome
     from tokverify.cli.output import ReportFile
-    from tokverify.cli.run_options import Outcome
     from tokverify.configuration import Configuration, ConfiguredModel
 
     Result = Outcome | TokverifyError
@@ -140,8 +138,7 @@ def _write(name: str, options: RunOptions, result: Result) -> int:
             click.echo(f"error: {name}: {visible_message(line)}", err=True)
         return _FAILED
     report, also = result
-    formats = {format: partial(render, report) for format, render in FORMATS.items()}
-    write_reports(options, formats, verdict(report), summary=partial(job_summary, report), also=also)
+    write_reports(options, present(report), also)
     return report.exit_code
 
 

@@ -18,7 +18,7 @@ from tokverify.formats import SUFFIXES, RenderOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
-    Render = Callable[[RenderOptions], str]
+    from tokverify.formats.presentation import Presentation
 
 _CLOSED_PIPE = 141
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -132,34 +132,29 @@ def check_reports(
 
 
 def write_reports(
-    options: ReportOptions,
-    formats: Mapping[str, Render],
-    verdict: str,
-    *,
-    summary: Callable[[int], str] | None = None,
-    also: Mapping[Path, Callable[[], str]] | None = None,
+    options: ReportOptions, shown: Presentation, also: Mapping[Path, Callable[[], str]] | None = None
 ) -> None:
     """Write all reports that are wanted, once all of them are rendered; the verdict is told if stdout lacks it.
 
+    With the format `github`, the job summary is written, too.
+
     Args:
         options: What the user asked for.
-        formats: What writes the report in each format.
-        verdict: What sums it up.
-        summary: What writes GitHub's job summary in so many bytes; done with the format `github`.
+        shown: The report in all formats.
         also: Further files to write along with the reports, and what makes their texts.
     """
-    reports = options.files(formats)
+    reports = options.files(shown.formats)
     in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet)
     on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    texts = {path: formats[name](in_file if path else on_stdout) for name, path in reports}
+    texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
-    if summary and any(name == "github" for name, _ in reports):
-        _write_job_summary(summary)
+    if shown.summary and any(name == "github" for name, _ in reports):
+        _write_job_summary(shown.summary)
     if None in texts:
         write_text(texts[None])
     if files and not options.quiet:
-        told = [] if (ReportFile("table", None) in reports) else [verdict]
+        told = [] if (ReportFile("table", None) in reports) else [shown.verdict]
         places = ", ".join(map(str, files))
         click.echo("; ".join([*told, f"the report{'s are' if len(files) > 1 else ' is'} in {places}"]), err=True)
 

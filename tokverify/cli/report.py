@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.cli.baseline import baseline_options, judged, opened_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.formats import FORMATS
-from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.report_diff import DIFF_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from tokverify.formats import RenderOptions
-    from tokverify.json_node import JsonNode
+    from tokverify.baseline import Baseline
+    from tokverify.formats.presentation import Presentation
+    from tokverify.saved.json_node import JsonNode
+
+    Also = Mapping[Path, Callable[[], str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions(ReportOptions):
+    """What the user asked for."""
+
+    baseline: Path | None
+    update_baseline: bool
+    reason: str | None
 
 
 @click.group()
@@ -29,47 +41,54 @@ def report() -> None:
 
 @report.command()
 @click.argument("file", type=PATH)
+@baseline_options
 @report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
-def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ReportOptions
-    """Show the JSON report in FILE, of `tokverify run` or `tokverify audit`, in any format.
+def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
+    """Show the JSON report in FILE, of any command, in any format that the command has.
 
-    The exit code is that of the command that wrote the report.
+    The exit code is that of the command that wrote the report; with --baseline, a report of `tokverify run` is judged
+    by that baseline instead of the one it was made with.
     """
-    from tokverify.saved_report import open_saved
+    from tokverify.saved import open_saved
 
-    wanted = ReportOptions(**options)
-    check_reports(wanted, [file])
-    root = open_saved(file)
-    return _show_audit(root, wanted) if root.get("kind").string() == "audit" else _show_run(root, wanted)
-
-
-def _show_run(root: JsonNode, options: ReportOptions) -> int:
-    from tokverify.formats import job_summary
-    from tokverify.formats.verdict import verdict
-    from tokverify.saved_report import restore_report
-
-    found = restore_report(root)
-    formats = {name: partial(render, found) for name, render in FORMATS.items()}
-    write_reports(options, formats, verdict(found), summary=partial(job_summary, found))
-    return found.exit_code
+    wanted = ShowOptions(**options)
+    check_reports(wanted, [file, wanted.baseline], [wanted.baseline])
+    baseline = opened_baseline(wanted)
+    root = open_saved(file, ["run"] if baseline else _KINDS)
+    kind = root.get("kind").string()
+    shown, also = _judged_run(root, baseline, wanted) if baseline else (_KINDS[kind](root), None)
+    for name, _ in wanted.files(shown.formats):
+        if name not in shown.formats:
+            known = ", ".join(shown.formats)
+            raise TokverifyError(f"{file}: is of `tokverify {kind}`, which has no format {name}; it has {known}")
+    write_reports(wanted, shown, also)
+    return shown.exit_code
 
 
-def _show_audit(root: JsonNode, options: ReportOptions) -> int:
-    from tokverify.formats.audit import job_summary, verdict
-    from tokverify.saved_audit import restore_audit
+def _judged_run(root: JsonNode, baseline: Baseline, options: ShowOptions) -> tuple[Presentation, Also]:
+    from tokverify.formats import present
+    from tokverify.saved.run import restore_report
 
-    found, fail_on = restore_audit(root)
-    formats = {name: partial(render, found, fail_on) for name, render in AUDIT_FORMATS.items()}
-    _check_formats(options, formats, root.file)
-    write_reports(options, formats, verdict(found), summary=partial(job_summary, found, fail_on))
-    return found.exit_code(fail_on)
+    found, also = judged(restore_report(root), baseline, options)
+    return present(found), also
 
 
-def _check_formats(options: ReportOptions, formats: Mapping[str, Callable[[RenderOptions], str]], file: str) -> None:
-    for name, _ in options.files(formats):
-        if name not in formats:
-            known = ", ".join(formats)
-            raise TokverifyError(f"{file}: is of `tokverify audit`, which has no format {name}; it has {known}")
+def _run(root: JsonNode) -> Presentation:
+    from tokverify.formats import present
+    from tokverify.saved.run import restore_report
+
+    return present(restore_report(root))
+
+
+def _audit(root: JsonNode) -> Presentation:
+    from tokverify.formats.audit import present
+    from tokverify.saved.audit import restore_audit
+
+    return present(*restore_audit(root))
+
+
+_KINDS: Mapping[str, Callable[[JsonNode], Presentation]] = {"run": _run, "audit": _audit}
+"""The kind of a report -> how it is read and written."""
 
 
 @report.command()
@@ -81,12 +100,12 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - like
 
     The exit code is 1 if a case fails in NEW that passed in OLD or was not in it, else 0.
     """
-    from tokverify.formats.report_diff import verdict
+    from tokverify.formats.report_diff import present
     from tokverify.report_diff import compare_reports
-    from tokverify.saved_report import read_report
+    from tokverify.saved.run import read_report
 
     wanted = ReportOptions(**options)
     check_reports(wanted, [old, new])
     found = compare_reports(read_report(old), read_report(new))
-    write_reports(wanted, {name: partial(render, found) for name, render in DIFF_FORMATS.items()}, verdict(found))
+    write_reports(wanted, present(found))
     return found.exit_code

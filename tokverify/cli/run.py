@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +11,7 @@ from tokverify.cli.matrix import run_configured
 from tokverify.cli.options import PATH, report_options, selection_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.run_options import RunOptions
-from tokverify.formats import FORMATS, job_summary
-from tokverify.formats.verdict import verdict
+from tokverify.formats import FORMATS, present
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +53,5 @@ def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa
 def _run(options: RunOptions) -> int:
     options.check()
     report, also = options.carry_out()
-    formats = {name: partial(render, report) for name, render in FORMATS.items()}
-    write_reports(options, formats, verdict(report), summary=partial(job_summary, report), also=also)
+    write_reports(options, present(report), also)
     return report.exit_code

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.baseline import opened_baseline, updated
+from tokverify.cli.baseline import Outcome, judged, opened_baseline
 from tokverify.cli.comparison import verify_model
 from tokverify.cli.options import selected_cases
 from tokverify.cli.output import ReportOptions, check_reports
 from tokverify.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tokverify.baseline import Baseline
     from tokverify.report import Report
-
-
-class Outcome(NamedTuple):
-    """A report, and what else is to be written along with it."""
-
-    report: Report
-    also: dict[Path, Callable[[], str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +53,16 @@ class RunOptions(ReportOptions):
 
     def check(self) -> None:
         """Fail before the work is done if what is asked for cannot be."""
+        if self.update_baseline and self.fail_fast:
+            raise click.UsageError("--update-baseline needs all results: leave out --fail-fast")
         check_reports(self, [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
 
     def carry_out(self) -> Outcome:
         """Compare the cases, and judge them by the baseline."""
         baseline = opened_baseline(self)
-        report = _verify(self, None if self.update_baseline else baseline)
-        if not baseline or not self.baseline or not self.update_baseline:
-            return Outcome(report, {})
-        report, make = updated(baseline, report, self.baseline, self.reason)
-        return Outcome(report, {self.baseline: make})
+        if not self.update_baseline:
+            return Outcome(_verify(self, baseline), {})
+        return judged(_verify(self, None), baseline, self)
 
 
 def _verify(options: RunOptions, baseline: Baseline | None) -> Report:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokverify.formats.presentation import Presentation
     from tokverify.report import Report
 
 
@@ -95,6 +97,15 @@ FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = {
     "sarif": _sarif,
 }
 """Name -> how a report is written."""
+
+
+def present(report: Report) -> Presentation:
+    """Return how a report is written."""
+    from tokverify.formats.presentation import Presentation, bound
+    from tokverify.formats.verdict import verdict
+
+    return Presentation(bound(FORMATS, report), verdict(report), report.exit_code, partial(job_summary, report))
+
 
 SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".html": "html"}
 """Suffix -> the format that a file with such a name holds, if nothing else is asked for."""

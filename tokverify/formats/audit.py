@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
+from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 
 if TYPE_CHECKING:
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from tokverify.audit.waiver import Waiver
     from tokverify.formats import RenderOptions
 
-SCHEMA_VERSION = 1
-KIND = "audit"
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
 
 
@@ -40,11 +40,10 @@ def _table(report: AuditReport, fail_on: Severity, options: RenderOptions) -> st
 
 
 def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.json import write
+    from tokverify.formats.json import header, write
 
     document = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": KIND,
+        **header("audit"),
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
         "model": report.source,
@@ -138,3 +137,9 @@ AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str
     "sarif": _sarif,
 }
 """Name -> how an audit is written, with the severity that decides its exit code."""
+
+
+def present(report: AuditReport, fail_on: Severity) -> Presentation:
+    """Return how an audit is written; the exit code is decided by `fail_on`."""
+    summary = partial(job_summary, report, fail_on)
+    return Presentation(bound(AUDIT_FORMATS, report, fail_on), verdict(report), report.exit_code(fail_on), summary)

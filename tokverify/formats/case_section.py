@@ -61,7 +61,7 @@ def _matches(report: Report) -> RenderableType:
 
 
 def _mismatch(result: CaseResult, verbose: bool) -> RenderableType:
-    lines = [*_about(result, verbose), *(("note", words(note, "yellow")) for note in result.notes)]
+    lines = [*_about(result, verbose), *(("note", words(note, "yellow")) for note in (*result.notes, *result.refusals))]
     if result.expect is not None:
         lines.append(("expect", _tokens(result.expect)))
     if result.difference is None:

@@ -45,7 +45,7 @@ def description(result: CaseResult) -> Iterator[str]:
     yield f"text: {shortened(case.text)}"
     flags = {"add_special": result.add_special, "parse_special": result.parse_special}
     yield f"options: {', '.join(f'{name} {_on(flag)}' for name, flag in flags.items())}"
-    yield from (f"note: {plain(note)}" for note in result.notes)
+    yield from (f"note: {plain(note)}" for note in (*result.notes, *result.refusals))
     if result.known:
         yield f"known: {plain(known_text(result.known))}, {plain(result.known.place)}"
     if result.expect is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 from tokverify.formats.verdict import verdict as cases_verdict
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from tokverify.change.report import ChangeReport, Effect
     from tokverify.formats import RenderOptions
 
-SCHEMA_VERSION = 1
 _MAX_VALUE = 200
 
 
@@ -72,12 +72,11 @@ def _json(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 
     from dataclasses import asdict
 
     from tokverify.formats.fuzz import document as fuzz_document
-    from tokverify.formats.json import document, write
+    from tokverify.formats.json import document, header, write
 
     return write(
         {
-            "schema_version": SCHEMA_VERSION,
-            "kind": "diff",
+            **header("diff"),
             "versions": dict(sorted(report.versions.items())),
             "old": report.old.source,
             "new": report.new.source,
@@ -103,3 +102,8 @@ CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = {
     "json": _json,
     "markdown": _markdown,
 }
+
+
+def present(report: ChangeReport) -> Presentation:
+    """Return how what changed is written."""
+    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
+from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from tokverify.chat.report import ChatReport, Rendered
     from tokverify.formats import RenderOptions
 
-SCHEMA_VERSION = 1
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
 
 
@@ -33,11 +33,10 @@ def _table(report: ChatReport, options: RenderOptions) -> str:
 
 
 def _json(report: ChatReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.json import write
+    from tokverify.formats.json import header, write
 
     document = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "chat",
+        **header("chat"),
         "versions": dict(sorted(report.versions.items())),
         "model": report.actual.source,
         "fingerprint": report.actual.fingerprint,
@@ -79,3 +78,8 @@ def _rendering(rendering: Rendering, ids: tuple[int, ...] | None) -> dict[str, o
 
 
 CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = {"table": _table, "json": _json}
+
+
+def present(report: ChatReport) -> Presentation:
+    """Return how what was found is written."""
+    return Presentation(bound(CHAT_FORMATS, report), verdict(report), report.exit_code)

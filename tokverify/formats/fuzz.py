@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 from tokverify.fuzzing.trial import Kind
 
@@ -51,7 +52,7 @@ def document(fuzzed: FuzzReport) -> dict[str, object]:
     """Return a run as a JSON object."""
     from tokverify.formats import json
 
-    told = json.document(fuzzed.report) | {"kind": "fuzz"}
+    told = json.document(fuzzed.report) | json.header("fuzz")
     told["summary"] = {
         "exit_code": fuzzed.exit_code,
         "strings": fuzzed.strings,
@@ -91,3 +92,8 @@ def _cause(cause: Cause) -> dict[str, object]:
 
 
 FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = {"table": _table, "json": _json}
+
+
+def present(fuzzed: FuzzReport) -> Presentation:
+    """Return how a run is written."""
+    return Presentation(bound(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.diff import excerpt
 from tokverify.formats.code_point import code_points
 from tokverify.report import Status
+from tokverify.saved.kind import SCHEMA_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from tokverify.report import BaselineOutcome, CaseResult, KnownDifference, Report, Side, VocabularyDifference
     from tokverify.tokenizer import Token
 
-SCHEMA_VERSION = 2
-KIND = "run"
 _MAX_LINE = 100
 
 
@@ -29,11 +28,15 @@ def render(report: Report) -> str:
     return write(document(report))
 
 
+def header(kind: str) -> dict[str, object]:
+    """Return the keys that say what a report is."""
+    return {"schema_version": SCHEMA_VERSIONS[kind], "kind": kind}
+
+
 def document(report: Report) -> dict[str, object]:
     """Return a report as a JSON object."""
     return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": KIND,
+        **header("run"),
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
         "actual": _side(report.actual),
@@ -191,6 +194,7 @@ def _case(result: CaseResult) -> dict[str, object]:
         "asked": {"add_special": case.add_special, "parse_special": case.parse_special},
         "message": result.message,
         "notes": list(result.notes),
+        "refusals": list(result.refusals),
         "ids": {"actual": list(result.actual), "expected": list(result.expected)},
         "expect": None if result.expect is None else list(result.expect),
         "expectations": {name: list(tokens) for name, tokens in case.expect.items()},

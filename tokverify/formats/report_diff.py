@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import headline, plain
+from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 from tokverify.report_diff import Kind
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tokverify.report import CaseResult, Side
     from tokverify.report_diff import CaseChange, ReportDiff
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _MOST_IDS = 12
 _STYLES = {
     Kind.FAILED: "bold red",
@@ -84,7 +85,7 @@ def _json(diff: ReportDiff, options: RenderOptions) -> str:  # noqa: ARG001 - th
     return write(
         {
             "schema_version": SCHEMA_VERSION,
-            "kind": "diff",
+            "kind": "report diff",
             "summary": {
                 "exit_code": diff.exit_code,
                 "cases": {"old": len(diff.old.results), "new": len(diff.new.results)},
@@ -170,3 +171,8 @@ DIFF_FORMATS: Mapping[str, Callable[[ReportDiff, RenderOptions], str]] = {
     "markdown": _markdown,
 }
 """Name -> how a comparison of two reports is written."""
+
+
+def present(diff: ReportDiff) -> Presentation:
+    """Return how a comparison is written."""
+    return Presentation(bound(DIFF_FORMATS, diff), verdict(diff), diff.exit_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.json import write
+from tokverify.formats.json import header, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tokverify.stats.report import Measured, Row, Stats
     from tokverify.tokenizer import Token
 
-SCHEMA_VERSION = 1
 _DIGITS = 4
 
 
@@ -22,7 +21,7 @@ def render_json(stats: Stats) -> str:
     names = [measured.name for measured in stats.tokenizers]
     return write(
         {
-            "schema_version": SCHEMA_VERSION,
+            **header("stats"),
             "files": list(stats.files),
             "tokenizers": [_tokenizer(measured) for measured in stats.tokenizers],
             "texts": [_row(row, names) for row in stats.rows],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokverify.audit.finding import Finding, Severity
 from tokverify.audit.report import AuditReport, NotEvaluated, Waived
 from tokverify.audit.waiver import Waiver
-from tokverify.json_node import JsonNode
+from tokverify.saved.json_node import JsonNode
 
 
 def restore_audit(root: JsonNode) -> tuple[AuditReport, Severity]:

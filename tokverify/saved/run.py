@@ -1,22 +1,16 @@
-"""Read a JSON report (docs/report.md) back into the Report that it was written of.
+"""Read a JSON report of `tokverify run` back into the Report that it was written of.
 
 Only what the changes in a diagnosis do is not in the file: they can be told, but no more be made.
 """
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases import Case
 from tokverify.diff import Block, Difference, Divergence
-from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.formats import audit
-from tokverify.formats import json as run
-from tokverify.json_node import JsonNode
 from tokverify.report import (
     BaselineOutcome,
     CaseResult,
@@ -27,18 +21,15 @@ from tokverify.report import (
     Status,
     VocabularyDifference,
 )
+from tokverify.saved import open_saved
+from tokverify.saved.json_node import JsonNode
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from pathlib import Path
 
     from tokverify.cases import Expect
     from tokverify.diagnosis.result import Diagnosis, Explanation
-
-_MAX_BYTES = 1 << 30
-
-SCHEMA_VERSIONS = {run.KIND: run.SCHEMA_VERSION, audit.KIND: audit.SCHEMA_VERSION}
-"""The kinds of reports that can be read, and the version of each."""
 
 
 def read_report(path: Path | str) -> Report:
@@ -48,41 +39,7 @@ def read_report(path: Path | str) -> Report:
         TokverifyError: If it cannot be read, or is no such report; the message says where.
         UnsupportedError: If another version of tokverify or another command wrote it.
     """
-    return restore_report(open_saved(path, [run.KIND]))
-
-
-def open_saved(path: Path | str, kinds: Collection[str] = tuple(SCHEMA_VERSIONS)) -> JsonNode:
-    """Open a saved report, and check that it is of one of these kinds and of a version that can be read.
-
-    Raises:
-        TokverifyError: If it cannot be read, or is no report.
-        UnsupportedError: If another version of tokverify or another command wrote it.
-    """
-    path = Path(path)
-    root = JsonNode(str(path), _parse(path))
-    kind = root.get("kind").string()
-    if kind not in kinds:
-        known = " or ".join(f"`tokverify {known}`" for known in kinds)
-        raise UnsupportedError(f"{path}: is a report of `tokverify {kind}`; give one of {known}")
-    version = root.get("schema_version").integer()
-    if version != SCHEMA_VERSIONS[kind]:
-        raise UnsupportedError(
-            f"{path}: has schema_version {version}, and this tokverify reads {SCHEMA_VERSIONS[kind]}; write it again"
-        )
-    return root
-
-
-def _parse(path: Path) -> object:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
-    except RecursionError as error:
-        raise TokverifyError(f"{path}: not a JSON report: nested too deep; write one with -f json") from error
-    except ValueError as error:
-        raise TokverifyError(f"{path}: not a JSON report: {error}; write one with -f json") from error
+    return restore_report(open_saved(path, ["run"]))
 
 
 def restore_report(root: JsonNode) -> Report:
@@ -122,10 +79,10 @@ def _side(node: JsonNode) -> Side:
 def _vocabulary(node: JsonNode) -> VocabularyDifference:
     sizes = node.get("sizes")
     return VocabularyDifference(
-        actual_size=sizes.get("actual").integer(),
-        expected_size=sizes.get("expected").integer(),
+        actual_size=sizes.get("actual").count(),
+        expected_size=sizes.get("expected").count(),
         pieces=tuple(node.get("pieces").items(_piece)),
-        respelled=node.get("respelled").integer(),
+        respelled=node.get("respelled").count(),
         special_ids=node.get("special_ids").entries(
             lambda pair: (pair.get("actual").integer(), pair.get("expected").integer())
         ),
@@ -140,11 +97,11 @@ def _piece(node: JsonNode) -> PieceDifference:
 def _diagnosis(node: JsonNode) -> Diagnosis:
     from tokverify.diagnosis.result import Diagnosis
 
-    failing = node.get("failing").integer()
+    failing = node.get("failing").count()
     return Diagnosis(
         explanations=tuple(node.get("explanations").items(lambda item: _explanation(item, failing))),
         failing=failing,
-        tried=node.get("tried").integer(),
+        tried=node.get("tried").count(),
         stopped_early=node.get("stopped_early").boolean(),
         decoding=node.get("decoding").boolean(),
     )
@@ -157,7 +114,7 @@ def _explanation(node: JsonNode, failing: int) -> Explanation:
     sentence = node.get("sentence").string()
     return Explanation(
         sentence=sentence,
-        explained=node.get("explained").integer(),
+        explained=node.get("explained").count(),
         failing=failing,
         unexplained=tuple(node.get("unexplained").items(JsonNode.string)),
         expressible=node.get("expressible").boolean(),
@@ -203,6 +160,7 @@ def _result(node: JsonNode) -> CaseResult:
         difference=node.get("difference").optional(_difference) if node.has("difference") else None,
         message=node.get("message").optional(JsonNode.string),
         notes=tuple(node.get("notes").items(JsonNode.string)),
+        refusals=tuple(node.get("refusals").items(JsonNode.string)),
         add_special=node.get("add_special").boolean(),
         parse_special=node.get("parse_special").boolean(),
         expect=node.get("expect").optional(_expect),
@@ -233,7 +191,7 @@ def _case(node: JsonNode) -> Case:
         parse_special=asked.get("parse_special").boolean(),
         expect=node.get("expectations").entries(_expect),
         file=node.get("file").string(),
-        line=node.get("line").integer(),
+        line=node.get("line").count(),
     )
 
 
@@ -263,7 +221,7 @@ def _difference(node: JsonNode) -> Difference:
         blocks,
         Divergence(
             token_index=index,
-            byte_offset=first.get("byte_offset").integer(),
+            byte_offset=first.get("byte_offset").count(),
             actual=actual[index] if index < len(actual) else None,
             expected=expected[index] if index < len(expected) else None,
         ),

@@ -96,6 +96,13 @@ class JsonNode:
             raise self.error("a whole number")
         return self.value
 
+    def count(self) -> int:
+        """Read a whole number that is not negative."""
+        number = self.integer()
+        if number < 0:
+            raise self.error("a whole number from 0 on")
+        return number
+
     def integers(self) -> tuple[int, ...]:
         """Read a list of whole numbers."""
         if isinstance(self.value, list) and all(type(item) is int for item in self.value):

@@ -1,0 +1,30 @@
+"""Presentation: a report, bound to all the formats that it can be written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.formats import RenderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a report is written, by format, with the line that sums it up and the exit code it stands for.
+
+    `summary` writes GitHub's job summary in at most so many bytes.
+    """
+
+    formats: Mapping[str, Callable[[RenderOptions], str]]
+    verdict: str
+    exit_code: int
+    summary: Callable[[int], str] | None = None
+
+
+def bound(formats: Mapping[str, Callable[..., str]], *report: object) -> dict[str, Callable[[RenderOptions], str]]:
+    """Bind formats to what they write."""
+    return {name: partial(render, *report) for name, render in formats.items()}

@@ -1,0 +1,53 @@
+"""Saved reports: JSON reports (docs/report.md) read back into the data they were written of, one kind a module."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.saved.json_node import JsonNode
+from tokverify.saved.kind import SCHEMA_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_MAX_BYTES = 1 << 30
+
+
+def open_saved(path: Path | str, kinds: Collection[str] = tuple(SCHEMA_VERSIONS)) -> JsonNode:
+    """Open a saved report, and check that it is of one of these kinds and of a version that can be read.
+
+    Raises:
+        TokverifyError: If it cannot be read, or is no report.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    path = Path(path)
+    root = JsonNode(str(path), _parse(path))
+    kind = root.get("kind").string()
+    if kind not in kinds:
+        known = " or ".join(f"`tokverify {known}`" for known in kinds)
+        raise UnsupportedError(f"{path}: is a report of `tokverify {kind}`; give one of {known}")
+    version = root.get("schema_version").integer()
+    if version != SCHEMA_VERSIONS[kind]:
+        older = version < SCHEMA_VERSIONS[kind]
+        age, remedy = ("an older", "write it again") if older else ("a newer", "update tokverify")
+        raise UnsupportedError(
+            f"{path}: has schema_version {version}, of {age} tokverify, and this one reads {SCHEMA_VERSIONS[kind]};"
+            f" {remedy}"
+        )
+    return root
+
+
+def _parse(path: Path) -> object:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
+    except RecursionError as error:
+        raise TokverifyError(f"{path}: not a JSON report: nested too deep; write one with -f json") from error
+    except ValueError as error:
+        raise TokverifyError(f"{path}: not a JSON report: {error}; write one with -f json") from error
