@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify import gguf_file, huggingface_file, sentencepiece_file, tiktoken_file
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references.location import file_and_rest, kind_of, read_file
 
@@ -17,11 +16,36 @@ if TYPE_CHECKING:
 
     from tokverify.spec import TokenizerSpec
 
+
+def _gguf(path: Path) -> TokenizerSpec:
+    from tokverify.gguf_file import read_spec
+
+    return read_spec(path)
+
+
+def _tokenizers(path: Path) -> TokenizerSpec:
+    from tokverify.huggingface_file import read_spec
+
+    return read_spec(path)
+
+
+def _sentencepiece(path: Path) -> TokenizerSpec:
+    from tokverify.sentencepiece_file import read_spec
+
+    return read_spec(path)
+
+
+def _tiktoken(path: Path) -> TokenizerSpec:
+    from tokverify.tiktoken_file import read_spec
+
+    return read_spec(path)
+
+
 READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
-    "gguf": gguf_file.read_spec,
-    "tokenizers": huggingface_file.read_spec,
-    "sentencepiece": sentencepiece_file.read_spec,
-    "tiktoken": tiktoken_file.read_spec,
+    "gguf": _gguf,
+    "tokenizers": _tokenizers,
+    "sentencepiece": _sentencepiece,
+    "tiktoken": _tiktoken,
 }
 
 _OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])

@@ -100,18 +100,33 @@ vocabularies = st.dictionaries(
 )
 
 
+def both_ways(model: Spm, text: str) -> list[int]:
+    """Encode a text as a whole, as is done until cutting pays, and in parts."""
+    whole = model.encode(text)
+    assert whole == list(model._encode_in_parts(text))
+    return whole
+
+
 @given(vocabularies, st.text(alphabet + "é", max_size=40))
 def test_cutting_the_text_changes_nothing(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
-    assert model.encode(text) == encode_plainly(ids, scores, text)
+    assert both_ways(model, text) == encode_plainly(ids, scores, text)
+
+
+def test_texts_are_cut_once_they_are_many():
+    model, ids = make({"a": 0, "aa": -1})
+    model._encode_in_parts = lambda _: (7,)
+    assert model.encode("a" * 50_000) == [ids["aa"]] * 25_000
+    assert model.encode("a" * 50_000) == [ids["aa"]] * 25_000
+    assert model.encode("a") == [7]
 
 
 @given(vocabularies, st.text(alphabet, min_size=5, max_size=12))
 def test_nor_does_it_in_a_long_word(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
-    assert model.encode(text * 30) == encode_plainly(ids, scores, text * 30)
+    assert both_ways(model, text * 30) == encode_plainly(ids, scores, text * 30)
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gemma-3"])
@@ -125,6 +140,6 @@ def test_nor_on_real_vocabularies(spec_of, encoder_of, name: str):
     @settings(max_examples=40)
     @given(st.lists(pieces | marks, max_size=8).map("".join))
     def check(text: str) -> None:
-        assert model.encode(text) == encode_plainly(encoder.settings.ids, scores, text)
+        assert both_ways(model, text) == encode_plainly(encoder.settings.ids, scores, text)
 
     check()

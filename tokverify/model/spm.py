@@ -10,6 +10,7 @@ Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from itertools import chain
 from math import inf, isnan
 from operator import neg
@@ -26,9 +27,15 @@ from tokverify.trace import ModelTrace
 from tokverify.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokverify.trace import Word
+
+    Splitter = Callable[[str], list[str]]
+
+
+_WORTH_CUTTING = 100_000
+"""How many characters are encoded in about the time that working out where texts can be cut takes."""
 
 
 class Spm:
@@ -37,10 +44,7 @@ class Spm:
     def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
         self._ids = ids
         self._costs = dict(zip(ids, _costs(scores), strict=True))
-        pairs = adjacent_pairs(ids)
-        self._words = word_splitter(pairs, {piece for piece in ids if len(piece) == 1})
-        self._parts = PartSplitter(pairs).split
-        self._encode = in_layers([line_splitter(pairs), self._words, self._parts], self._encode_part)
+        self._whole_left = _WORTH_CUTTING
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`.
@@ -48,7 +52,8 @@ class Spm:
         Raises:
             EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
         """
-        return list(self._encode(text))
+        self._whole_left -= len(text)
+        return list(self._encode_whole(text) if self._whole_left >= 0 else self._encode_in_parts(text))
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes at its ends.
@@ -64,12 +69,24 @@ class Spm:
             "score", self._costs, "", self._ids, lambda symbol: list(map(self._byte_id, symbol.encode()))
         )
         words: list[Word] = []
-        for part in chain.from_iterable(map(self._parts, self._words(text))):
+        _, words_of, parts_of = self._splitters
+        for part in chain.from_iterable(map(parts_of, words_of(text))):
             words.append(trace_word(part, words[-1].end if words else 0, rules))
         return ModelTrace(unchanged(text), tuple(words))
 
-    def _encode_part(self, part: str) -> tuple[int, ...]:
-        return self._encode_symbols(list(part))
+    @cached_property
+    def _splitters(self) -> tuple[Splitter, Splitter, Splitter]:
+        """What cuts a text into lines, these into words, and these into parts."""
+        pairs = adjacent_pairs(self._ids)
+        words = word_splitter(pairs, {piece for piece in self._ids if len(piece) == 1})
+        return line_splitter(pairs), words, PartSplitter(pairs).split
+
+    @cached_property
+    def _encode_in_parts(self) -> Callable[[str], tuple[int, ...]]:
+        return in_layers(self._splitters, self._encode_whole)
+
+    def _encode_whole(self, text: str) -> tuple[int, ...]:
+        return self._encode_symbols(list(text))
 
     def _encode_symbols(self, symbols: list[str]) -> tuple[int, ...]:
         ids: list[int] = []
