@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,13 @@ def test_file_that_cannot_be_read(tmp_path: Path, name: str):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-def test_a_pipe_is_not_waited_for(tmp_path: Path):
+def test_a_pipe_is_read_where_it_is_named_and_not_waited_for_in_a_directory(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.yaml")
-    with pytest.raises(TokverifyError, match="not a regular file"):
-        load_cases([tmp_path / "pipe.yaml"])
+    with ThreadPoolExecutor() as threads:
+        threads.submit((tmp_path / "pipe.yaml").write_text, ONE_CASE)
+        assert [case.suite for case in load_cases([tmp_path / "pipe.yaml"])] == ["pipe"]
+    with pytest.raises(TokverifyError, match=r"no \*\.yaml"):
+        load_cases([tmp_path])
 
 
 def test_directory_without_suites(tmp_path: Path):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,31 @@ def test_bytes_read_as_utf8_and_the_rest_as_hex():
     assert visible("é".encode() + b"\xff\xc3") == "é\\xff\\xc3"
 
 
-def test_spaces_of_names_and_messages_stay():
-    assert visible(" my  model\x1b\n", mark_spaces=False) == " my  model\\x1b↵"
+def test_spaces_of_what_is_quoted_stay():
+    assert visible(" my  model\x1b\n\\", mark_spaces=False) == " my  model\\x1b↵\\\\"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (" my  model\x1b\n", " my  model\\x1b↵"),
+        ("C:\\models\t\u202e", "C:\\models→\\u202e"),
+        ("no piece for " + repr("\x1b"), "no piece for '\\x1b'"),
+        ("quotes " + visible("a b·\\"), "quotes a·b\\u00b7\\\\"),
+        ("e\u0301 \u0301e", "e\u0301 \\u0301e"),
+    ],
+)
+def test_what_a_message_quotes_is_left_alone(message, shown):
+    assert visible_message(message) == shown
+
+
+@given(st.text(st.characters()))
+def test_messages_may_be_shown_again(text):
+    shown = visible_message(text)
+    assert shown.isprintable()
+    assert visible_message(shown) == shown
+    assert visible_message(visible(text)) == visible(text)
+    assert visible_message(visible(text, mark_spaces=False)) == visible(text, mark_spaces=False)
 
 
 def test_a_code_point_does_not_pass_for_a_byte():

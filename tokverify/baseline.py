@@ -172,10 +172,10 @@ def _entry(result: CaseResult, side: Side, reason: str) -> KnownDifference:
 
 
 def _about(result: CaseResult) -> str:
-    from tokverify.visible import visible
+    from tokverify.visible import visible_message
 
     if result.difference is None:
-        return visible(result.message or "", mark_spaces=False)
+        return visible_message(result.message or "")
     first = result.difference.first
     return f"from token {first.token_index:,} on: {_id(first.actual)}, not {_id(first.expected)}"
 

@@ -122,6 +122,14 @@ class Checker:
             return node.value
         return None
 
+    def matching(self, node: Node, what: str, pattern: re.Pattern[str], wanted: str) -> str | None:
+        """Check that a node is a string that matches `pattern` as a whole; `wanted` says what to write."""
+        text = self.string(node, what)
+        if text is None or pattern.fullmatch(text):
+            return text
+        self.complain(node.line, f"{what} is {shown(text)}; {wanted}")
+        return None
+
     def boolean(self, node: Node, what: str) -> bool | None:
         """Check that a node is exactly `true` or `false`."""
         if isinstance(node, Scalar) and node.tag == "bool" and node.value in {"true", "false"}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokverify.checker import Checker
 from tokverify.errors import TokverifyError
+from tokverify.lfs_pointer import require_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -58,6 +59,7 @@ def _read_text(path: Path, what: str) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_FILE_BYTES + 1)
+        require_fetched(path, data)
         text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"

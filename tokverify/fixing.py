@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from tokverify.gguf_file import SPLIT_COUNT, VOCAB_SIZE, read_declaration
 from tokverify.gguf_metadata import Value, read_metadata
 from tokverify.gguf_patch import write_patched
 from tokverify.load import load_gguf
+from tokverify.output_file import put_in_place, temporary_beside
 from tokverify.report import CaseResult, Status
 from tokverify.verify import verify
 
@@ -167,9 +167,7 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
     Raises:
         TokverifyError: If it cannot be written, or is no better than before.
     """
-    output = output.resolve()
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
+    with temporary_beside(output) as temporary:
         write_patched(model, temporary, plan.values)
         after = verification(verify(load_gguf(temporary), expected, cases))
         if not after.is_better_than(plan.before):
@@ -177,9 +175,5 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
                 f"{output}: not written: with the change {after.fail} cases fail and {after.decoded_differently} decode"
                 " differently, no fewer than before"
             )
-        temporary.replace(output)
-    except OSError as error:
-        raise TokverifyError(f"{output}: cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        put_in_place(temporary, output)
     return after

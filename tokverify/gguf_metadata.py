@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.gguf_cursor import SIZES, Cursor, ValueType, map_file
+from tokverify.lfs_pointer import POINTER
 
 if TYPE_CHECKING:
     from array import array
@@ -55,7 +56,7 @@ _LEAST_TENSOR = 8 + 4 + 4 + 8
 
 # What other files begin with, and what to do about each.
 _LOOK_ALIKES = (
-    (b"version https://git-lfs", "a git-lfs pointer; fetch the file itself with `git lfs pull`"),
+    (POINTER, "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
     (b"PK\x03\x04", "a zip archive or a PyTorch checkpoint; unpack it, or convert the model to GGUF"),
     (b"\x1f\x8b", "gzip data; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "zstd data; unpack it first"),

@@ -171,9 +171,9 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
 
 
 def _plain(text: str) -> str:
-    from tokverify.visible import visible
+    from tokverify.visible import visible_message
 
-    return visible(text, mark_spaces=False)
+    return visible_message(text)
 
 
 class _ConfigurationFile(pytest.File):

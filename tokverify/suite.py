@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.cases import Case
 from tokverify.checker import Checker, shown
 from tokverify.errors import TokverifyError
+from tokverify.lfs_pointer import require_fetched
 from tokverify.yaml_node import Scalar
 
 if TYPE_CHECKING:
@@ -80,15 +81,13 @@ def _checker(file: str) -> Checker:
 
 
 def _read_text(path: Path, checker: Checker) -> str | None:
-    # subtle: opening a pipe would wait for whoever writes to it.
-    if path.exists() and not path.is_file():
-        raise TokverifyError(f"{path}: cannot read cases: not a regular file; copy its content into one")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TokverifyError(f"{path}: cannot read cases: {reason}; check the path") from error
+    require_fetched(path, data)
     if len(data) > MAX_FILE_BYTES:
         checker.complain(1, f"larger than {MAX_FILE_BYTES >> 20} MiB, too large for a suite; split it")
         return None
@@ -189,11 +188,7 @@ def _values(
 
 
 def _read_name(checker: Checker, node: Node, what: str) -> str | None:
-    name = checker.string(node, what)
-    if name is None or _NAME.fullmatch(name):
-        return name
-    checker.complain(node.line, f"{what} is {shown(name)}; use letters, digits, `_`, `.`, `+` and `-` only")
-    return None
+    return checker.matching(node, what, _NAME, "use letters, digits, `_`, `.`, `+` and `-` only")
 
 
 def _read_tags(checker: Checker, node: Node, what: str) -> tuple[str, ...]:

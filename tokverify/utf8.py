@@ -27,6 +27,14 @@ def to_utf8(text: str) -> bytes:
         ) from None
 
 
+def from_utf8(data: bytes) -> str | None:
+    """Return the text that bytes hold; None if they are not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def to_bytes(piece: str) -> bytes:
     """Return the bytes of a stored string, lone bytes included."""
     return piece.encode("utf-8", "surrogateescape")

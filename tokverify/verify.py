@@ -56,26 +56,36 @@ def verify(  # noqa: PLR0913 - the optional ones are keywords
 
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
-    comparison: _Comparison = _ExpectComparison(actual, sides[0])
-    if expected:
-        comparison = _ReferenceComparison(actual, sides[0], expected, sides[1])
     judge = Judge(baseline, sides[0]) if baseline else None
-    results: list[CaseResult] = []
-    for case in cases:
-        result = comparison.result(case)
-        results.append(judge.judged(result) if judge else result)
-        if on_progress:
-            on_progress(len(results), len(cases))
-        if fail_fast and results[-1].status in {Status.MISMATCH, Status.ERROR}:
-            break
+    compared = map(_comparison(actual, expected, sides).result, cases)
+    judged = map(judge.judged, compared) if judge else compared
+    results = tuple(_told(judged, len(cases), fail_fast, on_progress))
     return Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
-        results=tuple(results),
+        results=results,
         versions={"tokverify": __version__},
         stopped_early=len(results) < len(cases),
         baseline=judge.outcome(results) if judge else None,
     )
+
+
+def _told(
+    results: Iterable[CaseResult], count: int, fail_fast: bool, on_progress: Callable[[int, int], None] | None
+) -> Iterator[CaseResult]:
+    """Pass results on as they come, and tell how far it is; with `fail_fast`, the first failure is the last result."""
+    for done, result in enumerate(results, 1):
+        yield result
+        if on_progress:
+            on_progress(done, count)
+        if fail_fast and result.status in {Status.MISMATCH, Status.ERROR}:
+            return
+
+
+def _comparison(actual: Tokenizer, expected: Tokenizer | None, sides: tuple[Side, Side]) -> _Comparison:
+    if expected is None:
+        return _ExpectComparison(actual, sides[0])
+    return _ReferenceComparison(actual, sides[0], expected, sides[1])
 
 
 class _Mode(NamedTuple):

@@ -86,11 +86,7 @@ def read_waivers(path: Path, codes: Collection[str]) -> list[Waiver]:
 
 
 def _read_fingerprint(checker: Checker, node: Node, what: str) -> str | None:
-    text = checker.string(node, what)
-    if text is None or _FINGERPRINT.fullmatch(text):
-        return text
-    checker.complain(node.line, f"{what} is {shown(text)}; write 8 to 64 hexadecimal digits, in small letters")
-    return None
+    return checker.matching(node, what, _FINGERPRINT, "write 8 to 64 hexadecimal digits, in small letters")
 
 
 def _read_ids(checker: Checker, node: Node, what: str) -> tuple[IdRange, ...] | None:

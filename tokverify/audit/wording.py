@@ -1,6 +1,6 @@
 """The words of findings: tokens and lists, short enough for a sentence.
 
-Tokens are quoted as they are; making them visible is left to whoever shows the sentence.
+Tokens are made visible as they are quoted; whoever shows the sentence leaves their escapes alone.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.verdict import plural
+from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,9 @@ _MAX_SENTENCE = 500
 
 
 def quoted(text: str) -> str:
-    """Quote a text, the rest of a very long one left out."""
-    return f'"{text}"' if len(text) <= _MAX_TEXT else f'"{text[:_MAX_TEXT]}…" ({len(text):,} characters)'
+    """Quote a text as eyes can read it, the rest of a very long one left out."""
+    shown = visible(text[:_MAX_TEXT], mark_spaces=False)
+    return f'"{shown}"' if len(text) <= _MAX_TEXT else f'"{shown}…" ({len(text):,} characters)'
 
 
 def shortened(text: str) -> str:

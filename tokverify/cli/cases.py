@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, json_option, no_color_option, selected_cases, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.record import record
-from tokverify.visible import visible
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def check(*, paths: Sequence[Path]) -> None:
 
     suites = load_suites(paths or None)
     for hint in (hint for suite in suites for hint in suite.hints):
-        write_text(f"hint: {visible(hint, mark_spaces=False)}\n")
+        write_text(f"hint: {visible_message(hint)}\n")
     count = sum(len(suite.cases) for suite in suites)
     write_text(f"{plural(count, 'case')} in {plural(len(suites), 'suite')}: no errors\n")
 

@@ -10,6 +10,7 @@ import click
 from tokverify.cli.options import PATH, model_argument, selected_cases
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
+from tokverify.output_file import check_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,8 +78,8 @@ def _check_output(options: FixOptions) -> None:
     output = options.output
     if output is None:
         raise click.UsageError("name the file to write with -o, or ask for --dry-run")
-    if output.is_dir() or not output.parent.is_dir():
-        raise TokverifyError(f"{output}: cannot be written: name a file in a directory that exists")
+    if output.is_dir():
+        raise TokverifyError(f"{output}: cannot be written: it is a directory; name a file in it")
     if output.exists():
         if options.model.exists() and output.samefile(options.model):
             raise TokverifyError(f"{output}: is MODEL itself, which is never changed; name another file")
@@ -86,6 +87,7 @@ def _check_output(options: FixOptions) -> None:
             raise TokverifyError(f"{output}: exists already; name another file, or overwrite it with --force")
         if not output.is_file():
             raise TokverifyError(f"{output}: is not a regular file; name another one")
+    check_place(output)
 
 
 def _reference(options: FixOptions, declaration: Declaration) -> FoundReference:

@@ -11,7 +11,7 @@ from tokverify.diff import excerpt
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.alignment import Fold, rows
 from tokverify.formats.verdict import plural
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ def description(result: CaseResult) -> Iterator[str]:
     if result.expect is not None:
         left_out = len(result.expect) - _MOST_EXPECTED
         more = f" and {left_out:,} more" if left_out > 0 else ""
-        yield f"expect: {plain(', '.join(map(str, result.expect[:_MOST_EXPECTED])))}{more}"
+        yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MOST_EXPECTED])}{more}"
     if result.difference:
         around = excerpt(result.difference)
         before = f"{visible(around.before)} " if around.before else ""
@@ -91,7 +91,7 @@ def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:
 
 def plain(text: str) -> str:
     """Show a name or a message, with spaces as they are."""
-    return visible(text, mark_spaces=False)
+    return visible_message(text)
 
 
 def _stretches(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:

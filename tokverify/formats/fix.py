@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.effect import effect
 from tokverify.formats.verdict import plural
-from tokverify.visible import visible
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,4 +53,4 @@ def _counts(found: Verification) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    return "".join(f"{visible(line, mark_spaces=False)}\n" for line in lines)
+    return "".join(f"{visible_message(line)}\n" for line in lines)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.formats.verdict import plural
+from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +83,7 @@ def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
         yield "not loaded", words(_folded(inspection.refusal), "bold red")
         yield "", Text("below is what the file declares, as far as it can be read")
     algorithm = f", the algorithm {inspection.algorithm}" if inspection.algorithm else ""
-    yield "model", words(f"{_folded(inspection.model)}{algorithm}")
+    yield "model", words(f"{_value(inspection.model)}{algorithm}")
     if not inspection.in_llama_cpp:
         yield "", Text("tokverify's own: llama.cpp does not know this model, and does not load the file", "yellow")
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
@@ -95,12 +96,12 @@ def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
         yield "inside", Text("the model's tokenizer.json, as tokenizer.huggingface.json")
     label = "sources"
     for key, value in inspection.sources.items():
-        yield label, words(f"{_folded(key)}: {_folded(value)}", DIM)
+        yield label, words(f"{_value(key)}: {_value(value)}", DIM)
         label = ""
 
 
 def _pre_tokenizer(inspection: Inspection) -> str:
-    declared = "not declared" if inspection.pre_declared is None else f"declared {_folded(inspection.pre_declared)}"
+    declared = "not declared" if inspection.pre_declared is None else f"declared {_value(inspection.pre_declared)}"
     if inspection.pre_effective is None:
         return declared
     return f"{declared}, in effect {inspection.pre_effective or 'none, as the model uses none'}"
@@ -188,6 +189,11 @@ def _flags(inspection: Inspection) -> RenderableType:
 
 def _folded(text: str) -> str:
     return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}… ({len(text):,} characters)"
+
+
+def _value(text: str) -> str:
+    """Quote what a file holds."""
+    return visible(_folded(text), mark_spaces=False)
 
 
 def _on(value: bool | None) -> str:

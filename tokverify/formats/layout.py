@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokverify.formats.column import Columns
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +56,8 @@ def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
 
 
 def words(text: str, style: str = "") -> Text:
-    """Show a name or a message."""
-    return Text(visible(text, mark_spaces=False), style, overflow="fold")
+    """Show a name or a message; texts in it were escaped when it was written (see `tokverify.visible`)."""
+    return Text(visible_message(text), style, overflow="fold")
 
 
 def exact(text: str | bytes, style: str = "") -> Text:

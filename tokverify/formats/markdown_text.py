@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tokverify.visible import visible
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ def joined(sections: Iterable[str], limit: int | None = None) -> str:
 
 def prose(text: str) -> str:
     """Write a message or a name, with everything escaped that Markdown or its dialects would act on."""
-    return escaped(visible(text, mark_spaces=False))
+    return escaped(visible_message(text))
 
 
 def escaped(shown: str) -> str:

@@ -17,7 +17,7 @@ from tokverify.model.longest import LongestPiece
 from tokverify.model.memory import Memory, in_layers
 from tokverify.rewriting import unchanged
 from tokverify.trace import Matching, ModelTrace, Taken, Word
-from tokverify.utf8 import to_bytes
+from tokverify.utf8 import from_utf8, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -138,7 +138,7 @@ class _PartSplitter(PartSplitter):
         self._characters = set("".join(texts))
         crossings = set(chain.from_iterable(map(_crossings, broken)))
         # What goes on from a part of a character, or into one.
-        self._partial = {crossing for crossing in crossings if None in map(_character, crossing)}
+        self._partial = {crossing for crossing in crossings if None in map(from_utf8, crossing)}
         ends = {left for left, _ in self._partial}
         self._ends = Memory(lambda character: [tail for tail in _tails(character) if tail in ends])
         whole = {left.decode() + right.decode() for left, right in crossings - self._partial}
@@ -174,13 +174,6 @@ def _crossings(token: bytes) -> Iterator[tuple[bytes, bytes]]:
     starts = [place for place, byte in enumerate(token) if place == 0 or byte & 0xC0 != 0x80]  # noqa: PLR2004 - UTF-8
     for before, start, after in zip(starts, starts[1:], [*starts[2:], len(token)], strict=False):
         yield token[before:start], token[start:after]
-
-
-def _character(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _tails(character: str) -> list[bytes]:

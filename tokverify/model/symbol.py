@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tokverify.charsmap import character_size
 from tokverify.errors import UnsupportedError
 from tokverify.model.memory import Memory
+from tokverify.utf8 import from_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -46,7 +47,7 @@ class Symbols:
 
     def _learn(self, piece: str) -> None:
         for step in [] if _is_utf8(piece) else steps(piece):
-            if _decoded(step) is None and step not in self._symbols:
+            if from_utf8(step) is None and step not in self._symbols:
                 code_point = FIRST + len(self._symbols)
                 if code_point > LAST:
                     raise UnsupportedError(f"over {LAST - FIRST + 1} characters of the tokens are not UTF-8")
@@ -61,7 +62,7 @@ class Symbols:
         return list(map(len, steps(text)))
 
     def _of_broken(self, text: str) -> str:
-        return "".join(_decoded(step) or self._symbols.get(step, UNKNOWN) for step in steps(text))
+        return "".join(from_utf8(step) or self._symbols.get(step, UNKNOWN) for step in steps(text))
 
 
 def _is_utf8(text: str) -> bool:
@@ -70,13 +71,6 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _decoded(step: bytes) -> str | None:
-    try:
-        return step.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def steps(text: str) -> Iterator[bytes]:

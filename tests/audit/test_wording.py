@@ -1,0 +1,26 @@
+"""The words of findings: texts are quoted so that eyes can read them, and are not escaped again by who shows them."""
+
+import pytest
+
+from tokverify.audit.wording import listed, quoted, tokens
+from tokverify.visible import visible_message
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a b", '"a b"'),
+        ("a\\b\n\x1b·", '"a\\\\b↵\\x1b\\u00b7"'),
+        ("x" * 61, f'"{"x" * 60}…" (61 characters)'),
+        ("\n" * 60, f'"{"↵" * 60}"'),
+        ("", '""'),
+    ],
+)
+def test_quoted(text, shown):
+    assert quoted(text) == shown == visible_message(quoted(text))
+
+
+def test_lists():
+    assert listed("abcde") == "a, b, c, d, e"
+    assert listed("abcdefg", 2) == "a, b and 5 more"
+    assert tokens([1, 0], ["<s>", "\x00"]) == '1 "\\x00", 0 "<s>"'
