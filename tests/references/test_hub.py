@@ -7,6 +7,7 @@ import pytest
 from huggingface_hub import constants, errors
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.references.config import chat_templates
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.references.reference import Request
 
@@ -118,6 +119,11 @@ def test_a_repository_is_downloaded_with_its_config(hub, words):
     assert found.source == f"org/fox@{COMMIT}/tokenizer.json"
     assert found.tokenizer.special_ids == {"pad": 0}
     assert (hub.asked, hub.patience) == (["tokenizer.json"], 1.5)
+
+
+def test_a_repository_is_downloaded_with_its_chat_template(hub, words):
+    hub.files = {"tokenizer.json": words, "chat_template.jinja": b"{{ messages }}"}
+    assert chat_templates(open_repository("org/fox").path) == {"default": "{{ messages }}"}
 
 
 def test_a_repository_with_a_sentencepiece_model_only(hub, sentencepiece_model):

@@ -1,6 +1,10 @@
+import base64
 import json
+import os
+from array import array
 
 import pytest
+from charsmap_maker import make_charsmap, pack_charsmap
 
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.huggingface import HuggingFaceTokenizer, from_json, load
@@ -232,3 +236,16 @@ def test_so_are_texts_where_it_panics_over_each(tokenizer_json, capfd):
     with pytest.raises(EncodeError, match="the library panicked: no entry found for key"):
         encode(broken, "red", add_special=True)
     assert capfd.readouterr().err == ""
+
+
+def test_so_is_a_single_text_that_it_panics_over(tokenizer_json, capfd):
+    # The replacement for `x` is to begin behind the end of all replacements.
+    sound = array("I", make_charsmap({"x": "y"})[4:-2])
+    broken = pack_charsmap([1 << 31 | 9999 if entry >> 31 else entry for entry in sound], b"y\0")
+    charsmap = base64.b64encode(broken).decode()
+    words = tokenizer_of(tokenizer_json | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap}})
+    assert encode(words, "red") == [3]
+    with pytest.raises(EncodeError, match="the library panicked: start byte index 9999 is out of bounds"):
+        encode(words, "x")
+    os.write(2, b"written afterwards\n")
+    assert capfd.readouterr().err == "written afterwards\n"

@@ -72,3 +72,12 @@ def test_a_closed_stderr_does_no_harm():
     )
     ended = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True, text=True)
     assert ended.stdout == "done\n"
+
+
+def test_one_may_be_quiet_inside_another(capfd):
+    with raised_as(EncodeError, "outer", quietly=True):
+        os.write(2, b"before\n")
+        with raised_as(EncodeError, "inner", quietly=True):
+            os.write(2, b"inside\n")
+        os.write(2, b"after\n")
+    assert capfd.readouterr().err == "before\ninside\nafter\n"

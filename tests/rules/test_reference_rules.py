@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
 
+from tokverify.audit import audit
 from tokverify.audit.finding import ERROR, INFO, WARNING, Severity
 from tokverify.audit.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
@@ -212,8 +213,6 @@ def test_only_what_llama_cpp_does_otherwise_is_left_of_a_bert_normalizer(tmp_pat
 
 
 def test_broken_config_is_reported_as_not_evaluated(tmp_path):
-    from tokverify.audit import audit
-
     subject = AGREEING(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(TokverifyError, match="cannot be read as JSON"):
@@ -227,6 +226,13 @@ def test_template_file_beside(tmp_path):
     (tmp_path / "chat_template.jinja").write_text("x")
     [found] = findings("TV210", subject)
     assert '"y", there "x"' in found.message
+
+
+def test_unreadable_template_beside(tmp_path):
+    subject = gguf()(tmp_path)
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
+    [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated
+    assert "chat_template.jinja: cannot be read as a template" in skipped.reason
 
 
 def test_plain_text_in_the_reference_too_is_no_error(tmp_path):

@@ -102,8 +102,9 @@ def _merge(document: Document, rank: int, item: object) -> Merge:
     """Read a merge: two pieces, or in old files one string with a space between them."""
     parts = item.split(" ") if isinstance(item, str) else item
     match parts:
-        case [str(left), str(right)] if left and right:
-            if " " in left + right:
+        # `str(left)` would say the same, and take four times as long.
+        case [str() as left, str() as right] if left and right:
+            if " " in left or " " in right:
                 raise document.unsupported("model.merges", f"merge {rank} holds a space, which GGUF cannot express")
             return left, right
     raise document.broken("model.merges", f"merge {rank} must be two pieces")
@@ -157,14 +158,13 @@ def _require_gemma4(
     if not adds_bos:
         raise document.unsupported("model.merges", problem + "always puts BOS before a text")
     newlines: dict[str, float] = {}
-    for rank, pair in enumerate(merges):
-        rest = "".join(pair).replace("\n", "")
-        if not rest:
-            newlines[" ".join(pair)] = rank
-        elif "\n" in "".join(pair):
-            raise document.unsupported(
-                "model.merges", f"{problem}merges nothing across a line end, as rank {rank} does"
-            )
+    for rank, (left, right) in enumerate(merges):
+        if "\n" in left or "\n" in right:
+            if (left + right).strip("\n"):
+                raise document.unsupported(
+                    "model.merges", f"{problem}merges nothing across a line end, as rank {rank} does"
+                )
+            newlines[f"{left} {right}"] = rank
     for piece in ids:
-        if set(piece) == {"\n"} and merge(list(piece), newlines, " ") != [piece]:
+        if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
             raise document.unsupported("model.merges", f"{problem}takes {piece!r} as one token")

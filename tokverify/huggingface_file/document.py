@@ -13,31 +13,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokenizers import Tokenizer
+    from tokenizers.models import Model
 
 Stage = dict[str, Any]
 """A normalizer, pre-tokenizer or post-processor: its `type`, and its options by name."""
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A tokenizer.json.
 
-    `model` and `added_tokens` are as the file has them. `library` is the tokenizer as the library loads it, but without
-    its model; the stages are its normalizer, pre-tokenizer and post-processor with all options filled in and sequences
-    unrolled. `special_texts` maps roles such as `bos` to the texts of their tokens.
+    `model` is as the file has it, and `outline` the rest of the file. `library` is the tokenizer as the library loads
+    it, but without its model; the stages are its normalizer, pre-tokenizer and post-processor with all options filled
+    in and sequences unrolled. `special_texts` maps roles such as `bos` to the texts of their tokens.
     """
 
     source: str
     model_type: str
     model: Mapping[str, Any]
-    added_tokens: Sequence[Mapping[str, Any]]
+    outline: Mapping[str, Any]
     library: Tokenizer
     normalizer: Sequence[Stage]
     pre_tokenizer: Sequence[Stage]
     post_processor: Sequence[Stage]
     special_texts: Mapping[str, str]
+
+    @property
+    def added_tokens(self) -> Sequence[Mapping[str, Any]]:
+        """The added tokens as the file has them."""
+        return _added_tokens(self.outline)
 
     @property
     def unknown(self) -> str | None:
@@ -62,13 +69,14 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
     """
-    content = _read_json(data, source)
-    library = _load(content, source)
+    outline = _read_json(data, source)
+    model = outline.pop("model")
+    library = _load(outline, source)
     return Document(
         source=source,
-        model_type=_model_type(content["model"]),
-        model=content["model"],
-        added_tokens=content.get("added_tokens") or [],
+        model_type=_model_type(model),
+        model=model,
+        outline=outline,
         library=library,
         normalizer=_stages(library.normalizer),
         pre_tokenizer=_stages(library.pre_tokenizer),
@@ -87,13 +95,36 @@ def _read_json(data: bytes, source: str) -> dict[str, Any]:
     return content
 
 
-def _load(content: Mapping[str, Any], source: str) -> Tokenizer:
+def load_around(model: Model, outline: Mapping[str, Any], source: str) -> Tokenizer:
+    """Let the library load a tokenizer.json whose model it has loaded already, of which `outline` is the rest.
+
+    Truncation and padding are left out.
+
+    Raises:
+        BrokenFileError: If it cannot.
+    """
+    from tokenizers import AddedToken
+
+    tokenizer = _load({**outline, "added_tokens": []}, source)
+    tokenizer.model = model
+    # subtle: their ids depend on the model, and so they are not added before.
+    tokenizer.add_tokens(
+        [AddedToken(entry["content"], **{flag: entry[flag] for flag in _FLAGS}) for entry in _added_tokens(outline)]
+    )
+    return tokenizer
+
+
+def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:
     """Let the library load everything but the model, which takes the most time and is checked when it is converted."""
     import tokenizers
 
-    skeleton = {**content, "model": _EMPTY_MODEL, "truncation": None, "padding": None}
+    skeleton = {**outline, "model": _EMPTY_MODEL, "truncation": None, "padding": None}
     with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
         return tokenizers.Tokenizer.from_str(json.dumps(skeleton))
+
+
+def _added_tokens(outline: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return outline.get("added_tokens") or []
 
 
 def _model_type(model: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ def find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: boo
     Raises:
         UnsupportedError: If there is none.
     """
-    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot cut a text"):
+    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot cut a text", quietly=True):
         cut = [[piece for piece, _ in document.library.pre_tokenizer.pre_tokenize_str(text)] for text in PROBES]
     agreeing = names_that_cut(cut)
     names = [name for name in agreeing if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]

@@ -54,9 +54,9 @@ def vocabulary(
     size = max(all_ids.values(), default=-1) + 1
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
+    normal, byte = TokenType.NORMAL.value, TokenType.BYTE.value
     for piece, id in all_ids.items():
-        is_byte = has_bytes and _BYTE_PIECE.fullmatch(piece)
-        tokens[id], types[id] = piece, TokenType.BYTE.value if is_byte else TokenType.NORMAL.value
+        tokens[id], types[id] = piece, byte if has_bytes and _BYTE_PIECE.fullmatch(piece) else normal
     for added in document.added_tokens:
         id = all_ids[added["content"]]
         has_space = escapes_spaces and ESCAPED_SPACE in added["content"]

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError
+from tokverify.lfs_pointer import require_fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,23 +48,31 @@ def template_fields(tokenizer_file: Path) -> dict[str, Any]:
 def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     """Map names to the chat templates that stand beside a tokenizer.
 
-    Either a tokenizer_config.json holds one, or a list with names, or there is a file chat_template.jinja.
+    As in transformers, a file chat_template.jinja goes before what a tokenizer_config.json holds, which is one template
+    or a list with names.
+
+    Raises:
+        BrokenFileError: If one of the files is there but cannot be read.
     """
-    template = read_config(tokenizer_file).get("chat_template")
+    alone = _template_file(tokenizer_file)
+    template = read_config(tokenizer_file).get("chat_template") if alone is None else alone
     if isinstance(template, str):
         return {"default": template}
     entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
     named = {str(entry.get("name")): entry.get("template") for entry in entries}
-    found = {name: text for name, text in named.items() if isinstance(text, str)}
-    return found or _template_file(tokenizer_file)
+    return {name: text for name, text in named.items() if isinstance(text, str)}
 
 
-def _template_file(tokenizer_file: Path) -> dict[str, str]:
+def _template_file(tokenizer_file: Path) -> str | None:
     path = beside(tokenizer_file, "chat_template.jinja")
+    if path is None or not path.is_file():
+        return None
     try:
-        return {"default": path.read_text("utf-8")} if path and path.is_file() else {}
+        text = path.read_text("utf-8")
     except (OSError, ValueError) as error:
         raise BrokenFileError(f"{path}: cannot be read as a template ({error}); repair or remove it") from error
+    require_fetched(path, text.encode())
+    return text
 
 
 def token_text(value: object) -> str | None:
@@ -84,7 +93,9 @@ def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
     if path is None or not path.is_file():
         return {}
     try:
-        config = json.loads(path.read_bytes())
+        data = path.read_bytes()
+        require_fetched(path, data)
+        config = json.loads(data)
     except (OSError, ValueError, RecursionError) as error:
         raise BrokenFileError(f"{path}: cannot be read as JSON ({error}); repair or remove it") from error
     if not isinstance(config, dict):

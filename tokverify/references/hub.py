@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from tokverify.references.reference import FoundReference
 
-_CONFIG_NAMES = ("tokenizer_config.json", "special_tokens_map.json")
-
+_COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 _LOADERS: Mapping[str, Callable[[Request], FoundReference]] = {
     "tokenizers": huggingface.load,
@@ -94,9 +93,9 @@ def _download(repo: str, revision: str | None, patience: float) -> Path:
     name = _name_on_hub(repo, revision, patience)
     with raised_as(UnreachableError, f"{repo}: {name} cannot be downloaded"):
         path = Path(hf_hub_download(repo, name, revision=revision))
-        for config_name in _CONFIG_NAMES:
+        for companion in _COMPANIONS:
             try:
-                hf_hub_download(repo, config_name, revision=revision)
+                hf_hub_download(repo, companion, revision=revision)
             except EntryNotFoundError:
                 continue
     return path

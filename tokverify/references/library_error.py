@@ -18,7 +18,7 @@ def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool 
     """Re-raise any exception of the enclosed calls as `error_class`, `message` before the library's own words.
 
     For use around calls into libraries that raise bare `Exception`s and, from Rust, panics. Of these Rust itself tells
-    on stderr, at length; with `quietly` it does not, which takes longer than encoding a short text.
+    on stderr, at length; with `quietly` that is not shown. What else is written there is, but only after the calls.
     """
     with held() if quietly else nullcontext() as told:
         try:
@@ -29,7 +29,7 @@ def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool 
             if not _is_panic(error):
                 raise
             if told:
-                told.truncate(0)
+                told.drop()
             raise error_class(f"{message} (the library panicked: {summary(error)})") from error
 
 

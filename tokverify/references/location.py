@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.expectation import EXPECT
+from tokverify.lfs_pointer import require_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -121,8 +122,7 @@ def kind_of(path: Path) -> str:
     head = read_file(path, 512)
     if not head:
         raise BrokenFileError(f"{path}: the file is empty")
-    if head.startswith(b"version https://git-lfs"):
-        raise BrokenFileError(f"{path}: a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
+    require_fetched(path, head)
     if head.startswith((b"GGUF", b"FUGG")):
         raise UnsupportedError(
             f"{path}: a GGUF file cannot be the reference; name the tokenizer it was made from, or `llama.cpp:{path}`"
@@ -154,9 +154,9 @@ def read_file(path: Path, size: int = -1) -> bytes:
     Raises:
         BrokenFileError: If it cannot be read.
     """
-    # subtle: opening a pipe would wait for whoever writes to it.
+    # subtle: opening a pipe would wait for whoever writes to it, and could not be done twice.
     if path.exists() and not path.is_file():
-        raise BrokenFileError(f"{path}: not a regular file")
+        raise BrokenFileError(f"{path}: not a regular file; copy its content into one")
     try:
         with path.open("rb") as file:
             return file.read(size)

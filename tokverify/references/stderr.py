@@ -2,44 +2,71 @@
 
 from __future__ import annotations
 
-import io
 import os
-import shutil
-import sys
 import tempfile
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from functools import cache
+from threading import RLock
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STDERR = 2
+_LOCK = RLock()
+
+
+class Held:
+    """What has been written meanwhile, in a file without a name."""
+
+    def __init__(self, file: int | None) -> None:
+        self._file = file
+
+    def drop(self) -> None:
+        """Forget all of it."""
+        if self._file is not None:
+            os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
+
+    def take(self) -> bytes:
+        """Return all of it, and forget it."""
+        if self._file is None or not (size := os.fstat(self._file).st_size):
+            return b""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        data = os.read(self._file, size)
+        self.drop()
+        return data
 
 
 @contextmanager
-def held() -> Iterator[IO[bytes]]:
-    """Write what the enclosed calls write to file descriptor 2 to a file instead, and show that once they are done.
+def held() -> Iterator[Held]:
+    """Write what the enclosed calls write to file descriptor 2 elsewhere, and show that once they are done.
 
-    Truncate the file to drop it. What other threads write meanwhile is held as well, so the calls had better be short.
+    What other threads write meanwhile is held as well, and they wait for each other here, so the calls had better be
+    short. It takes a few microseconds, where encoding a sentence takes ten or more.
     """
-    try:
-        stderr = os.dup(_STDERR)
-    except OSError:
-        # It is closed, so nothing can be written to it.
-        yield io.BytesIO()
-        return
-    with open(stderr, "wb") as shown, tempfile.TemporaryFile() as kept:  # noqa: PTH123 - a descriptor has no path
-        _flush()
-        os.dup2(kept.fileno(), _STDERR)
+    with _LOCK:
         try:
+            file, stderr = _spare_file(), os.dup(_STDERR)
+        except OSError:
+            # It is closed, so nothing can be written to it; or there is no place for a file.
+            yield Held(None)
+            return
+        kept = Held(file)
+        try:
+            os.dup2(file, _STDERR)
             yield kept
         finally:
-            _flush()
             os.dup2(stderr, _STDERR)
-            kept.seek(0)
-            shutil.copyfileobj(kept, shown)
+            os.close(stderr)
+            if told := kept.take():
+                with suppress(OSError):
+                    os.write(_STDERR, told)
 
 
-def _flush() -> None:
-    if sys.stderr:
-        sys.stderr.flush()
+@cache
+def _spare_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("stderr")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

@@ -43,14 +43,14 @@ class TiktokenTokenizer:
         """Encode a text to token ids; nothing is ever put around it."""
         # subtle: the library would put U+FFFD for a lone surrogate.
         to_utf8(text)
-        with raised_as(EncodeError, "tiktoken cannot encode this text"):
+        with raised_as(EncodeError, "tiktoken cannot encode this text", quietly=True):
             allowed: str | set[str] = "all" if parse_special else set()
             ids: list[int] = self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
         return ids
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids to bytes, special tokens included."""
-        with raised_as(EncodeError, "tiktoken cannot decode these ids"):
+        with raised_as(EncodeError, "tiktoken cannot decode these ids", quietly=True):
             decoded: bytes = self._encoding.decode_bytes(list(ids))
         return decoded
 

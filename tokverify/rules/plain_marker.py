@@ -51,30 +51,36 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     if settings.algorithm in {"rwkv", "wordpiece"} and subject.spec.types is None:
         return
-    pieces, normal = settings.pieces, Attribute.NORMAL.value
-    candidates = (id for id, piece in enumerate(pieces) if piece[:1] in {"<", "["} and is_marker(piece))
-    plain = [id for id in candidates if settings.attributes[id] == normal]
-    written = subject.markers.strong if plain and subject.spec.chat_template else ()
-    split = [id for id in plain if pieces[id] in written and _is_split(subject, id)]
+    candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
+    plain = [id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value]
+    split = _split(subject, plain)
     if split:
         message = f"the chat template writes {_count(split)} typed NORMAL, which {_come(split)} out in pieces: "
-        yield Finding(ERROR, message + tokens(split, pieces), ids=tuple(split), keys=(TYPES,), repair=FIX)
+        yield Finding(ERROR, message + tokens(split, settings.pieces), ids=tuple(split), keys=(TYPES,), repair=FIX)
     others = [id for id in plain if id not in split]
     if others:
-        as_meant = subject.original is not None and _are_plain(subject, others)
-        told = "ordinary in the reference too" if as_meant else "so that none is found in a text"
-        message = f"{_count(others)} typed NORMAL, {told}: {tokens(others, pieces)}"
-        severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
-        yield Finding(severity, message, ids=tuple(others), keys=(TYPES,), repair=repair)
+        yield _not_written(subject, others)
+
+
+def _split(subject: Subject, ids: Sequence[int]) -> list[int]:
+    """Return those of the ids that the chat template writes and our side does not find in a text."""
+    if not ids or not subject.spec.chat_template:
+        return []
+    pieces, written = subject.settings.pieces, subject.markers.strong
+    return [id for id in ids if pieces[id] in written and id not in subject.encoder.encode(f"a{pieces[id]}a")]
+
+
+def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
+    as_meant = subject.original is not None and _are_plain(subject, ids)
+    told = "ordinary in the reference too" if as_meant else "so that none is found in a text"
+    message = f"{_count(ids)} typed NORMAL, {told}: {tokens(ids, subject.settings.pieces)}"
+    severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+    return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 
 
 def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:
     """Whether the reference encodes texts with these tokens as our side does."""
     return differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
-
-
-def _is_split(subject: Subject, id: int) -> bool:
-    return id not in subject.encoder.encode(f"a{subject.settings.pieces[id]}a")
 
 
 def _count(ids: Sequence[int]) -> str:

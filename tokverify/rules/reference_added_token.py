@@ -15,7 +15,7 @@ from tokverify.gguf_file import TOKENS, TYPES
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokverify.audit.finding import Severity
     from tokverify.audit.subject import Subject
@@ -56,30 +56,34 @@ def reference_added_token(subject: Subject) -> Iterator[Finding]:
     """
     if subject.expected.name == "sentencepiece":
         yield from _user_defined(subject)
-        return
-    require_parsing(subject)
-    settings = subject.settings
-    special = _added(subject)
-    attributes = settings.attributes
+    else:
+        require_parsing(subject)
+        yield from _declared(subject)
+
+
+def _declared(subject: Subject) -> Iterator[Finding]:
+    """Check the added tokens of a tokenizer.json."""
+    special, attributes = _added(subject), subject.settings.attributes
     yield from _split(subject, [id for id in special if not attributes[id] & _MATCHED])
-    plain = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
-    if plain:
-        message = (
-            f"{_count(plain)} special in the reference and USER_DEFINED here, found even where none is to be parsed: "
-        )
-        yield Finding(WARNING, message + tokens(plain, settings.pieces), ids=tuple(plain), keys=(TYPES,))
-    hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
-    for severity, ids in (
-        (WARNING, [id for id in hidden if not is_marker(settings.pieces[id])]),
-        (INFO, [id for id in hidden if is_marker(settings.pieces[id])]),
-    ):
-        if ids:
-            message = (
-                f"{_count(ids)} not special in the reference and CONTROL here, so not found where none is parsed: "
-            )
-            yield Finding(severity, message + tokens(ids, settings.pieces), ids=tuple(ids), keys=(TYPES,))
+    yield from _typed_otherwise(subject, special)
     yield from _added_here_only(subject, special)
     yield from _found_otherwise(subject, [id for id in special if attributes[id] & _MATCHED])
+
+
+def _typed_otherwise(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+    """Check which tokens are found where special ones are not parsed."""
+    attributes, pieces = subject.settings.attributes, subject.settings.pieces
+    shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
+    hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
+    found_too = "special in the reference and USER_DEFINED here, found even where none is to be parsed"
+    not_found = "not special in the reference and CONTROL here, so not found where none is parsed"
+    for severity, ids, told in (
+        (WARNING, shown, found_too),
+        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_found),
+        (INFO, [id for id in hidden if is_marker(pieces[id])], not_found),
+    ):
+        if ids:
+            yield Finding(severity, f"{_count(ids)} {told}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
 
 
 def _user_defined(subject: Subject) -> Iterator[Finding]:
@@ -135,7 +139,7 @@ def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
         yield Finding(INFO, message + tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 
-def _added_here_only(subject: Subject, special: dict[int, bool]) -> Iterator[Finding]:
+def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     known = {token["id"] for token in subject.document.added_tokens}
     ids = [
         token.id

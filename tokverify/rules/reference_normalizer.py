@@ -50,27 +50,37 @@ def reference_normalizer(subject: Subject) -> Iterator[Finding]:
     """
     if subject.expected.name == "sentencepiece":
         yield from _charsmaps(subject)
-        return
-    if subject.rewrites_and_cuts_alike:
-        return
+    elif not subject.rewrites_and_cuts_alike:
+        yield from _stages(subject)
+
+
+def _stages(subject: Subject) -> Iterator[Finding]:
+    """Check the normalizer of a tokenizer.json, by its keys where GGUF has them, else by what it does to texts."""
     stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
-    if flags := list(_bert_flags(subject, stages)):
+    flags = list(_bert_flags(subject, stages))
+    if flags:
         yield from flags
-        return
-    names = ", ".join(stage["type"] for stage in stages)
-    found = [text for text in probes() if _is_cause(subject, text)] if stages else []
+    elif stages:
+        yield from _lost(subject, ", ".join(stage["type"] for stage in stages))
+
+
+def _lost(subject: Subject, names: str) -> Iterator[Finding]:
+    told = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    found = [text for text in probes() if _is_cause(subject, text)]
     if found:
-        text, *others = sorted(found, key=len)[:_SHOWN]
-        actual, expected = encode_both(subject, text)
-        message = (
-            f"the reference normalizes texts ({names}) and llama.cpp does not do the same: {len(found):,} of the probe "
-            f"texts come out otherwise, such as {_spelled(text)}: {actual}, and {expected} in the reference"
-        )
-        message += f"; others are {listed(map(_spelled, others))}" if others else ""
-        yield Finding(ERROR, message)
-    elif stages and subject.settings.algorithm == "bpe":
-        message = f"the reference normalizes texts ({names}) and llama.cpp does not; no probe text shows it"
-        yield Finding(INFO, message)
+        yield Finding(ERROR, f"{told} do the same: {_examples(subject, found)}")
+    elif subject.settings.algorithm == "bpe":
+        yield Finding(INFO, f"{told}; no probe text shows it")
+
+
+def _examples(subject: Subject, texts: Sequence[str]) -> str:
+    text, *others = sorted(texts, key=len)[:_SHOWN]
+    actual, expected = encode_both(subject, text)
+    told = (
+        f"{len(texts):,} of the probe texts come out otherwise, such as {_spelled(text)}: {actual}, and {expected} in "
+        "the reference"
+    )
+    return f"{told}; others are {listed(map(_spelled, others))}" if others else told
 
 
 def _is_about_spaces(stage: Stage) -> bool:

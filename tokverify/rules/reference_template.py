@@ -10,10 +10,10 @@ from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.audit.wording import quoted
 from tokverify.gguf_file import CHAT_TEMPLATE
+from tokverify.references.config import chat_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tokverify.audit.subject import Subject
 
@@ -23,8 +23,8 @@ def reference_template(subject: Subject) -> Iterator[Finding]:
     """Compare the chat template with the reference's.
 
     What it does:
-        Compares `tokenizer.chat_template` with `chat_template` in the tokenizer_config.json beside the reference, or
-        with chat_template.jinja. Other white space alone is for information.
+        Compares `tokenizer.chat_template` with the chat_template.jinja beside the reference or, where there is none,
+        with `chat_template` in tokenizer_config.json. Other white space alone is for information.
 
     Why it is bad:
         A chat that is framed otherwise than in training is encoded rightly, and is still not what the model knows.
@@ -39,46 +39,23 @@ def reference_template(subject: Subject) -> Iterator[Finding]:
     Threads:
         onnxruntime/mobius#660, ggml-org/llama.cpp#15110
     """
-    expected = _template(subject)
-    actual = subject.spec.chat_template
+    expected = chat_templates(subject.path).get("default")
     if expected is None:
-        raise NotEvaluatedError("no chat template stands beside the reference")
-    repair = new_metadata("--chat-template-file", "chat_template.jinja")
+        raise NotEvaluatedError("no default chat template stands beside the reference")
+    actual = subject.spec.chat_template
     if actual is None:
-        yield Finding(
-            WARNING, "the reference has a chat template, and the file none", keys=(CHAT_TEMPLATE,), repair=repair
-        )
-    elif actual.split() == expected.split():
-        if actual != expected:
-            yield Finding(INFO, "the chat template has other white space than the reference's", keys=(CHAT_TEMPLATE,))
-    else:
+        yield _other("the reference has a chat template, and the file none")
+    elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
-        message = f"the chat template differs from the reference's, first in line {line}: "
-        message += f"{quoted(ours)}, there {quoted(theirs)}"
-        yield Finding(WARNING, message, keys=(CHAT_TEMPLATE,), repair=repair)
+        told = f"first in line {line}: {quoted(ours)}, there {quoted(theirs)}"
+        yield _other(f"the chat template differs from the reference's, {told}")
+    elif actual != expected:
+        yield Finding(INFO, "the chat template has other white space than the reference's", keys=(CHAT_TEMPLATE,))
 
 
-def _template(subject: Subject) -> str | None:
-    template = subject.config.get("chat_template")
-    if isinstance(template, list):
-        named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
-        template = named.get("default")
-    if isinstance(template, str):
-        return template
-    return _read(_beside(subject.path))
-
-
-def _beside(path: Path) -> Path:
-    """Return where the template of `gemma.tokenizer.json` would be: `gemma.chat_template.jinja`."""
-    prefix = path.name.partition("tokenizer.")[0]
-    return path.with_name(f"{prefix}chat_template.jinja")
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8") if path.is_file() else None
-    except (OSError, ValueError):
-        return None
+def _other(message: str) -> Finding:
+    repair = new_metadata("--chat-template-file", "chat_template.jinja")
+    return Finding(WARNING, message, keys=(CHAT_TEMPLATE,), repair=repair)
 
 
 def _first_difference(actual: str, expected: str) -> tuple[int, str, str]:

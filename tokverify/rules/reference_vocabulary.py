@@ -49,24 +49,28 @@ def reference_vocabulary(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#8379, ggml-org/llama.cpp#12876, huggingface/candle#3641, ggml-org/llama.cpp#15842
     """
-    tokenizer = subject.expected
-    difference = compare_vocabularies(subject.encoder, tokenizer)
-    both = [piece for piece in difference.pieces if piece.actual is not None and piece.expected is not None]
-    if both:
-        yield _finding(ERROR, both, "stand for other tokens than in the reference")
-    lost = [piece for piece in difference.pieces if piece.actual is None]
-    if lost:
-        yield _finding(WARNING, lost, "of the reference are not in the file")
-    extra = [piece for piece in difference.pieces if piece.expected is None]
-    padding = [piece for piece in extra if _is_padding(subject, piece)]
-    if padding:
-        yield _finding(INFO, padding, "that the reference lacks are padding")
-    if more := [piece for piece in extra if piece not in padding]:
-        yield _finding(WARNING, more, "are not in the reference")
+    difference = compare_vocabularies(subject.encoder, subject.expected)
+    yield from _other_pieces(subject, difference.pieces)
     for role, (actual, expected) in difference.special_ids.items():
         message = f"{role} is {actual}, and {expected} in the reference"
         severity = ERROR if role in _DECISIVE else WARNING
         yield Finding(severity, message, (actual, expected), (key_of(role),), set_special_id(role, expected))
+
+
+def _other_pieces(subject: Subject, pieces: Sequence[PieceDifference]) -> Iterator[Finding]:
+    extra = [piece for piece in pieces if piece.expected is None]
+    both = [piece for piece in pieces if piece.actual is not None and piece.expected is not None]
+    lost = [piece for piece in pieces if piece.actual is None]
+    padding = [piece for piece in extra if _is_padding(subject, piece)]
+    more = [piece for piece in extra if not _is_padding(subject, piece)]
+    for severity, found, told in (
+        (ERROR, both, "stand for other tokens than in the reference"),
+        (WARNING, lost, "of the reference are not in the file"),
+        (INFO, padding, "that the reference lacks are padding"),
+        (WARNING, more, "are not in the reference"),
+    ):
+        if found:
+            yield _finding(severity, found, told)
 
 
 def _finding(severity: Severity, pieces: Sequence[PieceDifference], told: str) -> Finding:
