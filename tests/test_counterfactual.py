@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 
 from tokverify.cases import Case
 from tokverify.diagnosis import Explanation, diagnose, facts_of
@@ -122,6 +123,45 @@ def test_no_byte_fallback(tmp_path: Path, fuse_unk, sentence):
     path = write_json(tmp_path / "tokenizer.json", sentencepiece_document(fuse_unk=fuse_unk))
     assert SPM.tokens[3:259] == list(BYTE_PIECES)
     assert_first(explanations(SPM, path, "ab", "a日本b", "é", "a\nb", "ab 🦙🦙"), sentence)
+
+
+WORDS = spec_of("bert", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁b", "▁,"], add_bos=False, add_sep=False)
+MARKER = "taking a ▁ in a text for a character like others (GGUF marks by it what begins words)"
+
+
+def wordpiece_document() -> dict[str, Any]:
+    """Say what WORDS does, where `▁` is no mark."""
+    texts = [piece.removeprefix("▁") if "▁" in piece else f"##{piece}" for piece in WORDS.tokens[4:]]
+    return {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {text: id for id, text in enumerate([*WORDS.tokens[:4], *texts])},
+        },
+    }
+
+
+def test_a_marker_that_is_text(tmp_path: Path):
+    path = write_json(tmp_path / "tokenizer.json", wordpiece_document())
+    spec = replace(WORDS, special_ids={"unk": 1, "bos": 2, "sep": 3})
+    encoder = Encoder(spec)
+    pieces = {text: [encoder.piece(id) for id in encoder.encode(text)] for text in ("a▁b", "ab▁a,▁", "abb")}
+    assert pieces == {"a▁b": ["▁a", "▁b"], "ab▁a,▁": ["▁a", "b", "▁a", "▁,", "[UNK]"], "abb": ["▁a", "b", "b"]}
+    assert_first(explanations(spec, path, *pieces, "▁", "▁a", "a ▁ b"), MARKER)
 
 
 def real(vocabs: Path, name: str, target: Path, change: Callable[[dict[str, Any]], None]) -> TokenizerSpec:

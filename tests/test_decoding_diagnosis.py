@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sentencepiece_maker import train_model
 from spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
+from tokverify import load_reference
 from tokverify.cases import Case
 from tokverify.cli import main
 from tokverify.diagnosis import Diagnosis, diagnose, facts_of
@@ -16,8 +20,11 @@ from tokverify.formats.fix import render_plan
 from tokverify.gguf_change import changed_values
 from tokverify.gguf_file import read_spec
 from tokverify.gguf_patch import write_patched
+from tokverify.huggingface_file import read_spec as json_spec
 from tokverify.report import Status
+from tokverify.sentencepiece_file import read_spec as sentencepiece_spec
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.tokenizer import Tokenizer
 from tokverify.verify import verify
 
 SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
@@ -100,7 +107,49 @@ def test_an_unknown_token_is_never_renamed():
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
     assert report.decode_differences == 1
-    assert diagnose(spec, facts_of(expected), report.results, encoder=actual) is None
+    (found,) = diagnose(spec, facts_of(expected), report.results, encoder=actual).explanations
+    assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
+    assert not found.expressible
+    assert found.change.transform(spec) == spec
+
+
+def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
+    """Name the change that explains how all texts decode, which GGUF must not be able to say."""
+    report = verify(encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts])
+    assert (report.exit_code, report.decode_differences) == (0, len(texts))
+    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).explanations[0]
+    assert (best.explained, best.expressible) == (len(texts), False)
+    return best.sentence
+
+
+def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=60, model_type="unigram"))
+    (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true, "add_eos_token": false}')
+    expected = load_reference(path)
+    encoder = Encoder(replace(sentencepiece_spec(path), add_bos=True, add_eos=False))
+    assert explained(encoder, expected, "fox", "the fox") == 'leaving token 1 "<s>" out of decoded text'
+    assert explained(encoder, expected, "fox", "日本", "a 日 fox 本").split(", and ") == [
+        'leaving token 1 "<s>" out of decoded text',
+        'decoding token 0 "<unk>" as " ⁇ "',
+    ]
+
+
+@pytest.mark.parametrize(("cleanup", "told"), [(True, ", none before . , ? !"), (False, "")])
+def test_the_wordpiece_decoder_joins_words_in_its_own_way(tmp_path: Path, cleanup, told):
+    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "c", ".", ",", "?", "!", "'"]
+    library = LibraryTokenizer(models.WordPiece({text: id for id, text in enumerate(vocab)}, unk_token=vocab[1]))
+    library.normalizer, library.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    library.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    library.decoder = decoders.WordPiece(cleanup=cleanup)
+    library.add_special_tokens(vocab[:4])
+    path = tmp_path / "tokenizer.json"
+    library.save(str(path))
+    encoder = Encoder(json_spec(path))
+    sentence = explained(encoder, load_reference(path), "ab c", "ab, c.", "a ! ? ab", "c'a", "日 ab")
+    assert sentence == (
+        f"joining words as HuggingFace's decoder does (no space before the first, one before special tokens{told})"
+    )
 
 
 def test_what_nothing_explains_is_left_to_the_report():

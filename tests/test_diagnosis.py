@@ -134,7 +134,7 @@ def test_the_broken_sample():
     ("name", "end", "kinds", "unexplained"),
     [
         ("mpt", ".tokenizer.json", {"normalizer NFC"}, 0),
-        ("bert-bge", ".tokenizer.json", {"word_normalizer", "longest_word"}, 1),
+        ("bert-bge", ".tokenizer.json", {"word_normalizer", "longest_word", "plain_marker"}, 0),
         ("xlnet", ".tokenizer.model", {"types"}, 0),
     ],
 )

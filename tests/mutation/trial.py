@@ -72,18 +72,25 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        return names(self.mutation, self.best)
+        return names(self.mutation, self.best) and explains_all(self.best)
+
+    @property
+    def named_bare(self) -> bool:
+        return names(self.mutation, self.bare)
 
     @property
     def right_bare(self) -> bool:
-        return names(self.mutation, self.bare)
+        return self.named_bare and explains_all(self.bare)
 
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
-    """Whether an explanation names a fault, and explains all that it does."""
-    if explanation is None or explanation.unexplained:
-        return False
-    return set(explanation.change.kind.split("+")) <= set(mutation.kinds)
+    """Whether an explanation names a fault."""
+    return explanation is not None and set(explanation.change.kind.split("+")) <= set(mutation.kinds)
+
+
+def explains_all(explanation: Explanation | None) -> bool:
+    """Whether an explanation leaves no failing case out."""
+    return explanation is not None and not explanation.unexplained
 
 
 def is_here(vocabulary: str) -> bool:

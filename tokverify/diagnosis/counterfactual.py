@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis import decoding_change, engine_change, setting_change, spelling_change, token_change
+from tokverify.diagnosis import (
+    decoding_change,
+    engine_change,
+    setting_change,
+    spelling_change,
+    token_change,
+    usual_change,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +36,11 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
     "merges": setting_change.merges,
     "scores": setting_change.scores,
     "model": setting_change.models,
+    "further tokens": usual_change.added,
+    "usual merges": usual_change.merges,
+    "usual scores": usual_change.scores,
+    "usual charsmap": usual_change.charsmaps,
+    "usual model": usual_change.models,
     "normalizer": engine_change.normalizers,
     "engine": engine_change.engines,
 }
@@ -37,5 +49,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[Change]]] = {
     "types": decoding_change.types,
     "texts": decoding_change.texts,
+    "special tokens": decoding_change.special_tokens,
+    "words": decoding_change.words,
 }
 """What is tried where all ids are equal, and some of them decode to other bytes."""

@@ -1,24 +1,30 @@
-"""Changes that make the same ids decode to the same bytes: the types and texts of tokens."""
+"""Changes that make the same ids decode to the same bytes: types and texts of tokens, and ways of the libraries."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.attribute import Attribute
+from tokverify.audit.wording import quoted
 from tokverify.decoder import VERBATIM, token_bytes
+from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
 from tokverify.diagnosis.spelling import attribute_of, spelled
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from tokverify.diagnosis.change import Change
     from tokverify.diagnosis.evidence import DecodingEvidence
     from tokverify.settings import Settings
+    from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
 """The types to try; others would make ordinary tokens special, or hide them."""
+
+_CLOSING = frozenset({b" .", b" ,", b" ?", b" !"})
 
 _NAMED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 
@@ -61,3 +67,55 @@ def texts(evidence: DecodingEvidence) -> Iterator[Change]:
     if entries:
         sentence = f"writing {tokens_named(entries, evidence.spec)} for what the reference shows"
         yield change_to(entries, "tokens", sentence, 3.2)
+
+
+def special_tokens(evidence: DecodingEvidence) -> Iterator[Change]:
+    """Show special tokens as the reference does, which is asked for each: some leave them out, or mark unknown ones."""
+    settings, encoder = evidence.encoder.settings, evidence.encoder
+    ids = sorted({id for target in evidence.targets for id in target.ids if settings.attributes[id] & VERBATIM})
+    told = {id: evidence.facts.decoded(id) for id in ids}
+    shown = {id: data for id, data in told.items() if data is not None and data != encoder.token_bytes(id)}
+    for decoded in ({id: b"" for id in shown if not shown[id]}, {id: data for id, data in shown.items() if data}):
+        if decoded:
+            yield Change(
+                kind="special_decoding",
+                sentence=_shown_as(decoded, evidence.spec),
+                cost=6,
+                deviation=Deviation(decoded=decoded),
+            )
+
+
+def _shown_as(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
+    named = tokens_named(decoded, spec)
+    data = set(decoded.values())
+    if len(data) > 1:
+        return f"decoding {named} as the reference does"
+    text = data.pop().decode("utf-8", "surrogateescape")
+    return f"decoding {named} as {quoted(text)}" if text else f"leaving {named} out of decoded text"
+
+
+def words(evidence: DecodingEvidence) -> Iterator[Change]:
+    """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
+    if evidence.encoder.settings.algorithm != "wordpiece":
+        return
+    for cleanup in (True, False):
+        but = ", none before . , ? !" if cleanup else ""
+        yield Change(
+            kind="word_decoding",
+            sentence=f"joining words as HuggingFace's decoder does (no space before the first, one before special "
+            f"tokens{but})",
+            cost=5.9,
+            deviation=Deviation(join_words=partial(_join_words, cleanup=cleanup)),
+        )
+
+
+def _join_words(parts: Iterable[tuple[bytes, bool]], *, cleanup: bool) -> bytes:
+    """Join tokens, each with whether it is special.
+
+    Source: `decode_chain` in the `decoders/wordpiece.rs` of HuggingFace tokenizers. It cleans up each token by itself,
+    so that of its rules only those for punctuation ever apply.
+    """
+    spaced = [b" " + data if is_special else data for data, is_special in parts]
+    if spaced:
+        spaced[0] = spaced[0].removeprefix(b" ")
+    return b"".join(data.lstrip(b" ") if cleanup and data in _CLOSING else data for data in spaced)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokverify.attribute import Attribute
+from tokverify.decoder import VERBATIM
 from tokverify.encoder import Encoder
 from tokverify.model.bpe import Bpe
-from tokverify.model.wordpiece import WordPiece
+from tokverify.model.longest import LongestPiece
+from tokverify.model.wordpiece import WORD_START, WordPiece
+from tokverify.normalizer import ESCAPED_SPACE
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.settings import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokverify.model import Model
     from tokverify.settings import Settings
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Of a byte of UTF-8 that does not begin a character."""
 
+_SINGLE = ("cut_words", "longest_word", "plain_marker", "ignore_merges", "fuse_unknown", "stripping", "join_words")
+"""The fields of a deviation that cannot be joined: one or the other counts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
@@ -30,24 +36,33 @@ class Deviation:
 
     `normalizers` work on the text between added tokens before anything else does. `cut_words` takes the place of
     llama.cpp's own clean-up for BERT and returns the words of a text, and a word of more than `longest_word` characters
-    is unknown to it. `stripping` maps ids of added tokens to (lstrip, rstrip). With `fuse_unknown` what would be
-    written in byte pieces is unknown instead: if True a whole run of it is one token, if False each character.
+    is unknown to it. With `plain_marker` a `▁` in a word is a character like others, and begins no other word.
+    `stripping` maps ids of added tokens to (lstrip, rstrip). With `fuse_unknown` what would be written in byte pieces
+    is unknown instead: if True a whole run of it is one token, if False each character.
+
+    `decoded` maps ids to what they decode to, and where that is nothing it is as if they were not there. `join_words`
+    makes the decoded text of the bytes of each token, and whether it stands for its own text.
     """
 
     normalizers: tuple[Callable[[str], str], ...] = ()
     cut_words: Callable[[str], list[str]] | None = None
     longest_word: int | None = None
+    plain_marker: bool | None = None
     ignore_merges: bool | None = None
     fuse_unknown: bool | None = None
     stripping: dict[int, tuple[bool, bool]] | None = None
+    decoded: Mapping[int, bytes] = field(default_factory=dict)
+    join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
 
     def __bool__(self) -> bool:
         return self != Deviation()
 
     def joined(self, other: Deviation) -> Deviation:
         """Return both together; where they contradict each other, `other` counts."""
-        made = replace(self, normalizers=self.normalizers + other.normalizers)
-        for name in ("cut_words", "longest_word", "ignore_merges", "fuse_unknown", "stripping"):
+        made = replace(
+            self, normalizers=self.normalizers + other.normalizers, decoded={**self.decoded, **other.decoded}
+        )
+        for name in _SINGLE:
             if getattr(other, name) is not None:
                 made = replace(made, **{name: getattr(other, name)})
         return made
@@ -75,6 +90,19 @@ class DeviatingEncoder(Encoder):
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._without_bytes(ids)
 
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes a token stands for."""
+        known = self._deviation.decoded.get(id)
+        return super().token_bytes(id) if known is None else known
+
+    def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
+        """Decode ids to bytes."""
+        ids = [id for id in ids if self._deviation.decoded.get(id) != b""]
+        if self._deviation.join_words is None:
+            return super().decode(ids, clean_up=clean_up)
+        attributes = self.settings.attributes
+        return self._deviation.join_words((self.token_bytes(id), bool(attributes[id] & VERBATIM)) for id in ids)
+
     def _normalize(self, text: str) -> str:
         for normalize in self._deviation.normalizers:
             text = normalize(text)
@@ -101,7 +129,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
-    if settings.algorithm == "wordpiece" and (deviation.cut_words or deviation.longest_word):
+    if settings.algorithm == "wordpiece" and (deviation.cut_words or deviation.longest_word or deviation.plain_marker):
         return _OtherWordPiece(settings, deviation)
     return model
 
@@ -112,6 +140,8 @@ class _OtherWordPiece(WordPiece):
         super().__init__(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
         self._cut_words = deviation.cut_words
         self._longest_word = deviation.longest_word
+        within = {piece: id for piece, id in settings.ids.items() if not piece.startswith(ESCAPED_SPACE)}
+        self._within = LongestPiece(_by_bytes(within)) if deviation.plain_marker else None
 
     def encode(self, text: str) -> list[int]:
         if self._cut_words is None:
@@ -121,4 +151,23 @@ class _OtherWordPiece(WordPiece):
     def _encode_word(self, word: str) -> tuple[int, ...]:
         if self._longest_word is not None and len(word) > self._longest_word:
             return (self._unknown_id,)
+        if self._within and ESCAPED_SPACE in word:
+            return self._encode_marked(word, self._within)
         return super()._encode_word(word)
+
+    def _encode_marked(self, word: str, within: LongestPiece) -> tuple[int, ...]:
+        """Encode a word with a `▁` of its own: after the first piece, only those that do not begin words count."""
+        text = WORD_START + word.encode()
+        ids: list[int] = []
+        found = self._longest.at(text, 0)
+        while found:
+            id, place = found
+            ids.append(id)
+            if place == len(text):
+                return tuple(ids)
+            found = within.at(text, place)
+        return (self._unknown_id,)
+
+
+def _by_bytes(ids: Mapping[str, int]) -> dict[bytes, int]:
+    return {piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()}

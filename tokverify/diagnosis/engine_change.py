@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.formats.verdict import plural
+from tokverify.normalizer import ESCAPED_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,6 +79,13 @@ def engines(evidence: Evidence) -> Iterator[Change]:
             cost=6,
             deviation=Deviation(longest_word=limit),
         )
+        if ESCAPED_SPACE in evidence.text:
+            yield Change(
+                kind="plain_marker",
+                sentence="taking a ▁ in a text for a character like others (GGUF marks by it what begins words)",
+                cost=6,
+                deviation=Deviation(plain_marker=True),
+            )
     if settings.algorithm == "bpe":
         on = not settings.ignore_merges
         yield Change(

@@ -1,6 +1,6 @@
 """Entries: what single tokens should be, and the changes that make them so.
 
-Sentences quote tokens as they are; making them visible is left to whoever shows the sentence.
+Sentences quote tokens made visible; whoever shows a sentence leaves the escapes alone.
 """
 
 from __future__ import annotations

@@ -60,6 +60,16 @@ class Facts:
         except TokverifyError:
             return ()
 
+    def decoded(self, id: int) -> bytes | None:
+        """Return what a token adds to the decoded text of what is before it, as itself is; None if that is not told."""
+        if self.expected is None:
+            return None
+        try:
+            once, twice = self.expected.decode([id]), self.expected.decode([id, id])
+        except TokverifyError:
+            return None
+        return twice.removeprefix(once) if twice.startswith(once) else None
+
     @cached_property
     def document(self) -> Document | None:
         """The tokenizer.json."""

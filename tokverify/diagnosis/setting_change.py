@@ -176,13 +176,14 @@ def merges(evidence: Evidence) -> Iterator[Change]:
         return
     yield Change(
         kind="merges",
-        sentence=f"taking the reference's {len(told):,} merges ({_difference(current or (), told)})",
+        sentence=f"taking the reference's {len(told):,} merges ({difference_of_merges(current or (), told)})",
         cost=4.5 - _LIKELY,
         transform=lambda spec: replace(spec, merges=told),
     )
 
 
-def _difference(current: Sequence[str], told: Sequence[str]) -> str:
+def difference_of_merges(current: Sequence[str], told: Sequence[str]) -> str:
+    """Say what one list of merges has that another has not, or from where on their order differs."""
     lacking, extra = len(set(told) - set(current)), len(set(current) - set(told))
     if lacking or extra:
         return f"{lacking:,} are missing here, {extra:,} here are not among them"
