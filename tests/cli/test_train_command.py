@@ -1,6 +1,7 @@
 """`tokverify train`: what it writes, its exit codes, and that it never leaves a half of it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,26 @@ def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, argument
     assert first == second
     verified = CliRunner().invoke(main, ["run", "one/tokenizer.gguf", "--suite", "scripts", "-q"])
     assert verified.exit_code == 0, verified.output
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("algorithm", "reason", "name"),
+    [
+        ("spm", 'leaving token 1 "<s>" out of decoded text makes', "sentencepiece"),
+        ("wordpiece", "joining words as HuggingFace's decoder does", "tokenizers"),
+    ],
+)
+def test_why_ids_decode_differently_is_told(run, tmp_path: Path, algorithm: str, reason: str, name: str):
+    result = run(algorithm, str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "700")
+    lines = result.stdout.splitlines()
+    (why,) = (at for at, line in enumerate(lines) if line.startswith("why "))
+    assert result.exit_code == 0
+    assert " decoded differently" in lines[why - 1]
+    assert lines[why].startswith(f"why       {reason}")
+    assert re.search(r"makes ([\d,]+) of \1 differing decodings match$", lines[why])
+    assert lines[why + 1] == f"          only {name} does so: GGUF has no key for it"
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["diagnosis"]["decoding"] is True
 
 
 @pytest.mark.usefixtures("quick")

@@ -9,7 +9,9 @@ from sentencepiece_maker import BYTE, CONTROL, NORMAL, UNIGRAM, UNKNOWN, USER_DE
 from spec_maker import unigram_spec
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from tokverify import load_gguf
 from tokverify.conversion.score_loss import score_losses
+from tokverify.conversion.source import open_source
 from tokverify.errors import UnsupportedError
 
 NFD_LOWERCASE = {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}
@@ -144,3 +146,14 @@ def test_the_file_itself_is_not_changed(byte_level, to_gguf):
     before = json.loads(path.read_text())
     to_gguf(path, "<eos>e\u0301")
     assert json.loads(path.read_text()) == before
+
+
+def test_losses_are_left_out_of_the_source_and_our_encoder_is_used_again(byte_level, to_gguf, tmp_path):
+    source = open_source(byte_level(AddedToken("<eos>", normalized=False), normalizer={"type": "NFC"}))
+    to_gguf(source.path, force=True)
+    made = load_gguf(tmp_path / "out.gguf")
+    actual, expected = source.without(made, source.losses)
+    assert actual is made
+    assert [loss.undo is not None for loss in source.losses] == [True, True]
+    assert expected.encode("e\u0301", add_special=False, parse_special=True) == made.encode("e\u0301")
+    assert source.found.tokenizer.encode("e\u0301", add_special=False, parse_special=True) != made.encode("e\u0301")

@@ -17,7 +17,7 @@ UNLIKE = {
     "t5.tokenizer.model": "100 user-defined pieces",
     "xlnet.tokenizer.model": "9 user-defined pieces",
 }
-# 262,144 tokens each, which take ten seconds.
+# 262,144 tokens each, which take five seconds.
 LARGE = {
     "gemma-3.tokenizer.json": "30 tokens such as `▁▁`",
     "gemma-4.tokenizer.json": "llama.cpp takes `<|tool_response>` for control tokens",

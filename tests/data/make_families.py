@@ -3,7 +3,7 @@
 Run as `python tests/data/make_families.py DIRECTORY`. They are invented, and small enough to follow by hand.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from tokverify.conversion.gguf_writer import named, write_gguf
@@ -52,12 +52,19 @@ FAMILIES = {
 }
 
 
-def main(directory: Path) -> None:
+def write_families(directory: Path) -> None:
     """Write one file a family into `directory`."""
     directory.mkdir(exist_ok=True)
     for name, spec in FAMILIES.items():
         write_gguf(directory / f"{name}.gguf", named(spec, name))
 
 
+def main() -> None:
+    """Write the families to the directory that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path, help="where to write them; made if it is not there")
+    write_families(parser.parse_args().directory)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from tokverify.conversion.explainer import Explainer
 from tokverify.conversion.gguf_writer import named
 from tokverify.conversion.json_writer import config_of, config_path, json_losses
 from tokverify.conversion.source import open_source
-from tokverify.conversion.target import check_target, sync, target_of, temporary_beside
+from tokverify.conversion.target import check_target, target_of
 from tokverify.conversion.verification import Plan, verify_conversion
 from tokverify.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.family import FAMILIES
 from tokverify.fuzzing.trial import Trial
 from tokverify.gguf_file import read_spec
+from tokverify.output_file import put_in_place, sync, temporary_beside
 from tokverify.pre_search import match_of
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references.huggingface import from_json
 from tokverify.references.location import read_file
-from tokverify.settings import resolve
 from tokverify.side import side_of
 
 if TYPE_CHECKING:
@@ -132,15 +134,14 @@ class _Job:
     def run(self, opened: Source, plan: Plan) -> Conversion:
         """Write the target under another name, verify it, and give it its own if it is as it should be."""
         losses = self._losses(opened)
-        path = self.target.resolve()
-        with temporary_beside(path) as temporary:
+        with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
             verification = self._verify(opened, temporary, losses, plan)
             written = self.force or not verification.differing
             if written:
                 self._write_config(opened)
-                temporary.replace(path)
+                put_in_place(temporary, self.target)
         return self._conversion(opened, losses, verification, written=written)
 
     def _write(self, path: Path, spec: TokenizerSpec) -> None:
@@ -151,11 +152,10 @@ class _Job:
 
     def _write_config(self, opened: Source) -> None:
         if self.config:
-            path = self.config.resolve()
-            with temporary_beside(path) as temporary:
+            with temporary_beside(self.config) as temporary:
                 temporary.write_text(json.dumps(config_of(opened.spec), indent=2) + "\n", encoding="utf-8")
                 sync(temporary)
-                temporary.replace(path)
+                put_in_place(temporary, self.config)
 
     def _losses(self, opened: Source) -> Sequence[Loss]:
         if self.format.kind == "gguf":
@@ -164,18 +164,21 @@ class _Job:
 
     def _verify(self, opened: Source, temporary: Path, losses: Sequence[Loss], plan: Plan) -> Verification:
         actual = _read_back(temporary, self.format.kind, self.target.stem)
-        expected = opened.found
+        expected = opened.found.tokenizer
         sides = (
             replace(side_of(actual), source=str(self.target), reason="what was made"),
-            replace(side_of(expected.tokenizer), source=str(self.source), reason="what it was made from"),
+            replace(side_of(expected), source=str(self.source), reason="what it was made from"),
         )
-        return verify_conversion(Trial.of(actual, expected.tokenizer), sides, plan, Explainer(losses, opened.without))
+        # No loss can be undone but those to a GGUF file, which an Encoder reads.
+        explainer = Explainer(losses, partial(opened.without, cast("Encoder", actual)))
+        return verify_conversion(Trial.of(actual, expected), sides, plan, explainer)
 
     def _conversion(
         self, opened: Source, losses: Sequence[Loss], verification: Verification, *, written: bool
     ) -> Conversion:
         spec = opened.spec
-        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and resolve(spec).algorithm == "bpe"
+        by_rank = FAMILIES[spec.model].algorithm == "bpe"
+        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and by_rank
         return Conversion(
             source=self.source,
             target=self.target,

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from tokverify.fuzzing.trial import Outcome
     from tokverify.tokenizer import Tokenizer
 
-    Without = Callable[[Sequence[Loss]], tuple[Tokenizer, Tokenizer, Callable[[str], str]]]
+    Without = Callable[[Sequence[Loss]], tuple[Tokenizer, Tokenizer]]
 
 
 class Explainer:
     """Tells which of these `losses` explain an outcome.
 
-    `without` takes some of them out of both sides of the comparison, and returns the two and what to do to a text
-    first. These are kept, as making a tokenizer takes the most time.
+    `without` takes some of them out of both sides of the comparison, and returns the two. These are kept, as making a
+    tokenizer takes the most time.
     """
 
     def __init__(self, losses: Sequence[Loss], without: Without) -> None:
         self.losses = losses
         self._without = without
-        self._made: dict[tuple[int, ...], tuple[Trial, Callable[[str], str]]] = {}
+        self._made: dict[tuple[int, ...], Trial] = {}
 
     def left(self, differing: Sequence[Outcome]) -> list[Outcome]:
         """Return those outcomes that all losses together do not explain."""
@@ -48,10 +48,8 @@ class Explainer:
         remaining = list(zip(differing, differing, strict=True))
         if differing and any(loss.undo for loss in losses):
             if indices not in self._made:
-                actual, expected, respell = self._without(losses)
-                self._made[indices] = Trial(actual, expected), respell
-            trial, respell = self._made[indices]
-            again = trial.run([outcome.sample._replace(text=respell(outcome.sample.text)) for outcome in differing])
+                self._made[indices] = Trial(*self._without(losses))
+            again = self._made[indices].run([outcome.sample for outcome in differing])
             remaining = [(outcome, other) for outcome, other in zip(differing, again, strict=True) if other]
         return [outcome for outcome, other in remaining if not _is_excused(other, losses)]
 

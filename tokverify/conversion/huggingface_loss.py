@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokverify.conversion.added_token_loss import added_token_losses
 from tokverify.conversion.loss import Loss
@@ -12,46 +12,33 @@ from tokverify.conversion.score_loss import score_losses
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.errors import UnsupportedError
 from tokverify.huggingface_file import convert_document
-from tokverify.huggingface_file.document import parse
-from tokverify.normalizer import ESCAPED_SPACE
-from tokverify.references.config import special_texts, template_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from tokverify.conversion.loss import Sides
     from tokverify.huggingface_file.document import Document, Stage
     from tokverify.spec import TokenizerSpec
 
 _SPACES = ({"String": " "}, {"Regex": " {2,}"})
-_ORDINARY = "\u2584"
-"""Stands for `▁` where that must not have a meaning: another character that no word goes on after."""
 _DEFAULT_LONGEST = 100
 
 
-def convert_leniently(path: Path, data: bytes, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
-    """Convert the content of a tokenizer.json without those of its parts that can be left out, and tell them.
+def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
+    """Convert a tokenizer.json without those of its parts that can be left out, and tell them.
 
     Args:
-        path: The file; those beside it are read.
-        data: Its content.
+        document: The tokenizer.json.
         ids: The ids of its tokens, by their texts there.
 
     Raises:
-        BrokenFileError: If it is not a tokenizer.json.
+        BrokenFileError: If a part of it makes no sense.
         UnsupportedError: If nothing like it can be said in GGUF.
     """
-    document = parse(data, str(path), special_texts(path))
     document, losses = _fit_post_processor(document)
     document, spec, left_out = _fit_normalizer(document)
     losses += left_out
-    spec = replace(spec, **template_fields(path))
-    losses += [
-        *added_token_losses(document, spec, ids),
-        *_engine_losses(document, spec),
-        *_silent_losses(document, data),
-    ]
+    losses += [*added_token_losses(document, spec, ids), *_engine_losses(document, spec), *_silent_losses(document)]
     return spec, tuple(losses)
 
 
@@ -141,7 +128,7 @@ def _word_losses(document: Document) -> Iterator[Loss]:
     )
     yield Loss(
         "a `▁` in a text: GGUF marks by it the pieces that begin words, so that llama.cpp takes it for a beginning",
-        lambda sides: sides.respellings.append((ESCAPED_SPACE, _ORDINARY)),
+        lambda sides: _deviate(sides, Deviation(plain_marker=True)),
     )
 
 
@@ -149,13 +136,10 @@ def _deviate(sides: Sides, deviation: Deviation) -> None:
     sides.deviation = sides.deviation.joined(deviation)
 
 
-def _silent_losses(document: Document, data: bytes) -> Iterator[Loss]:
+def _silent_losses(document: Document) -> Iterator[Loss]:
     """Tell what no ids of a single text depend on, unless a program asks for it."""
-    import json
-
-    content: dict[str, Any] = json.loads(data)
     for part in ("truncation", "padding"):
-        if content.get(part):
+        if document.outline.get(part):
             yield Loss(f"{part}: llama.cpp encodes texts as long as they are")
     if Counter(stage["type"] for stage in document.post_processor)["TemplateProcessing"]:
         yield Loss("post_processor: the template for two texts; llama.cpp encodes one at a time")

@@ -22,19 +22,12 @@ class Sides:
     """What the two sides of a comparison are made of.
 
     `spec` and `deviation` make the encoder of what was written, `content` the tokenizer that it was made from, which
-    only the opener of its kind understands. `respellings` are made in a text before either side gets it.
+    only the opener of its kind understands.
     """
 
     spec: TokenizerSpec
     content: Any
     deviation: Deviation = field(default_factory=Deviation)
-    respellings: list[tuple[str, str]] = field(default_factory=list)
-
-    def respell(self, text: str) -> str:
-        """Make the respellings in a text."""
-        for old, new in self.respellings:
-            text = text.replace(old, new)
-        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ A new kind is one opener and one line in `OPENERS`.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.conversion.huggingface_loss import convert_leniently
 from tokverify.conversion.loss import Loss, Sides
@@ -16,7 +16,11 @@ from tokverify.conversion.tiktoken_loss import tiktoken_losses
 from tokverify.diagnosis.deviation import DeviatingEncoder
 from tokverify.encoder import Encoder
 from tokverify.errors import UnsupportedError
+from tokverify.huggingface_file.document import load_around
+from tokverify.huggingface_file.document import parse as parse_json
 from tokverify.references import open_reference
+from tokverify.references.config import special_texts, template_fields
+from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.location import file_and_rest, read_file
 from tokverify.references.reference import FoundReference
 from tokverify.tokenizer import pieces_of
@@ -34,8 +38,8 @@ if TYPE_CHECKING:
 class Source:
     """A file to convert.
 
-    `found` is the tokenizer as its own library has it, or our encoder where it is a GGUF file. `content` reads the file
-    as data that losses can change, and `reopen` makes a tokenizer of that.
+    `found` is the tokenizer as its own library has it, or our encoder where it is a GGUF file. `content` makes the data
+    of the file that losses can change, and `reopen` a tokenizer of that.
     """
 
     path: Path
@@ -46,14 +50,21 @@ class Source:
     content: Callable[[], Any] = lambda: None
     reopen: Callable[[Any], Tokenizer] | None = None
 
-    def without(self, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer, Callable[[str], str]]:
-        """Return both sides of the comparison without these losses, and what to do to a text first."""
-        sides = Sides(self.spec, self.content())
+    def without(self, made: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
+        """Return both sides of the comparison without these losses; `made` is that of what was written, as it is."""
+        sides = Sides(made.spec, self.content())
         for loss in losses:
             if loss.undo:
                 loss.undo(sides)
         expected = self.reopen(sides.content) if self.reopen else self.found.tokenizer
-        return DeviatingEncoder(sides.spec, sides.deviation), expected, sides.respell
+        return _changed(made, sides), expected
+
+
+def _changed(made: Encoder, sides: Sides) -> Encoder:
+    """Return the encoder of a changed side; the model, which takes the most time to set up, is used again if it can."""
+    if sides.spec is not made.spec:
+        return DeviatingEncoder(sides.spec, sides.deviation)
+    return DeviatingEncoder(made.spec, sides.deviation, made.model) if sides.deviation else made
 
 
 def open_source(path: Path) -> Source:
@@ -76,17 +87,18 @@ def _open_gguf(path: Path) -> Source:
 
 
 def _open_tokenizer_json(path: Path) -> Source:
-    data = read_file(path)
     found = open_reference(path)
     ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
-    spec, losses = convert_leniently(path, data, ids)
-    return Source(path, "tokenizers", spec, found, losses, lambda: json.loads(data), _reopen_tokenizer_json)
+    document = parse_json(read_file(path), str(path), special_texts(path))
+    spec, losses = convert_leniently(document, ids)
+    # subtle: what is kept here must not hold the whole document, which is many times the size of its file.
+    outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
 
+    def reopen(changed: Mapping[str, Any]) -> Tokenizer:
+        return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
-def _reopen_tokenizer_json(content: Mapping[str, Any]) -> Tokenizer:
-    from tokverify.references.huggingface import from_json
-
-    return from_json(json.dumps(content).encode(), source="IN without what is lost").tokenizer
+    spec = replace(spec, **template_fields(path))
+    return Source(path, "tokenizers", spec, found, losses, lambda: deepcopy(outline), reopen)
 
 
 def _open_sentencepiece(path: Path) -> Source:

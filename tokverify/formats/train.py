@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.formats.effect import effect
 from tokverify.formats.verdict import plural, verdict
-from tokverify.visible import visible
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from tokverify.report import Report
     from tokverify.training.run import Training
 
 
@@ -22,6 +25,23 @@ def render(training: Training, output: Path) -> str:
         f"tokens    {training.size:,}",
         f"verified  tokenizer.gguf against {report.expected.source}, also with {made_up}",
         f"          {verdict(report)}",
+        *_reasons(report),
         *(f"note      {note}" for note in training.notes),
     ]
-    return "".join(f"{visible(line, mark_spaces=False)}\n" for line in lines)
+    return "".join(f"{visible_message(line)}\n" for line in lines)
+
+
+def _reasons(report: Report) -> Iterator[str]:
+    """Say why ids differ, or if none do, why some decode differently."""
+    if not report.exit_code and not report.decode_differences:
+        return
+    diagnosis = report.diagnosis
+    best = diagnosis.explanations[0] if diagnosis and diagnosis.explanations else None
+    if diagnosis is None or best is None:
+        yield "why       not known: no change that was tried makes any of them match"
+        return
+    yield f"why       {effect(best, diagnosis)}"
+    if best.unexplained:
+        yield f"          the other {plural(len(best.unexplained), 'case')}: not known"
+    if not best.expressible:
+        yield f"          only {report.expected.name} does so: GGUF has no key for it"

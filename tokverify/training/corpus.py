@@ -6,6 +6,7 @@ import codecs
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.lfs_pointer import require_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,6 +46,8 @@ def _decoded_blocks(path: Path) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     for data in _blocks(path):
+        if not done:
+            require_fetched(path, data)
         # The decoder keeps the beginning of a character that ends in the next block.
         kept = len(decoder.getstate()[0])
         _require_no_nul(path, data, done)

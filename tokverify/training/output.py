@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.output_file import SUFFIX, stem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +51,7 @@ def staged(output: Path) -> Iterator[Path]:
     """
     try:
         # On the same file system as the output, so that moving is one step.
-        with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=_nearest(output)) as name:
+        with tempfile.TemporaryDirectory(SUFFIX, stem_of(output), _nearest(output)) as name:
             results, replaced = Path(name, "new"), Path(name, "old")
             results.mkdir()
             yield results

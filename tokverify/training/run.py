@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokverify.conversion import convert
+from tokverify.diagnosis import diagnose, facts_of
 from tokverify.formats import FORMATS, RenderOptions
+from tokverify.load import load_gguf
+from tokverify.references import open_reference
 from tokverify.training import TRAINERS
 from tokverify.training.child import train_in_child
 from tokverify.training.corpus import check_corpus
@@ -29,7 +32,7 @@ class Training:
     """What came out.
 
     `names` are those of the files written, `size` is the number of tokens, `notes` tell the rest. `report` holds the
-    cases, and what `strings` made-up texts showed.
+    cases, what `strings` made-up texts showed, and why the two sides differ, if they do.
     """
 
     report: Report
@@ -63,7 +66,8 @@ def train(algorithm: str, plan: TrainingPlan, output: Path, *, force: bool = Fal
             on_progress=lambda done, total: _tell(plan, f"verifying {done:,} of {total:,} texts"),
             seed=plan.seed,
         )
-        report = _described(conversion.report, algorithm, trained.name, plan)
+        report = _diagnosed(conversion.report, directory / trained.name, directory / GGUF_NAME)
+        report = _described(report, algorithm, trained.name, plan)
         (directory / REPORT_NAME).write_text(FORMATS["json"](report, RenderOptions()), encoding="utf-8")
         names = tuple(sorted(path.name for path in directory.iterdir()))
     # What the GGUF lacks matters only where it shows.
@@ -81,6 +85,15 @@ def _write(trained: Trained, directory: Path) -> None:
     if trained.config:
         config = json.dumps(dict(trained.config), indent=2, ensure_ascii=False)
         (directory / CONFIG_NAME).write_text(config + "\n", encoding="utf-8")
+
+
+def _diagnosed(report: Report, trained: Path, made: Path) -> Report:
+    """Tell why the two sides differ, if they do."""
+    if not report.exit_code and not report.decode_differences:
+        return report
+    encoder, found = load_gguf(made), open_reference(trained)
+    facts = facts_of(found.tokenizer, found.path)
+    return replace(report, diagnosis=diagnose(encoder.spec, facts, report.results, encoder=encoder))
 
 
 def _described(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> Report:
