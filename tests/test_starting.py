@@ -122,3 +122,54 @@ def test_links_pipes_and_many_other_files_are_no_obstacle(tmp_path, monkeypatch)
     monkeypatch.setattr("tokverify.starting._MAX_FILES", 20)
     with pytest.raises(TokverifyError, match="more than 20 files"):
         look_around(tmp_path)
+
+
+def in_git(directory: Path, *arguments: str) -> None:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always", *arguments]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+
+
+def steps_of_workflow(directory: Path) -> list[dict]:
+    return yaml.safe_load((directory / ".github/workflows/tokverify.yml").read_text())["jobs"]["tokverify"]["steps"]
+
+
+def test_models_that_git_lfs_has_fetched_are_fetched_by_the_workflow_too(tmp_path):
+    make(tmp_path, "a dir/日本.gguf")
+    (tmp_path / ".gitattributes").write_text("*.gguf filter=lfs\n")
+    in_git(tmp_path, "init", "-q")
+    assert CliRunner().invoke(main, ["init", str(tmp_path)]).exit_code == 0
+    assert steps_of_workflow(tmp_path)[0]["with"] == {"lfs": True}
+
+
+def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypatch):
+    make(tmp_path, "b.gguf", "a dir/日本/a.gguf")
+    in_git(tmp_path, "init", "-q")
+    monkeypatch.chdir(tmp_path / "a dir" / "日本")
+    result = CliRunner().invoke(main, ["init"])
+    assert "wrote tokverify.toml and ../../.github/workflows/tokverify.yml;" in result.stdout
+    assert steps_of_workflow(tmp_path)[-1]["working-directory"] == "a dir/日本"
+    assert [model.model.name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
+
+
+def test_a_model_of_a_submodule(tmp_path):
+    (tmp_path / "super").mkdir()
+    for directory in (make(tmp_path / "sub", "model.gguf"), tmp_path / "super"):
+        in_git(directory, "init", "-q")
+        in_git(directory, "add", ".")
+        in_git(directory, "commit", "-q", "--allow-empty", "-m", "a")
+    in_git(tmp_path / "super", "submodule", "add", "-q", str(tmp_path / "sub"), "my sub")
+    start = look_around(tmp_path / "super")
+    assert [model.as_posix() for model, _ in start.models] == ["my sub/model.gguf"]
+    assert start.uses_submodules
+    assert not look_around(tmp_path / "super" / "my sub").uses_submodules
+
+
+def test_a_directory_whose_name_is_not_utf_8_is_told_of(tmp_path):
+    directory = tmp_path / os.fsdecode(b"b\xff")
+    try:
+        make(directory, "a.gguf")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    in_git(tmp_path, "init", "-q")
+    with pytest.raises(TokverifyError, match="not UTF-8; rename it"):
+        look_around(directory)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.git import git
+from tokverify.lfs_pointer import POINTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,6 @@ _YAML = (".yaml", ".yml")
 _RELEVANT = (".gguf", ".json", ".model", *_YAML)
 _REFERENCES = ("tokenizer.json", "tokenizer.model", "spiece.model", "tekken.json")
 _SUITE = re.compile(rb"^cases:", re.MULTILINE)
-_LFS = b"version https://git-lfs"
 _HEAD_BYTES = 1 << 16
 
 
@@ -34,11 +34,16 @@ class Start:
     """What a directory holds, as paths relative to it.
 
     Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else.
+    `root` is that of the repository, where workflows belong, and `below` is where the directory is in it. The others
+    say what a checkout must be told to fetch.
     """
 
     models: Sequence[tuple[Path, Path | None]]
     suites: Sequence[Path]
+    root: Path = Path()
+    below: Path = Path()
     uses_lfs: bool = False
+    uses_submodules: bool = False
 
 
 def look_around(directory: Path) -> Start:
@@ -57,7 +62,16 @@ def look_around(directory: Path) -> Start:
     if not models:
         raise TokverifyError(f"{directory}: no GGUF file in it, nor two tokenizers to compare; put one there first")
     pairs = [(model, _reference_of(model, references)) for model in models]
-    return Start(pairs, _suites(directory, files), any(_head(directory / model).startswith(_LFS) for model in models))
+    used = [path for pair in pairs for path in pair if path]
+    root, below = _place_of(directory)
+    return Start(
+        pairs,
+        _suites(directory, files),
+        root,
+        below,
+        uses_lfs=_uses_lfs(directory, used),
+        uses_submodules=not set(_in_submodules(directory)).isdisjoint(map(os.fspath, used)),
+    )
 
 
 def render_configuration(start: Start) -> str:
@@ -77,7 +91,14 @@ def render_configuration(start: Start) -> str:
 
 def render_workflow(start: Start, version: str) -> str:
     """Write a GitHub workflow that runs what the configuration says on every change."""
-    return _WORKFLOW.format(lfs="\n        with:\n          lfs: true" if start.uses_lfs else "", version=version)
+    fetched = {"lfs": start.uses_lfs, "submodules": start.uses_submodules}
+    options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
+    below = start.below.as_posix()
+    return _WORKFLOW.format(
+        checkout=f"\n        with:{options}" if options else "",
+        version=version,
+        place="" if below == "." else f"\n        working-directory: {_quoted(below)}",
+    )
 
 
 _WORKFLOW = """\
@@ -96,12 +117,12 @@ jobs:
   tokverify:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v4{lfs}
-      - uses: actions/setup-python@v5
+      - uses: actions/checkout@v6{checkout}
+      - uses: actions/setup-python@v6
         with:
           python-version: "3.12"
       - run: pip install 'tokverify=={version}'
-      - run: tokverify run --report github=-
+      - run: tokverify run --report github=-{place}
 """
 
 
@@ -112,8 +133,7 @@ def _files(directory: Path) -> Iterator[Path]:
         if number >= _MAX_FILES:
             raise TokverifyError(f"{directory}: more than {_MAX_FILES:,} files; name the directory of the tokenizer")
         if path.suffix in _RELEVANT and _is_file(directory / path):
-            if not _is_text(str(path)):
-                raise TokverifyError(f"{path}: no TOML can hold a name that is not UTF-8; rename the file")
+            _require_text(str(path))
             yield path
 
 
@@ -125,22 +145,43 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _is_text(name: str) -> bool:
+def _require_text(name: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise TokverifyError(f"{name}: neither TOML nor YAML can hold a name that is not UTF-8; rename it") from None
 
 
 def _tracked(directory: Path) -> list[str] | None:
     """Return what git tracks here, or would if asked to; None where there is no git or no repository."""
-    command = ["git", "-C", str(directory), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - no shell
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+    listed = _listed(directory, "--cached", "--others", "--exclude-standard")
+    return None if listed is None else [*listed, *_in_submodules(directory)]
+
+
+def _in_submodules(directory: Path) -> list[str]:
+    own = set(_listed(directory) or ())
+    return [name for name in _listed(directory, "--recurse-submodules") or () if name not in own]
+
+
+def _listed(directory: Path, *options: str) -> list[str] | None:
+    done = git("ls-files", "-z", *options, directory=directory)
+    return None if done.returncode else [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+
+
+def _place_of(directory: Path) -> tuple[Path, Path]:
+    """Return the root of the repository, and where a directory is below it; without one, the directory is the root."""
+    done = git("rev-parse", "--show-cdup", "--show-prefix", directory=directory)
+    up, _, below = os.fsdecode(done.stdout.removesuffix(b"\n")).partition("\n")
+    _require_text(below)
+    return directory / up, Path(below)
+
+
+def _uses_lfs(directory: Path, paths: Sequence[Path]) -> bool:
+    """Tell whether one of the files is in Git LFS, fetched or not."""
+    names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    # Answers with the file, the attribute and its value, for each file.
+    told = git("check-attr", "-z", "--stdin", "filter", directory=directory, input=names).stdout.split(b"\0")
+    return b"lfs" in told[2::3] or any(_head(directory / path).startswith(POINTER) for path in paths)
 
 
 def _walk(directory: Path) -> Iterator[Path]:
