@@ -1,4 +1,7 @@
-"""Measure each format on a large report, each in a process of its own: `python tests/format_benchmark.py --help`."""
+"""Measure each format on a large report, each in a process of its own: `python tests/format_benchmark.py --help`.
+
+With `--saved`, reading the report back counts, too.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,37 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fake_tokenizer import FakeTokenizer
 
 from tokverify.cases import Case
-from tokverify.formats import FORMATS, RenderOptions
-from tokverify.report import Report, Side
+from tokverify.change.part import Change, Part
+from tokverify.change.report import ChangeReport
+from tokverify.formats import FORMATS, RenderOptions, present
+from tokverify.formats.change import present as present_change
+from tokverify.formats.fuzz import present as present_fuzz
+from tokverify.fuzzing.cause import MAX_CAUSES, Cause
+from tokverify.fuzzing.coverage import Share
+from tokverify.fuzzing.report import FuzzReport, Stop
+from tokverify.fuzzing.sample import Sample
+from tokverify.fuzzing.trial import Kind, Outcome
+from tokverify.report import Report, Side, Status
+from tokverify.saved import open_saved
+from tokverify.saved.change import restore_change
+from tokverify.saved.fuzz import restore_fuzz
+from tokverify.saved.run import restore_report
 from tokverify.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.formats.presentation import Presentation
+    from tokverify.saved.json_node import JsonNode
 
 TEXT = "the tokenizer that a model was trained with answers only worse\tand nobody sees why 🦙 é \n [/INST] <b>"
 WORDS = TEXT.split(" ")
@@ -38,12 +63,49 @@ def large_report(cases: int, mismatches: int) -> Report:
     return replace(report, versions={"tokverify": "0"})
 
 
-def measure(name: str, cases: int, mismatches: int) -> None:
-    """Print seconds of processor time, and the memory that rendering took on top of the report, in MB."""
+def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
+    """Make a run of so many strings that found as many causes as are listed."""
     report = large_report(cases, mismatches)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    listed = tuple(result for result in report.results if result.status is Status.MISMATCH)[:MAX_CAUSES]
+    samples = [Sample(result.case.text, add_special=False, parse_special=True) for result in listed]
+    causes = tuple(
+        Cause(Outcome(sample, Kind.IDS, list(result.actual), list(result.expected)), result, sample, "pieces")
+        for result, sample in zip(listed, samples, strict=True)
+    )
+    found = {"strings": cases, "failing": mismatches, "skipped": 0, "unlisted": mismatches - len(listed)}
+    made = {"pieces": (cases, mismatches)}
+    pieces = Share(cases, cases)
+    report = replace(report, results=listed)
+    return FuzzReport(report, causes, **found, by_generator=made, pieces=pieces, merges=None, stop=Stop.COUNT)
+
+
+def large_change(cases: int, mismatches: int) -> ChangeReport:
+    """Make a comparison of two versions in which as many tokens were added as there are cases."""
+    added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
+    report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
+    return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
+
+
+MADE: Mapping[str, Callable[[int, int], Presentation]] = {
+    "run": lambda cases, mismatches: present(large_report(cases, mismatches)),
+    "fuzz": lambda cases, mismatches: present_fuzz(large_fuzz(cases, mismatches)),
+    "diff": lambda cases, mismatches: present_change(large_change(cases, mismatches)),
+}
+RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
+    "run": lambda root: present(restore_report(root)),
+    "fuzz": lambda root: present_fuzz(restore_fuzz(root)),
+    "diff": lambda root: present_change(restore_change(root)),
+}
+
+
+def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool) -> None:
+    """Print seconds of processor time, and the memory that rendering took on top of the report, in MB."""
     start = time.process_time()
-    text = FORMATS[name](report, RenderOptions())
+    shown = make()
+    if not making_counts:
+        start = time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    text = shown.formats[name](RenderOptions())
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     size = len(text.encode()) / 1e6
@@ -53,17 +115,32 @@ def measure(name: str, cases: int, mismatches: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("formats", nargs="*", default=list(FORMATS))
+    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command that the report is of")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--mismatches", type=int, default=2_000)
-    parser.add_argument("--here", action="store_true", help="measure one format in this process")
+    parser.add_argument("--saved", action="store_true", help="read the report back from JSON first")
+    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, of this report")
     arguments = parser.parse_args()
-    if arguments.here:
-        measure(arguments.formats[0], arguments.cases, arguments.mismatches)
+    if arguments.file:
+        measure_here(arguments)
         return
     print("| format | seconds | peak MB | of which rendering | MB written |\n|---|--:|--:|--:|--:|", flush=True)
-    for name in arguments.formats:
-        sizes = ["--cases", str(arguments.cases), "--mismatches", str(arguments.mismatches)]
-        subprocess.run([sys.executable, __file__, name, "--here", *sizes], check=True)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "report.json"
+        if arguments.saved:
+            made = MADE[arguments.kind](arguments.cases, arguments.mismatches)
+            file.write_text(made.formats["json"](RenderOptions()), encoding="ascii")
+        for name in arguments.formats:
+            subprocess.run([sys.executable, __file__, name, *sys.argv[1:], "--file", str(file)], check=True)
+
+
+def measure_here(arguments: argparse.Namespace) -> None:
+    """Measure the first format."""
+    name, kind = arguments.formats[0], arguments.kind
+    if arguments.saved:
+        measure(name, lambda: RESTORED[kind](open_saved(arguments.file)), making_counts=True)
+    else:
+        measure(name, lambda: MADE[kind](arguments.cases, arguments.mismatches), making_counts=False)
 
 
 if __name__ == "__main__":

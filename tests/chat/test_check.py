@@ -1,14 +1,17 @@
 """What is found in templates: one small tokenizer, and templates that are wrong in one way each."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_tokenizer import FakeTokenizer
 from spec_maker import bpe_spec
 
 from tokverify.audit.finding import Severity
 from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import Conversation, load_conversations
+from tokverify.chat.kind import KINDS
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.encoder import Encoder
 from tokverify.references.config import chat_templates, special_texts
@@ -23,6 +26,7 @@ TURN = Conversation(id="turn", messages=[USER, {"role": "assistant", "content": 
 SYSTEM = Conversation(id="system", messages=[{"role": "system", "content": "be brief"}, USER])
 NAMED = [{"name": "default", "template": "a"}, {"name": "b", "template": "c"}]
 CONVERSATIONS = (ASKED, TURN, SYSTEM)
+TOOLS = Conversation(id="tools", messages=[USER], tools=[{"name": "fish"}], needs="tools", add_generation_prompt=True)
 
 
 def encoder(template: str = GOOD, *, add_bos: bool = False, types: dict[str, int] | None = None, **fields: object):
@@ -103,6 +107,76 @@ def test_equal_texts_with_other_ids_are_an_error():
     assert ("ERROR", "ids") in {f[:2] for f in without_template}
 
 
+def test_markers_that_a_template_puts_together_are_looked_at():
+    ours = encoder(GOOD.replace("<|im_start|>{{ m.role }}", "{{ '<|' + m.role + '|>' }}"), types={"<|user|>": 3})
+    assert [f for f in found(ours) if f[1] == "split-marker"] == [
+        ("ERROR", "split-marker", ("turn",), 'the marker "<|assistant|>" is not one token: no token is spelled so'),
+        ("ERROR", "split-marker", ("system",), 'the marker "<|system|>" is not one token: no token is spelled so'),
+    ]
+    needing = replace(SYSTEM, needs="a system message")
+    assert [f[0] for f in found(ours, conversations=[needing]) if f[1] == "split-marker"] == ["INFO"]
+
+
+def test_a_template_without_a_prompt_is_right_where_the_answer_comes_next():
+    inst = "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]{% else %} {{ m.content }}"
+    ours = encoder(inst + "<|im_end|>{% endif %}{% endfor %}")
+    assert found(ours, conversations=[ASKED, TURN]) == []
+
+
+def test_the_same_as_in_the_reference_is_a_hint():
+    assert [f[:2] for f in found(encoder(TURNS), reference(TURNS), [ASKED])] == [("INFO", "generation-prompt")]
+    bare = "{% for m in messages %}{{ m.content }}{% endfor %}" + PROMPT
+    assert ("INFO", "turn-end") in {f[:2] for f in found(encoder(bare), reference(bare), [TURN])}
+
+
+def test_a_turn_may_be_ended_by_the_next_one():
+    glm = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}<|assistant|>\n"
+    kinds = {"<|user|>": 3, "<|assistant|>": 3}
+    ids = {"bos": 256, "eos": 257, "eot": 259}
+    ours = Encoder(bpe_spec((), ADDED | kinds, special_ids=ids, add_bos=False, chat_template=glm), "ours")
+    assert ours.piece(259) == "<|user|>"
+    assert found(ours, conversations=[TURN]) == []
+    ours = Encoder(bpe_spec((), ADDED | kinds, special_ids={"bos": 256}, add_bos=False, chat_template=glm), "ours")
+    assert [f[:2] for f in found(ours, conversations=[TURN])] == [("ERROR", "turn-end")]
+
+
+@pytest.mark.parametrize("answer", ["end", "i", "|", "im_end", "user"])
+def test_an_answer_that_is_also_in_a_marker(answer: str):
+    short = Conversation(id="short", messages=[USER, {"role": "assistant", "content": answer}])
+    assert found(encoder(), conversations=[short]) == []
+    never = found(encoder(GOOD.replace("<|im_end|>", "<|im_start|>")), conversations=[short])
+    assert ("ERROR", "turn-end") in {f[:2] for f in never}
+
+
+def test_what_cannot_be_encoded_is_told():
+    theirs = ChatReference(FakeTokenizer(*"abc"), {"default": GOOD}, {})
+    assert [(f[0], f[1], f[3][:52]) for f in found(encoder(), theirs, [ASKED])] == [
+        ("ERROR", "ids", "the reference cannot encode the text of the chat: no")
+    ]
+    [result] = try_templates(encoder(), [ASKED], theirs).results
+    assert (result.expected_ids, result.actual_refusal) == (None, "")
+    assert result.expected_refusal.startswith("no piece for")
+
+
+def test_a_drift_that_is_the_same_is_told_once():
+    several = [replace(ASKED, id=word, messages=[{"role": "user", "content": word}]) for word in ("fish", "chips")]
+    [drift] = [f for f in found(encoder(GOOD.replace("<|im_end|>", "</s>")), reference(), several) if f[1] == "drift"]
+    assert drift[2:] == (
+        ("fish", "chips"),
+        'writes "</s>" where the reference\'s writes "<|im_end|>", after "<|im_start|>user↵fish"',
+    )
+
+
+def test_other_ids_are_shown_as_tokens():
+    swapped = {"<bos>": 3, "<|im_end|>": 3, "<|im_start|>": 3}
+    other = Encoder(bpe_spec((), swapped, special_ids={"bos": 256}), "theirs")
+    report = try_templates(encoder(), [ASKED], reference(ours=other))
+    [finding] = [finding for finding in report.findings if finding.kind == "ids"]
+    assert finding.message.endswith('at the start: 257 "<|im_start|>", where the reference has 258 "<|im_start|>"')
+    first = report.results[0].difference.blocks[0]
+    assert [(token.id, token.piece) for token in first.expected] == [(258, "<|im_start|>")]
+
+
 def test_what_a_template_need_not_have_is_a_hint():
     parts = [{"type": "text", "text": "hi"}]
     needing = Conversation(id="parts", needs="parts", messages=[{"role": "user", "content": parts}])
@@ -127,17 +201,47 @@ def test_a_marker_in_a_message_is_the_users_text():
 
 
 def test_templates_with_names():
-    ours = encoder(named_chat_templates={"tool_use": TURNS})
-    assert list(templates_of(ours.spec)) == ["default", "tool_use"]
-    report = try_templates(ours, CONVERSATIONS, ChatReference(ours, {"default": GOOD, "rag": GOOD}, {}))
+    ours = encoder(named_chat_templates={"tool_use": TURNS, "other": GOOD})
+    assert list(templates_of(ours.spec)) == ["default", "tool_use", "other"]
+    theirs = ChatReference(ours, {"default": GOOD, "rag": GOOD}, {})
+    report = try_templates(ours, (*CONVERSATIONS, TOOLS), theirs)
     missing = {(f.severity, f.template) for f in report.findings if f.kind == "missing"}
-    assert missing == {(Severity.ERROR, "rag"), (Severity.INFO, "tool_use")}
-    assert {result.template for result in report.results} == {"default", "tool_use"}
+    assert missing == {(Severity.ERROR, "rag"), (Severity.INFO, "tool_use"), (Severity.INFO, "other")}
+    assert [(one.name, one.actual, one.expected) for one in report.templates] == [
+        ("default", GOOD, GOOD),
+        ("tool_use", TURNS, None),
+        ("other", GOOD, None),
+        ("rag", None, GOOD),
+    ]
+
+
+def test_the_template_for_tools_is_taken_for_them_alone():
+    ours = encoder(named_chat_templates={"tool_use": "{{ tools | length }}" + GOOD, "rag": "{{ documents }}"})
+    report = try_templates(ours, (*CONVERSATIONS, TOOLS))
+    tried = {
+        name: [result.conversation.id for result in report.results if result.template == name]
+        for name in ("default", "tool_use", "rag")
+    }
+    assert tried == {"default": ["asked", "turn", "system"], "tool_use": ["tools"], "rag": []}
+    assert report.not_checked[-1] == "the template rag: there is no conversation with documents"
+    documents = replace(ASKED, variables={"documents": [{"text": "x"}]})
+    found = try_templates(ours, [documents]).results
+    assert [(one.template, one.actual.text[:12]) for one in found] == [
+        ("default", "<|im_start|>"),
+        ("rag", "[{'text': 'x"),
+    ]
 
 
 def test_every_check_is_tried_above():
     tried = Path(__file__).read_text()
     assert all(f'"{kind}"' in tried for kind in CHECKS)
+
+
+def test_every_kind_is_explained_here_and_in_the_docs():
+    assert KINDS.keys() == {*CHECKS, "missing"}
+    page = (Path(__file__).parents[2] / "docs" / "chat.md").read_text()
+    for kind, about in KINDS.items():
+        assert f"| `{kind}` | {about.severity.name.lower()} |" in page, kind
 
 
 @pytest.mark.parametrize(
@@ -153,6 +257,9 @@ def test_every_check_is_tried_above():
             {"default": "a", "b": "c"},
         ),
         ({"tokenizer_config.json": {}, "chat_template.jinja": "j"}, {"default": "j"}),
+        # As transformers has it, and unlike llama.cpp's converter, which takes what the config holds.
+        ({"tokenizer_config.json": {"chat_template": "a"}, "chat_template.jinja": "j"}, {"default": "j"}),
+        ({"tokenizer_config.json": {"chat_template": [{"name": "b", "template": "c"}, "?"]}}, {"b": "c"}),
         ({}, {}),
     ],
 )

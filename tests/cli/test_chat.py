@@ -10,6 +10,7 @@ from spec_maker import bpe_spec
 
 from tokverify.cli import main
 from tokverify.conversion.gguf_writer import gguf_values
+from tokverify.formats.chat import CHAT_FORMATS
 from tokverify.gguf_patch import write_patched
 
 ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}
@@ -64,6 +65,41 @@ def test_table(tmp, arguments, exit_code, said, complained):
     for words in complained:
         assert words in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("name", CHAT_FORMATS)
+def test_a_saved_report_is_shown_as_the_command_showed_it(tmp, name):
+    command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]
+    path = tmp / "saved.json"
+    told = CliRunner().invoke(main, [*command, "-o", str(path)])
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert "1 template, 14 conversations: 1 error" in told.stderr
+    for more in ([], ["-v"]):
+        shown = CliRunner().invoke(main, ["report", "show", str(path), "-f", name, *more])
+        assert (shown.exit_code, shown.stdout) == (1, CliRunner().invoke(main, [*command, "-f", name, *more]).stdout)
+
+
+def test_the_report_says_what_was_compared(tmp):
+    model, reference, own = (str(tmp / name) for name in ("good.gguf", "ref/tokenizer.json", "own.yaml"))
+    result = CliRunner().invoke(main, ["chat", model, "-r", reference, "--conversations", own, "-f", "json"])
+    document = json.loads(result.stdout)
+    assert document["options"] == {"model": model, "reference": reference, "conversations": own}
+    assert document["versions"].keys() == {"tokverify", "python", "jinja2", "tokenizers"}
+    assert [len(document[side]["sha256"]) for side in ("actual", "expected")] == [64, 64]
+    [template] = document["templates"]
+    assert (template["name"], template["actual"]) == ("default", TEMPLATE)
+    assert template["expected"] != TEMPLATE
+    [conversation] = document["conversations"]
+    assert (conversation["file"], conversation["line"]) == (own, 1)
+
+
+def test_github_gets_annotations_and_a_summary(tmp):
+    summary = tmp / "summary.md"
+    arguments = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json"), "-f", "github"]
+    arguments += ["--conversations", str(tmp / "own.yaml")]
+    result = CliRunner(env={"GITHUB_STEP_SUMMARY": str(summary)}).invoke(main, arguments)
+    assert result.stdout.startswith(f"::error file={tmp / 'own.yaml'},line=1,title=drift%3A default::writes ")
+    assert "## ❌ tokverify chat: good" in summary.read_text()
 
 
 def test_hostile_templates_are_shown_safely(tmp):

@@ -58,6 +58,13 @@ def test_other_commands_write_several_too(tmp_path: Path, command: list[str]):
     assert (tmp_path / "a.txt").read_text() == result.stdout
 
 
+def test_a_dash_is_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(*GOOD_RUN, "-o", "-").stdout == run(*GOOD_RUN).stdout
+    assert json.loads(run(*GOOD_RUN, "-f", "json", "-o", "-").stdout)["kind"] == "run"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_report_on_stdout_is_the_only_thing_there():
     result = run(*GOOD_RUN, "--report", "json=-")
     assert json.loads(result.stdout)["kind"] == "run"
@@ -81,6 +88,7 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--report", "xml=x"], "'xml' is no format; write FORMAT=FILE, with a format of table, json"),
         (["--report", "json=-", "--report", "junit=-"], "two reports go to stdout"),
         (["-f", "json", "--report", "junit=-"], "two reports go to stdout"),
+        (["-o", "-", "--report", "junit=-"], "two reports go to stdout"),
         (["-o", "{tmp}/x", "--report", "junit={tmp}/./x"], "two reports go to {tmp}/x"),
         (["--baseline", "{tmp}/b", "--update-baseline", "-o", "{tmp}/b"], "two reports go to {tmp}/b"),
         (["--report", "junit={tmp}"], "it is a directory"),
@@ -116,6 +124,37 @@ def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        (["fuzz", BROKEN, "-r", REFERENCE, "--count", "300"], "## ❌ tokverify fuzz: sample-broken"),
+        (["diff", MODEL, BROKEN, "-k", "seed/*"], "## ❌ "),
+    ],
+    ids=["fuzz", "diff"],
+)
+def test_github_gets_a_summary_of_what_is_found_or_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], title: str
+):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "summary.md"
+    result = run(*command, "-f", "github", GITHUB_STEP_SUMMARY=str(path))
+    assert (result.exit_code, result.stdout.startswith(f"::error file={BROKEN},line=1,title=")) == (1, True)
+    assert path.read_text().startswith(title)
+    assert path.read_text() == run(*command, "-f", "markdown").stdout
+
+
+def test_annotations_hit_their_lines_below_the_root_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "tokenizers" / ".git").mkdir(parents=True)
+    below = tmp_path / "tokenizers" / "gemma"
+    below.mkdir()
+    (below / "ours.yaml").write_text("cases:\n  - id: tabs\n    text: '\t\t\tx'\n".replace("'", '"'))
+    monkeypatch.chdir(below)
+    command = ["run", BROKEN, "-r", REFERENCE, "--cases", "ours.yaml"]
+    assert run(*command, "-f", "github").stdout.startswith("::error file=gemma/ours.yaml,line=2,title=")
+    assert run(*command, "--report", f"gitlab={below / 'quality.json'}").exit_code == 1
+    assert json.loads((below / "quality.json").read_text())[0]["location"]["path"] == "gemma/ours.yaml"
+
+
 # Saved reports
 
 
@@ -124,6 +163,35 @@ def test_a_saved_report_is_shown_as_the_run_showed_it(saved: Path, name: str):
     shown = run("report", "show", saved / "bad.json", "-f", name)
     assert shown.exit_code == 1
     assert shown.stdout == run(*BAD_RUN, "-f", name).stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fuzz", BROKEN, "-r", REFERENCE, "--count", "500"],
+        ["diff", MODEL, BROKEN, "-k", "tabs/*", "--corpus", str(ROOT / "README.md")],
+        ["diff", MODEL, BROKEN, "-k", "seed/*", "--fuzz", "0.2s"],
+    ],
+    ids=["fuzz", "diff", "diff with fuzz"],
+)
+def test_what_was_found_or_changed_is_shown_as_the_command_showed_it(tmp_path: Path, command: list[str]):
+    # One run writes all formats: another one would not fuzz the same texts in its time.
+    files = {name: tmp_path / f"first.{name}" for name in FORMATS}
+    told = run(*command, *(argument for name, path in files.items() for argument in ("--report", f"{name}={path}")))
+    assert told.exit_code == 1
+    for name, path in files.items():
+        shown = run("report", "show", files["json"], "-f", name)
+        assert shown.exit_code == 1
+        assert shown.stdout_bytes == path.read_bytes(), name
+
+
+def test_an_interrupted_run_is_shown_as_one(saved: Path, tmp_path: Path):
+    path = tmp_path / "interrupted.json"
+    path.write_text((saved / "fuzz.json").read_text().replace('"stop": "count"', '"stop": "interrupted"'))
+    shown = run("report", "show", path)
+    assert shown.exit_code == 130
+    assert "until interrupted" in shown.stdout
+    assert shown.stdout.endswith("; interrupted\n")
 
 
 @pytest.mark.parametrize("name", AUDIT_FORMATS)
@@ -138,7 +206,10 @@ def test_a_saved_audit_is_shown_as_the_audit_showed_it(saved: Path, name: str):
     [
         (["show", "{saved}/absent.json"], "cannot read the report: No such file or directory"),
         (["show", "{saved}/half.json"], "not a JSON report"),
-        (["show", "{saved}/fuzz.json"], "is a report of `tokverify fuzz`; give one of `tokverify run` or `tokverify a"),
+        (
+            ["diff", "{saved}/fuzz.json", "{saved}/good.json"],
+            "is a report of `tokverify fuzz`; give one of `tokverify r",
+        ),
         (["show", "{saved}/audit.json", "-f", "junit"], "is of `tokverify audit`, which has no format junit"),
         (["show", "{saved}/good.json", "-o", "{saved}/good.json"], "it is an input"),
         (["diff", "{saved}/good.json", "{saved}/audit.json"], "is a report of `tokverify audit`"),

@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokverify.cli import main
+from tokverify.formats.stats import STATS_FORMATS
 
 SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, REFERENCE = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.tokenizer.model")
@@ -24,7 +25,7 @@ def test_without_a_file_the_samples_are_measured():
 
 def test_several_tokenizers_are_put_side_by_side(tmp_path):
     (tmp_path / "a.txt").write_text("two  spaces\n")
-    document = json.loads(run(MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE, "-m", MODEL, "--json").stdout)
+    document = json.loads(run(MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE, "-m", MODEL, "-f", "json").stdout)
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == [
         "sample",
         "sample.tokenizer.model",
@@ -40,6 +41,32 @@ def test_several_tokenizers_are_put_side_by_side(tmp_path):
     )
     assert ours["never_used"] == theirs["never_used"] > 0
     assert ours["longest"] == theirs["longest"]
+
+
+def test_saved_statistics_are_shown_as_the_command_showed_them(tmp_path):
+    (tmp_path / "a.txt").write_text("two  spaces\n")
+    arguments = [MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE]
+    path = tmp_path / "stats.json"
+    result = run(*arguments, "-o", str(path), "--report", f"markdown={tmp_path / 'stats.md'}")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("1 text, 12 bytes: 0.")
+    document = json.loads(path.read_text())
+    assert document["options"] == {"model": MODEL, "others": [REFERENCE], "files": [str(tmp_path / "a.txt")]}
+    assert document["versions"].keys() == {"tokverify", "python", "sentencepiece"}
+    ours, theirs = document["tokenizers"]
+    assert (ours["sha256"], theirs["fingerprint"]) == (None, None)
+    assert len(ours["fingerprint"]) == len(theirs["sha256"]) == 64
+    for name in STATS_FORMATS:
+        shown = CliRunner().invoke(main, ["report", "show", str(path), "-f", name, "-v"])
+        assert (shown.exit_code, shown.stdout) == (0, run(*arguments, "-f", name, "-v").stdout), name
+    assert (tmp_path / "stats.md").read_text() == run(*arguments, "-f", "markdown").stdout
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path):
+    (tmp_path / "a.txt").write_text("text")
+    result = run(MODEL, str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.txt"))
+    assert (result.exit_code, (tmp_path / "a.txt").read_text()) == (2, "text")
+    assert "it is an input" in result.stderr
 
 
 @pytest.mark.parametrize(

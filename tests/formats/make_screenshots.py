@@ -13,7 +13,14 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 IMAGES = Path(__file__).parents[2] / "docs/images"
-MODEL, REFERENCE = "tokverify/sample/sample-broken.gguf", "tokverify/sample/sample.tokenizer.model"
+SAMPLE = "tokverify/sample"
+MODEL, REFERENCE = f"{SAMPLE}/sample-broken.gguf", f"{SAMPLE}/sample.tokenizer.model"
+COMMANDS = {
+    "run": ["run", MODEL, "-r", REFERENCE],
+    "audit": ["audit", MODEL, "-r", REFERENCE],
+    "fuzz": ["fuzz", MODEL, "-r", REFERENCE, "--count", "3000"],
+    "diff": ["diff", f"{SAMPLE}/sample.gguf", MODEL, "--corpus", "tests/data/sample_text.txt"],
+}
 
 
 def take_summary(page: Page) -> None:
@@ -39,11 +46,21 @@ def take_audit(page: Page) -> None:
     page.screenshot(path=IMAGES / "html-audit.png")
 
 
+def take_fuzz(page: Page) -> None:
+    page.screenshot(path=IMAGES / "html-fuzz.png")
+
+
+def take_diff(page: Page) -> None:
+    page.screenshot(path=IMAGES / "html-diff.png")
+
+
 PICTURES = [
     ("run", take_summary, 1000, 1020, "light"),
     ("run", take_cases, 1000, 900, "dark"),
     ("run", take_phone, 360, 640, "light"),
     ("audit", take_audit, 1000, 860, "light"),
+    ("fuzz", take_fuzz, 1000, 860, "dark"),
+    ("diff", take_diff, 1000, 1000, "light"),
 ]
 
 
@@ -52,10 +69,10 @@ def main() -> None:
     parser.add_argument("--chromium", default=shutil.which("chromium"), help="the program")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
-        for command in ("run", "audit"):
+        for name, command in COMMANDS.items():
             # The exit code is 1, as the sample is broken.
-            output = ["-o", f"{directory}/{command}.html"]
-            subprocess.run([sys.executable, "-m", "tokverify", command, MODEL, "-r", REFERENCE, *output], check=False)
+            output = ["-o", f"{directory}/{name}.html"]
+            subprocess.run([sys.executable, "-m", "tokverify", *command, *output], check=False)
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox", "--disable-gpu"])
         for command, take, width, height, scheme in PICTURES:
             take(open_page(browser, Path(directory) / f"{command}.html", width, height, scheme))

@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
+from hostile_finding import present_change, present_fuzz
 from lxml import etree
 from make_golden import MARKUP, hostile_report
 from test_audit_formats import hostile_audit
@@ -14,6 +16,7 @@ from tokverify.audit.finding import Severity
 from tokverify.cases import Case
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.ci import path_from
 from tokverify.report import CaseResult, Report, Side, Status
 
 DATA = Path(__file__).parents[1] / "data"
@@ -26,6 +29,14 @@ def run(name: str, report: Report | None = None) -> str:
 
 def audit(name: str) -> str:
     return AUDIT_FORMATS[name](hostile_audit(), Severity.ERROR, RenderOptions())
+
+
+def fuzz(name: str) -> str:
+    return present_fuzz().formats[name](RenderOptions())
+
+
+def change(name: str) -> str:
+    return present_change().formats[name](RenderOptions())
 
 
 def failing(count: int) -> Report:
@@ -46,6 +57,12 @@ def test_nothing_invisible_is_left_of_an_audit(name: str):
     check_visible(audit(name))
 
 
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("write", [fuzz, change])
+def test_nothing_invisible_is_left_of_what_is_found_or_changed(write, name: str):
+    check_visible(write(name))
+
+
 def check_visible(text: str) -> None:
     assert not FORBIDDEN.search(text)
     text.encode()
@@ -56,8 +73,9 @@ def check_visible(text: str) -> None:
 
 def test_junit_is_valid():
     schema = etree.XMLSchema(etree.parse(DATA / "junit.xsd"))
-    for report in (hostile_report(), failing(0), failing(3)):
-        schema.assertValid(etree.fromstring(run("junit", report).encode()))
+    texts = [run("junit", report) for report in (hostile_report(), failing(0), failing(3))]
+    for text in (*texts, fuzz("junit"), change("junit")):
+        schema.assertValid(etree.fromstring(text.encode()))
 
 
 def test_junit_counts_as_the_report_does():
@@ -115,10 +133,12 @@ def test_github_gets_one_annotation_for_each_failure():
     assert "text: ::error::%0A#\\x23[x]\\r↵]]>&amp;<script>" in markup
 
 
-def test_github_never_gets_the_older_form_of_a_command():
+@pytest.mark.parametrize("write", [run, audit, fuzz, change])
+def test_github_gets_only_commands_and_never_the_older_form(write):
     assert "##[" in MARKUP
-    assert "##[" not in run("github")
-    assert "##[" not in audit("github")
+    assert "##[" not in write("github")
+    commands = {runner_reads(line)[0] for line in write("github").splitlines()}
+    assert commands <= {"error", "warning", "notice"}
 
 
 def test_github_tells_of_accepted_failures_in_one_notice_and_of_fixed_ones_where_they_are_listed():
@@ -145,7 +165,7 @@ def test_github_sums_up_what_it_would_not_show(count: int, lines: int):
 # GitLab
 
 
-@pytest.mark.parametrize("write", [run, audit])
+@pytest.mark.parametrize("write", [run, audit, fuzz, change])
 def test_gitlab_gets_what_it_asks_for(write):
     entries = json.loads(write("gitlab"))
     for entry in entries:
@@ -163,10 +183,17 @@ def test_gitlab_finds_a_failure_again_where_the_file_has_grown():
     assert json.loads(run("gitlab", before))[0]["location"]["path"] == "s.yaml"
 
 
+def test_gitlab_gets_names_that_it_can_store():
+    case = Case(id="c", suite="s", text="", file="./a b/\udcff\u202e日本.yaml", line=1)
+    report = replace(failing(0), results=(CaseResult(case, Status.ERROR, message="no"),))
+    [entry] = json.loads(run("gitlab", report))
+    assert entry["location"]["path"] == r"a b/\xff\u202e日本.yaml"
+
+
 # SARIF
 
 
-@pytest.mark.parametrize("write", [run, audit, lambda name: run(name, failing(0))])
+@pytest.mark.parametrize("write", [run, audit, fuzz, change, lambda name: run(name, failing(0))])
 def test_sarif_is_valid(write):
     document = json.loads(write("sarif"))
     schema = json.loads((DATA / "sarif.schema.json").read_text())
@@ -178,7 +205,7 @@ def test_sarif_is_valid(write):
 
 
 def test_sarif_holds_no_link_that_is_not_meant():
-    for text in (run("sarif"), audit("sarif")):
+    for text in (run("sarif"), audit("sarif"), fuzz("sarif"), change("sarif")):
         for result in json.loads(text)["runs"][0]["results"]:
             assert "](" not in result["message"]["text"]
 
@@ -200,3 +227,29 @@ def test_sarif_of_an_audit_explains_its_rules():
     assert "**How to repair.**" in rule["help"]["markdown"]
     notes = found["invocations"][0]["toolConfigurationNotifications"]
     assert notes[0]["message"]["text"].startswith("TV201 ")
+
+
+@pytest.mark.parametrize(
+    ("root", "path", "written"),
+    [
+        ("", "./cases/a.yaml", "cases/a.yaml"),
+        ("", "/elsewhere/a.yaml", "/elsewhere/a.yaml"),
+        ("{here}", "cases/a.yaml", "cases/a.yaml"),
+        ("{above}", "cases/a.yaml", "{name}/cases/a.yaml"),
+        ("{above}", "{here}/a.yaml", "{name}/a.yaml"),
+        ("{above}", "../cases/a.yaml", "cases/a.yaml"),
+        ("{here}", "/elsewhere/a.yaml", "/elsewhere/a.yaml"),
+    ],
+)
+def test_paths_begin_at_the_root_of_the_repository(root: str, path: str, written: str):
+    here = Path.cwd()
+    places = {"here": str(here), "above": str(here.parent), "name": here.name}
+    assert path_from(root.format(**places), path.format(**places)) == written.format(**places)
+
+
+def test_every_format_for_ci_systems_writes_paths_from_the_root():
+    options = RenderOptions(root=str(Path.cwd().parent))
+    for name in ("github", "gitlab", "sarif"):
+        plain, below = (FORMATS[name](hostile_report(), each) for each in (RenderOptions(), options))
+        assert f"{Path.cwd().name}/" in below
+        assert f"{Path.cwd().name}/" not in plain

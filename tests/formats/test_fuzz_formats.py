@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 from fake_tokenizer import FakeTokenizer
+from hostile_finding import hostile_fuzz
+from lxml import etree
 
 from tokverify.errors import UnsupportedError
 from tokverify.formats import RenderOptions
-from tokverify.formats.fuzz import FUZZ_FORMATS, verdict
-from tokverify.formats.fuzz_table import percent
+from tokverify.formats.fuzz import FUZZ_FORMATS, job_summary, percent, verdict
+from tokverify.formats.fuzz_issue import fuzz_issues
+from tokverify.formats.issue import Level
 from tokverify.fuzzing.coverage import Share
 from tokverify.fuzzing.loop import fuzz
 from tokverify.fuzzing.report import FuzzReport, Plan, Stop
-from tokverify.report import VocabularyDifference
+from tokverify.report import Status, VocabularyDifference
 
 HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
 LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))
@@ -114,6 +117,70 @@ def test_verdicts(nothing):
     assert verdict(replace(nothing, report=differing, skipped=1)) == (
         "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
     )
+
+    interrupted = replace(nothing, stop=Stop.INTERRUPTED)
+    assert (verdict(interrupted), interrupted.exit_code) == ("1 string: nothing found; interrupted", 130)
+
+
+# Formats for CI systems
+
+
+def test_each_cause_is_an_issue_at_the_model():
+    issues = list(fuzz_issues(hostile_fuzz()))
+    found = [cause.result for cause in hostile_fuzz().causes if cause.result.status is not Status.SKIPPED]
+    assert [issue.title for issue in issues[: len(found)]] == [f"{result.status}: {result.name}" for result in found]
+    assert {issue.check for issue in issues} == {
+        "fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "vocabulary"
+    }  # fmt: skip
+    assert {issue.path for issue in issues} == {hostile_fuzz().report.actual.source}
+
+
+def test_what_decodes_otherwise_says_to_what():
+    (issue,) = [issue for issue in fuzz_issues(hostile_fuzz()) if issue.check == "fuzz-decoding"]
+    assert issue.message.splitlines()[0] == "the same ids decode to é in actual, to \\xff in expected"
+
+
+def test_a_failure_without_a_listed_cause_is_told(nothing):
+    for failing, level in ((0, Level.NOTE), (3, Level.ERROR)):
+        (issue,) = fuzz_issues(replace(nothing, failing=failing, unlisted=3))
+        assert (issue.check, issue.level) == ("fuzz-unlisted", level)
+        assert issue.message.startswith("3 texts that do not match: ")
+
+
+@pytest.mark.parametrize(
+    ("told", "tag"),
+    [
+        ({}, "system-out"),
+        ({"failing": 1, "unlisted": 1}, "failure"),
+        ({"skipped": 1, "unlisted": 1}, "skipped"),
+    ],
+)
+def test_junit_is_never_without_a_test(nothing, told: dict[str, int], tag: str):
+    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **told), RenderOptions()).encode())
+    (test,) = root.iter("testcase")
+    assert (test.get("name"), test[0].tag) == ("texts", tag)
+
+
+def test_junit_has_a_test_for_each_cause():
+    root = etree.fromstring(FUZZ_FORMATS["junit"](hostile_fuzz(), RenderOptions()).encode())
+    assert [suite.get("name") for suite in root] == ["found", "fuzz"]
+    assert root[0].get("tests") == str(len(hostile_fuzz().causes))
+
+
+def test_sarif_says_what_was_off_throughout(hostile):
+    (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
+    (note,) = run["invocations"][0]["toolConfigurationNotifications"]
+    assert note["message"]["text"].startswith("compared with add_special off throughout")
+
+
+def test_markdown_tells_what_was_tried(hostile):
+    text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
+    assert "### 1 cause found by fuzzing" in text
+    assert "Tried: 2,000 strings, all that were asked for; coverage: " in text
+    assert "| pieces | 2,000 | " in text
+    assert job_summary(hostile, 100_000) == text
+    assert len(job_summary(hostile, 900).encode()) <= 900
+    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 
 @pytest.mark.parametrize("stop", Stop)

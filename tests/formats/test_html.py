@@ -8,22 +8,29 @@ from dataclasses import replace
 
 import lxml.html
 import pytest
+from hostile_chat import hostile_chat
+from hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
+from hostile_stats import hostile_stats
 from make_golden import hostile_report
 from test_audit_formats import hostile_audit
 
 from tokverify.audit.finding import Finding, Severity
 from tokverify.audit.report import AuditReport
 from tokverify.cases import Case
+from tokverify.change.report import ChangeReport
 from tokverify.diagnosis import Change, Diagnosis, Explanation
 from tokverify.diff import compare
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
-from tokverify.formats.html.case_data import report_data
+from tokverify.formats.chat import CHAT_FORMATS
+from tokverify.formats.html.case_data import cases_data, report_data
 from tokverify.formats.html.cause import causes
+from tokverify.formats.html.change import render as write_change
 from tokverify.formats.html.page import script_json
 from tokverify.formats.html.run import _percent
 from tokverify.formats.html.suite_plot import SuiteCount, segments, suite_counts, ticks
-from tokverify.report import CaseResult, Report, Side, Status
+from tokverify.formats.stats import STATS_FORMATS
+from tokverify.report import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.tokenizer import Token
 
 
@@ -35,7 +42,23 @@ def audit_page(report: AuditReport | None = None) -> str:
     return AUDIT_FORMATS["html"](report or hostile_audit(), Severity.ERROR, RenderOptions())
 
 
-PAGES = [run_page, audit_page]
+def fuzz_page() -> str:
+    return present_fuzz().formats["html"](RenderOptions())
+
+
+def change_page() -> str:
+    return present_change().formats["html"](RenderOptions())
+
+
+def chat_page() -> str:
+    return CHAT_FORMATS["html"](hostile_chat(), RenderOptions())
+
+
+def stats_page() -> str:
+    return STATS_FORMATS["html"](hostile_stats(), RenderOptions())
+
+
+PAGES = [run_page, audit_page, fuzz_page, change_page, chat_page, stats_page]
 
 
 def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Report:
@@ -97,7 +120,7 @@ def test_hostile_text_adds_no_element_and_no_handler(make):
     root = lxml.html.fromstring(make())
     names = {element.tag for element in root.iter() if isinstance(element.tag, str)}
     assert not names & {"img", "iframe", "object", "embed", "base", "link:stylesheet", "x"}
-    assert len(root.xpath("//script")) == (2 if make is run_page else 1)
+    assert len(root.xpath("//script")) == (1 if make in (audit_page, chat_page, stats_page) else 2)
     assert not [name for element in root.iter() for name in element.attrib if name.startswith("on") or name == "style"]
 
 
@@ -171,6 +194,51 @@ def test_an_audit_shows_each_finding_with_its_manual():
 def test_a_rule_that_is_not_known_any_more_has_no_manual():
     finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
     assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
+
+
+def test_equal_vocabularies_were_compared():
+    report = replace(report_of(), vocabulary=VocabularyDifference(5, 5))
+    assert "5 tokens on both sides, none of them different" in run_page(report)
+    assert "The vocabularies were not compared." in run_page(report_of())
+
+
+def test_the_page_of_a_fuzzing_run_shows_how_many_strings_showed_each_cause():
+    root = lxml.html.fromstring(fuzz_page())
+    causes = root.xpath("//section[@aria-labelledby='found']//tbody/tr")
+    shown = [int(row.xpath("string(.//b)").replace(",", "")) for row in causes]
+    assert shown == sorted((cause.strings for cause in hostile_fuzz().causes), reverse=True)
+    tried = root.xpath("//section[@aria-labelledby='tried']")[0].text_content()
+    assert "2,000 strings, all that were asked for" in tried
+    assert "compared with add_special off throughout" in tried
+
+
+def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
+    root = lxml.html.fromstring(change_page())
+    parts = root.xpath("//section[@aria-labelledby='parts']/details")
+    assert [part.xpath("string(summary)") for part in parts] == ["tokens: 1 moved, 1 removed", "types: 1,100 changed"]
+    assert [part.get("open") is not None for part in parts] == [True, False]
+    assert "100 more are in the json format" in parts[1].text_content()
+    assert "99.90%" in root.xpath("//section[@aria-labelledby='effect']")[0].text_content()
+    held = json.loads(root.xpath("//script[@id='data']")[0].text)
+    both = [*hostile_change().report.results, *hostile_fuzz().report.results]
+    assert len(held["cases"]) == len(both)
+
+
+def test_cases_that_change_alike_have_a_cause_in_common():
+    results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
+    report = ChangeReport((), report_of(*results))
+    held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
+    assert [[held["causes"][n] for n in case["causes"]] for case in held["cases"]] == [
+        ["as in s/a", "cannot be encoded"],
+        ["as in s/a", "cannot be encoded"],
+        ["as in s/c", "cannot be encoded"],
+    ]
+
+
+def test_two_reports_may_have_cases_of_one_name():
+    skipped = report_of(result_of("s/a", Status.SKIPPED, message="no"))
+    data = cases_data([(skipped, causes(skipped)), (report_of(), {}), (report_of(result_of("s/a", Status.MATCH)), {})])
+    assert [case["causes"] for case in data["cases"]] == [[0], []]
 
 
 # The data of cases

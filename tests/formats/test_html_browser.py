@@ -6,14 +6,24 @@ from pathlib import Path
 
 import pytest
 from fake_tokenizer import FakeTokenizer
+from hostile_chat import HOSTILE, hostile_chat
+from hostile_finding import hostile_change, hostile_fuzz
+from hostile_stats import hostile_stats
 from make_golden import MARKUP, hostile_report
 from test_audit_formats import hostile_audit
 
 from tokverify.audit.finding import Severity
 from tokverify.cases import Case, load_cases
+from tokverify.change.part import Change, Part
+from tokverify.change.report import ChangeReport
 from tokverify.cli.comparison import verify_model
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.change import CHANGE_FORMATS
+from tokverify.formats.chat import CHAT_FORMATS
+from tokverify.formats.fuzz import FUZZ_FORMATS
+from tokverify.formats.stats import STATS_FORMATS
+from tokverify.fuzzing.report import FuzzReport
 from tokverify.report import Report
 from tokverify.verify import verify
 
@@ -56,6 +66,10 @@ def pages(tmp_path_factory) -> Path:
         "hostile": FORMATS["html"](injecting_report(), options),
         "wide": FORMATS["html"](wide_report(), options),
         "audit": AUDIT_FORMATS["html"](hostile_audit(), Severity.ERROR, options),
+        "fuzz": FUZZ_FORMATS["html"](injecting_fuzz(), options),
+        "change": CHANGE_FORMATS["html"](injecting_change(), options),
+        "chat": CHAT_FORMATS["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
+        "stats": STATS_FORMATS["html"](hostile_stats(" ".join(INJECTIONS)), options),
     }
     for name, text in texts.items():
         (directory / f"{name}.html").write_text(text, encoding="utf-8")
@@ -63,8 +77,12 @@ def pages(tmp_path_factory) -> Path:
 
 
 def injecting_report() -> Report:
-    """Make the hostile report more so, in every text that a page takes from a case."""
-    report = hostile_report()
+    """Make the hostile report more so."""
+    return inject(hostile_report())
+
+
+def inject(report: Report) -> Report:
+    """Put an attack into every text that a page takes from a case."""
     attack = " ".join(INJECTIONS)
     results = [
         replace(
@@ -73,6 +91,22 @@ def injecting_report() -> Report:
         for result in report.results
     ]
     return replace(report, results=tuple(results), actual=replace(report.actual, name=attack, source=attack))
+
+
+def injecting_fuzz() -> FuzzReport:
+    """Make a fuzzing run more hostile."""
+    fuzzed = hostile_fuzz()
+    generators = {" ".join(INJECTIONS): (5, 3)}
+    return replace(fuzzed, by_generator=generators, notes=INJECTIONS, report=inject(fuzzed.report))
+
+
+def injecting_change() -> ChangeReport:
+    """Make a comparison more hostile, in every text that a page takes from a part."""
+    attack = " ".join(INJECTIONS)
+    part = Part(attack, (Change(attack, attack, attack, None),))
+    report = hostile_change()
+    changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
+    return replace(changed, report=injecting_report(), fuzzed=injecting_fuzz())
 
 
 def wide_report() -> Report:
@@ -160,6 +194,23 @@ def test_names_of_suites_and_causes_show_their_cases(open_page):
     assert shown(page) == "24 of 657 cases shown"
     page.click("text=Show its cases")
     assert shown(page) == "83 of 657 cases shown"
+
+
+def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
+    page = open_page("fuzz")
+    causes = page.locator("section[aria-labelledby=found] tbody tr")
+    assert causes.count() == len(hostile_fuzz().causes)
+    causes.nth(1).locator("button").click()
+    assert shown(page) == f"{page.locator('#list > .case').count()} of {causes.count()} cases shown"
+    assert focused(page, "element => element.id") == "search"
+
+
+def test_the_ways_in_which_cases_change_show_theirs(open_page):
+    page = open_page("change")
+    first = page.locator("section[aria-labelledby=examples] tbody tr").first
+    count = first.locator("b").inner_text()
+    first.locator("button").click()
+    assert shown(page).startswith(f"{count} of ")
 
 
 def test_long_lists_grow_on_request(open_page):
@@ -256,7 +307,7 @@ def test_dark_and_light_follow_the_system_until_chosen(open_page):
     assert open_page("broken").evaluate(ground) == page.evaluate(ground)
 
 
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
 def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
     page = open_page(name, width=360, height=700)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
@@ -267,7 +318,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
 def test_axe_finds_nothing(open_page, name: str, dark: bool):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark)
@@ -277,7 +328,7 @@ def test_axe_finds_nothing(open_page, name: str, dark: bool):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("name", ["hostile", "audit"])
+@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "stats"])
 def test_hostile_text_stays_text(open_page, name: str):
     page = open_page(name)
     if page.locator("#clear").count():
@@ -287,7 +338,7 @@ def test_hostile_text_stays_text(open_page, name: str):
     assert page.evaluate("typeof hacked") == "undefined"
     assert page.locator("img, iframe, main script").count() == 0
     text = page.inner_text("body")
-    assert (INJECTIONS[1] if name == "hostile" else MARKUP.split("\r")[0]) in text
+    assert (MARKUP.split("\r")[0] if name == "audit" else INJECTIONS[1]) in text
     assert not set("\x1b\x00\u202e") & set(text)
 
 

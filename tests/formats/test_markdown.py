@@ -2,6 +2,8 @@
 
 import re
 
+from hostile_chat import hostile_chat
+from hostile_stats import hostile_stats
 from hypothesis import given
 from hypothesis import strategies as st
 from make_golden import hostile_report
@@ -11,8 +13,10 @@ from test_audit_formats import hostile_audit
 from tokverify.audit.finding import Severity
 from tokverify.formats import FORMATS, RenderOptions, job_summary
 from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.chat import CHAT_FORMATS
 from tokverify.formats.markdown_text import block, cell_code, code, details, prose, table
-from tokverify.visible import visible
+from tokverify.formats.stats import STATS_FORMATS
+from tokverify.visible import visible, visible_message
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u202e·🦙http1")) | st.text(max_size=30)
@@ -33,7 +37,7 @@ def test_prose_stays_what_it_is(text: str):
     read = list(tokens(f"x {prose(text)} x"))
     assert {token.type for token in read} <= {"paragraph_open", "paragraph_close", "inline", "text"}
     seen = "".join(token.content for token in read if token.type == "text")
-    assert seen == f"x {visible(text, mark_spaces=False)} x"
+    assert seen == f"x {visible_message(text)} x"
 
 
 @given(ANY)
@@ -48,7 +52,7 @@ def test_cells_stay_what_they_are(first: str, second: str):
     assert [token.type for token in read].count("td_open") == 2
     assert [token.content for token in read if token.type == "code_inline"] == [visible("x" + first)]
     seen = "".join(token.content for token in read if token.type == "text")
-    assert seen == "ab" + visible(f"x{second}x", mark_spaces=False)
+    assert seen == "ab" + visible_message(f"x{second}x")
 
 
 @given(st.lists(ANY, max_size=4))
@@ -64,6 +68,8 @@ def test_a_report_holds_only_what_is_meant():
         write(hostile_report(), RenderOptions()),
         write(hostile_report(), RenderOptions(verbose=True)),
         AUDIT_FORMATS["markdown"](hostile_audit(), Severity.ERROR, RenderOptions()),
+        CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(verbose=True)),
+        STATS_FORMATS["markdown"](hostile_stats(), RenderOptions(verbose=True)),
     ):
         check_plain(text)
 

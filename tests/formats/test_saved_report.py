@@ -9,9 +9,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 from make_golden import hostile_report
+from test_audit_formats import hostile_audit
 
+from tokverify.audit.finding import Severity
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.formats import FORMATS, RenderOptions
+from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.json import document, render
 from tokverify.report import Report
 from tokverify.saved.run import read_report
@@ -62,7 +65,8 @@ def strict(schema: object) -> object:
     if not isinstance(schema, dict):
         return schema
     made = {key: strict(value) for key, value in schema.items()}
-    if schema.get("required") and "properties" in schema:
+    # At the root only the kind is named, which says where all keys are.
+    if schema.get("required") and "properties" in schema and "$schema" not in schema:
         made["additionalProperties"] = False
     return made
 
@@ -75,6 +79,11 @@ def test_the_schema_names_every_key_of_every_kind_of_report():
     validator = jsonschema.Draft202012Validator(strict(SCHEMA))
     validator.validate(json.loads(render(hostile_report())))
     validator.validate(json.loads((ROOT / "reports" / "sample.json").read_text()))
+
+
+def test_the_schema_names_every_key_of_an_audit():
+    told = json.loads(AUDIT_FORMATS["json"](hostile_audit(), Severity.ERROR, RenderOptions()))
+    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(told)
 
 
 @pytest.mark.parametrize(

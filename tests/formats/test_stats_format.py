@@ -1,10 +1,15 @@
 import json
+from dataclasses import replace
 
+import lxml.html
 import pytest
 from fake_tokenizer import FakeTokenizer
+from test_ci_formats import check_visible
+from test_markdown import check_plain
 
 from tokverify.formats import RenderOptions
-from tokverify.formats.stats import render_json
+from tokverify.formats.stats import STATS_FORMATS, present
+from tokverify.formats.stats_json import render as render_json
 from tokverify.formats.stats_table import render
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import Subject
@@ -74,9 +79,54 @@ def test_nothing_hostile_reaches_the_terminal(stats, width):
     assert all(line.isprintable() for line in shown.split("\n"))
 
 
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("name", STATS_FORMATS)
+def test_nothing_invisible_is_left_in_any_format(stats, name, verbose):
+    check_visible(STATS_FORMATS[name](stats, RenderOptions(verbose=verbose)))
+
+
+def test_the_verdict_compares_what_all_can_encode(stats):
+    told = (
+        "1 text, 21 bytes: 1.000 tokens per byte with [red]\\x1bone, 0.857 with two; [red]\\x1bone cannot encode 1 text"
+    )
+    assert present(stats).verdict == told
+    assert render(stats, RenderOptions(width=200)).split("\n")[-2] == told
+    assert render(stats, RenderOptions(width=200, quiet=True)) == f"{told}\n"
+    nothing = replace(stats, tokenizers=stats.tokenizers[:1], rows=(replace(stats.rows[1], tokens=(None,)),))
+    assert present(nothing).verdict.startswith("0 texts, 0 bytes: nothing that all can encode; ")
+
+
+def test_verbose_shows_each_language_and_each_indentation():
+    measured = measure([Subject("one", "one", FakeTokenizer(*LETTERS), unknown=frozenset([0]))])
+    probe = replace(measured.tokenizers[0].probe, language_tokens={"English": 10, "Thai": 25, "Lao": 40})
+    measured = replace(measured, tokenizers=(replace(measured.tokenizers[0], probe=probe, fingerprint="ab"),))
+    lines = [line.split() for line in render(measured, RenderOptions(verbose=True)).split("\n")]
+    assert ["Thai", "2.50"] in lines
+    assert ["tokens", "of", "16", "spaces", "16"] in lines
+    assert ["fingerprint", "ab"] in lines
+    brief = render(measured, RenderOptions())
+    assert "Lao 4.00" in brief
+    assert "of 16 spaces" not in brief
+
+
+def test_markdown_is_a_table_for_each_thing(stats):
+    text = STATS_FORMATS["markdown"](stats, RenderOptions())
+    assert "| prose | Latin | 21 | 21 | 4 | \\[red\\]\\\\x1bone | 21 (1 unknown) | 1.000 | 1.000 | 5.250 |" in text
+    check_plain(text)
+
+
+def test_the_page_has_a_bar_for_each_rate(stats):
+    root = lxml.html.fromstring(STATS_FORMATS["html"](stats, RenderOptions()))
+    assert [bar.get("width") for bar in root.xpath("//rect[@class='tokens']")] == ["100.0%", "85.7%", "100.0%"]
+    assert [row.get("class") for row in root.xpath("//tbody/tr[@class='unknown']")] == ["unknown"]
+    assert root.xpath("string(//h1)").split(maxsplit=1)[1] == "Not all measured"
+    assert "[red]\\x1bone cannot encode code Python: no piece for '='" in root.text_content()
+
+
 def test_json_holds_all_of_it(stats):
     document = json.loads(render_json(stats))
-    assert document["schema_version"] == 1
+    assert (document["schema_version"], document["kind"]) == (2, "stats")
+    assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 0.8571]}
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == ["[red]\x1bone", "two"]
     prose, code = document["texts"]
     assert prose["tokenizers"][1] == {

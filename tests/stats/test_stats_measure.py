@@ -63,7 +63,7 @@ def test_what_is_never_used_leaves_out_what_no_text_can_use(tmp_path):
     encoder = Encoder(spec, "m")
     (tmp_path / "a.txt").write_text("a")
     [measured] = measure([subject(encoder, attributes=encoder.settings.attributes)], [tmp_path / "a.txt"]).tokenizers
-    assert measured.vocabulary.excluded == {"unknown": 1, "control": 2, "byte": 256, "unused": 1}
+    assert measured.excluded == {"unknown": 1, "control": 2, "byte": 256, "unused": 1}
     assert measured.unused == 2
     assert [token.piece for token in measured.unused_examples] == ["longer one"]
 
@@ -71,7 +71,7 @@ def test_what_is_never_used_leaves_out_what_no_text_can_use(tmp_path):
 def test_the_samples_are_too_short_to_tell_what_is_never_used():
     stats = measure([subject(BYTES)])
     assert stats.tokenizers[0].unused is None
-    assert stats.tokenizers[0].unused_examples == ()
+    assert stats.tokenizers[0].unused_examples == []
     assert stats.files == ()
     assert len(stats.rows) == 18
     assert all(row.tokens == (row.bytes,) for row in stats.rows)
@@ -146,7 +146,7 @@ def test_real_tokenizers_of_all_kinds_are_opened(vocabs):
     ]  # fmt: skip
     stats = measure(subjects)
     assert all(len({row.tokens[0], row.tokens[1], row.tokens[3]}) == 1 for row in stats.rows)
-    assert [measured.vocabulary.excluded.get("byte", 0) for measured in stats.tokenizers] == [0, 0, 256, 0]
+    assert [measured.excluded.get("byte", 0) for measured in stats.tokenizers] == [0, 0, 256, 0]
     gpt2, other, llama, _ = stats.tokenizers
     assert gpt2.probe == other.probe
     assert (gpt2.probe.spaces_per_token, llama.probe.single_numbers) == (1.0, 10)

@@ -67,6 +67,6 @@ def test_languages_are_compared_with_english_unless_they_are_unknown():
 
 
 def test_the_mean_leaves_english_out():
-    assert Probe(against_english={"English": 1.0, "Thai": 2.0, "Lao": 4.0}).mean_against_english == 3.0
-    assert Probe(against_english={"English": 1.0}).mean_against_english is None
+    assert Probe(language_tokens={"English": 5, "Thai": 10, "Lao": 20}).mean_against_english == 3.0
+    assert Probe(language_tokens={"English": 5}).mean_against_english is None
     assert Probe().mean_against_english is None

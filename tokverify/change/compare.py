@@ -49,7 +49,8 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)
     # Last, as Ctrl-C ends it and leaves the rest whole.
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
-    return ChangeReport(old.side, new.side, parts, report, fuzzed, effect, not_compared, behavior_only)
+    file = new.file or old.file
+    return ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file)
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:

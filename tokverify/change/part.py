@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenType
 from tokverify.tokenizer import pieces_of
+from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ _OF_ONE_MODEL = ("types", "scores", "merges")
 
 
 class Change(NamedTuple):
-    """One thing that changed: `what` it is, and what it was and became; None where it was not there."""
+    """One thing that changed: `what` it is, and in words what it was and became; None where it was not there."""
 
     kind: str
     what: str
@@ -147,7 +148,8 @@ def _merges(old: _Declared, new: _Declared) -> Iterator[Change]:
     kept = [merge for merge in before if merge in after]
     for first, second in pairwise(kept):
         if after[first] > after[second]:
-            yield Change("reordered", second, f"after {first}", f"before {first}")
+            shown = visible(first, mark_spaces=False)
+            yield Change("reordered", second, f"after {shown}", f"before {shown}")
 
 
 def _settings(old: _Declared, new: _Declared) -> Iterator[Change]:

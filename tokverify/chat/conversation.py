@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tokverify.yaml_node import Node
 
 SHIPPED = Path(__file__).with_name("conversations.yaml")
-_SHIPPED_NAME = "conversations.yaml"
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -26,7 +25,7 @@ class Conversation:
 
     `messages` and `tools` are as in HuggingFace transformers' `apply_chat_template`, `variables` what else a template
     is told. `needs` names what not every template has (`tools`, `parts`): without it the conversation may be refused.
-    `file` and `line` (1-based) say where it was written.
+    `file` and `line` (1-based) say where it was written; those that come with tokverify have no file.
     """
 
     id: str
@@ -48,15 +47,15 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
     """
     from tokverify.entry_file import read_entries
 
-    name = str(path) if path else _SHIPPED_NAME
+    file = str(path) if path else ""
     seen: dict[str, int] = {}
 
     def read(checker: Checker, node: Node) -> Conversation | None:
-        return _read(checker, node, name, seen)
+        return _read(checker, node, file, seen)
 
     conversations = read_entries(path or SHIPPED, "conversation", read)
     if not conversations:
-        raise TokverifyError(f"{name}: no conversations; write at least one")
+        raise TokverifyError(f"{path}: no conversations; write at least one")
     return conversations
 
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.finding import ERROR, INFO, WARNING
+from tokverify.audit.finding import ERROR, INFO, Severity
 from tokverify.audit.marker import read_template
-from tokverify.chat.check import CHECKS, Subject
-from tokverify.chat.rendering import Task, render
-from tokverify.chat.report import ChatFinding, ChatReport, Rendered
-from tokverify.errors import EncodeError
+from tokverify.chat.check import CHECKS
+from tokverify.chat.rendering import Rendering, Task, render
+from tokverify.chat.report import ChatFinding, ChatReport, Rendered, Template
+from tokverify.chat.subject import ANSWER, QUESTION, Probes, Subject
+from tokverify.diff import compare
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.side import side_of
+from tokverify.tokenizer import shown_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from tokverify.chat.conversation import Conversation
-    from tokverify.chat.rendering import Rendering
+    from tokverify.diff import Difference
     from tokverify.encoder import Encoder
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
-DEFAULT = "default"
+DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,42 +50,58 @@ def templates_of(spec: TokenizerSpec) -> dict[str, str]:
 def try_templates(
     encoder: Encoder, conversations: Sequence[Conversation], reference: ChatReference | None = None
 ) -> ChatReport:
-    """Render each conversation with each template of our side, and compare with the reference's of the same name.
+    """Render each conversation with the templates of our side that are for it, and compare with the reference's.
 
     Texts are encoded with `parse_special` and without `add_special`, as a runtime does with a rendered chat. A template
     that one side alone has is a finding.
     """
-    ours = templates_of(encoder.spec)
-    theirs = reference.templates if reference else {}
+    templates = _paired(templates_of(encoder.spec), reference.templates if reference else {})
+    ours = {template.name: template.actual for template in templates if template.actual is not None}
     results: list[Rendered] = []
-    findings = [*_missing(ours, theirs, reference)]
+    findings = [*_missing(templates)] if reference and reference.templates else []
     for name, source in ours.items():
-        trial = _Trial(encoder, reference, name, source, theirs.get(name))
-        found, unasked = trial.results(conversations)
-        results += found
-        findings += [*trial.findings(found), *trial.prompt_findings(found, unasked)]
+        trial = _Trial(encoder, reference, name, source, reference.templates.get(name) if reference else None)
+        subjects = trial.subjects([one for one in conversations if _is_for(name, ours, one)])
+        results += [subject.rendered for subject in subjects]
+        findings += trial.findings(subjects)
+    untried = ours.keys() - {result.template for result in results}
     return ChatReport(
         side_of(encoder),
         side_of(reference.tokenizer) if reference else None,
-        tuple(ours),
+        templates,
         tuple(results),
         tuple(sorted(findings, key=lambda finding: -finding.severity)),
-        tuple(_not_checked(ours, reference)),
+        (*_not_checked(ours, reference), *map(_untried, sorted(untried))),
     )
 
 
-def _missing(
-    ours: Mapping[str, str], theirs: Mapping[str, str], reference: ChatReference | None
-) -> Iterator[ChatFinding]:
-    if reference is None or not theirs:
-        return
-    for name in sorted(theirs.keys() - ours.keys()):
-        yield ChatFinding(ERROR, "missing", "only the reference has this template", name)
-    for name in sorted(ours.keys() - theirs.keys()):
-        yield ChatFinding(INFO, "missing", "the reference has no such template", name)
+def _paired(ours: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Template, ...]:
+    names = [*ours, *sorted(theirs.keys() - ours.keys())]
+    return tuple(Template(name, ours.get(name), theirs.get(name)) for name in names)
 
 
-def _not_checked(ours: Mapping[str, str], reference: ChatReference | None) -> Iterator[str]:
+def _is_for(template: str, names: Container[str], conversation: Conversation) -> bool:
+    """Tell whether a template is tried on a conversation.
+
+    transformers and llama.cpp take the one called `tool_use` where there are tools, and only there; `rag` is for
+    conversations with documents.
+    """
+    if template == TOOL_USE:
+        return conversation.tools is not None
+    if template == RAG:
+        return "documents" in conversation.variables
+    return template != DEFAULT or conversation.tools is None or TOOL_USE not in names
+
+
+def _missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
+    for template in templates:
+        if template.actual is None:
+            yield ChatFinding(ERROR, "missing", "only the reference has this template", template.name)
+        elif template.expected is None:
+            yield ChatFinding(INFO, "missing", "the reference has no such template", template.name)
+
+
+def _not_checked(ours: Collection[str], reference: ChatReference | None) -> Iterator[str]:
     if reference is None:
         yield "drift from a reference: none was given; name one with -r"
     elif not reference.templates:
@@ -93,7 +112,12 @@ def _not_checked(ours: Mapping[str, str], reference: ChatReference | None) -> It
         yield "the file's own template: it has none"
 
 
-@dataclass(frozen=True, slots=True)
+def _untried(name: str) -> str:
+    what = {TOOL_USE: "that has tools", RAG: "with documents"}.get(name, "it is taken for")
+    return f"the template {name}: there is no conversation {what}"
+
+
+@dataclass(frozen=True)
 class _Trial:
     """One template of ours, and the reference's of the same name, if it has one."""
 
@@ -103,59 +127,86 @@ class _Trial:
     source: str
     expected: str | None
 
-    def results(self, conversations: Sequence[Conversation]) -> tuple[list[Rendered], dict[str, Rendering]]:
-        """Render and encode every conversation.
-
-        Those with the prompt for an answer are also rendered by our template without it; these are returned by id.
-        """
-        asked = [conversation for conversation in conversations if conversation.add_generation_prompt]
-        ours = [*conversations, *(replace(conversation, add_generation_prompt=False) for conversation in asked)]
+    def subjects(self, conversations: Sequence[Conversation]) -> list[Subject]:
+        """Render and encode every conversation, all in one go."""
+        probes = [dict(_probes(conversation)) for conversation in conversations]
+        ours = [*conversations, *(changed for probe in probes for changed in probe.values())]
         tasks = _tasks(self.source, ours, self._special_texts)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}
             tasks += _tasks(self.expected, conversations, texts)
         renderings = iter(render(tasks))
-        actual = list(islice(renderings, len(conversations)))
-        unasked = {conversation.id: next(renderings) for conversation in asked}
-        triples = zip_longest(conversations, actual, renderings)
-        return [self._encoded(Rendered(one, self.name, ours, theirs)) for one, ours, theirs in triples], unasked
+        actual = [next(renderings) for _ in conversations]
+        probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
+        expected = [next(renderings, None) for _ in conversations]
+        markers = read_template(self.source)
+        return [
+            Subject(
+                self._encoded(Rendered(conversation, self.name, ours, theirs)),
+                probe,
+                markers,
+                self.encoder.settings,
+                self.encoder,
+                self._comparable,
+            )
+            for conversation, ours, theirs, probe in zip(conversations, actual, expected, probed, strict=True)
+        ]
 
-    @property
+    @cached_property
     def _special_texts(self) -> dict[str, str]:
         return {role: self.encoder.piece(id) for role, id in self.encoder.special_ids.items()}
-
-    def _encoded(self, rendered: Rendered) -> Rendered:
-        expected = rendered.actual if rendered.expected is None else rendered.expected
-        return replace(
-            rendered,
-            actual_ids=_ids(self.encoder, rendered.actual),
-            expected_ids=_ids(self._comparable, expected),
-        )
 
     @property
     def _comparable(self) -> Tokenizer | None:
         """The reference's tokenizer, if it can read what a template writes."""
         return self.reference.tokenizer if self.reference and self.reference.tokenizer.parses_special else None
 
-    def findings(self, results: Sequence[Rendered]) -> Iterator[ChatFinding]:
-        """Check the results; what is found in several conversations in the same words is one finding."""
-        markers = read_template(self.source)
-        found: dict[tuple[Any, ...], list[str]] = {}
-        for rendered in results:
-            subject = Subject(rendered, markers, self.encoder.settings, self.encoder, self._comparable)
-            for kind, check in CHECKS.items():
-                for severity, message in check(subject):
-                    found.setdefault((severity, kind, message), []).append(rendered.conversation.id)
-        for (severity, kind, message), ids in found.items():
-            yield ChatFinding(severity, kind, message, self.name, tuple(ids))
+    def _encoded(self, rendered: Rendered) -> Rendered:
+        expected = rendered.actual if rendered.expected is None else rendered.expected
+        actual_ids, actual_refusal = _ids(self.encoder, rendered.actual)
+        expected_ids, expected_refusal = _ids(self._comparable, expected)
+        difference = None
+        if expected.text == rendered.actual.text and actual_ids is not None and expected_ids is not None:
+            difference = self._difference(actual_ids, expected_ids)
+        return replace(
+            rendered,
+            actual_ids=actual_ids,
+            expected_ids=expected_ids,
+            actual_refusal=actual_refusal,
+            expected_refusal=expected_refusal,
+            difference=difference,
+        )
 
-    def prompt_findings(self, results: Sequence[Rendered], unasked: Mapping[str, Rendering]) -> Iterator[ChatFinding]:
-        """Find a template that writes the same with the prompt for an answer as without it, `unasked`."""
-        asked = [r for r in results if r.conversation.id in unasked and r.actual.text is not None]
-        same = tuple(r.conversation.id for r in asked if unasked[r.conversation.id].text == r.actual.text)
-        if same:
-            message = "writes the same with add_generation_prompt as without: the model is not told that it is its turn"
-            yield ChatFinding(WARNING, "generation-prompt", message, self.name, same)
+    def _difference(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
+        if actual == expected or self._comparable is None:
+            return None
+        return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
+
+    def findings(self, subjects: Iterable[Subject]) -> Iterator[ChatFinding]:
+        """Check the results; the same in several conversations is one finding, as bad as the worst of them."""
+        found: dict[tuple[str, str], list[tuple[Severity, str, str]]] = {}
+        for subject in subjects:
+            for kind, check in CHECKS.items():
+                for severity, message, key in check(subject):
+                    told = (severity, message, subject.rendered.conversation.id)
+                    found.setdefault((kind, key or message), []).append(told)
+        for (kind, _), alike in found.items():
+            ids = tuple(dict.fromkeys(id for _, _, id in alike))
+            yield ChatFinding(max(severity for severity, _, _ in alike), kind, alike[0][1], self.name, ids)
+
+
+def _probes(conversation: Conversation) -> Iterator[tuple[str, Conversation]]:
+    """Yield the changed conversations whose renderings are `Probes`."""
+    if conversation.add_generation_prompt:
+        yield "unasked", replace(conversation, add_generation_prompt=False)
+        yield "answered", _continued(conversation, "assistant", ANSWER)
+    elif conversation.messages[-1]["role"] == "assistant":
+        yield "followed", _continued(conversation, "user", QUESTION)
+
+
+def _continued(conversation: Conversation, role: str, content: str) -> Conversation:
+    messages = [*conversation.messages, {"role": role, "content": content}]
+    return replace(conversation, messages=messages, add_generation_prompt=False)
 
 
 def _tasks(source: str, conversations: Iterable[Conversation], special_texts: Mapping[str, str]) -> list[Task]:
@@ -165,18 +216,19 @@ def _tasks(source: str, conversations: Iterable[Conversation], special_texts: Ma
 def _variables(conversation: Conversation, special_texts: Mapping[str, str]) -> dict[str, Any]:
     return {
         **{f"{role}_token": text for role, text in special_texts.items()},
+        "documents": None,
         **conversation.variables,
         "messages": list(conversation.messages),
         "tools": conversation.tools,
-        "documents": None,
         "add_generation_prompt": conversation.add_generation_prompt,
     }
 
 
-def _ids(tokenizer: Tokenizer | None, rendering: Rendering) -> tuple[int, ...] | None:
+def _ids(tokenizer: Tokenizer | None, rendering: Rendering) -> tuple[tuple[int, ...] | None, str]:
+    """Return the ids of a text, and why there are none where it cannot be encoded."""
     if tokenizer is None or rendering.text is None:
-        return None
+        return None, ""
     try:
-        return tuple(tokenizer.encode(rendering.text, add_special=False, parse_special=True))
-    except EncodeError:
-        return None
+        return tuple(tokenizer.encode(rendering.text, add_special=False, parse_special=True)), ""
+    except (EncodeError, UnsupportedError) as error:
+        return None, str(error)

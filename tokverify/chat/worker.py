@@ -57,8 +57,14 @@ def _raise_exception(message: object) -> None:
     raise _RaisedError(str(message))
 
 
-def _to_json(value: object, **options: Any) -> str:  # noqa: ANN401 - the options of json.dumps
-    return json.dumps(value, **{"ensure_ascii": False, **options})
+def _to_json(
+    value: object,
+    ensure_ascii: bool = False,
+    indent: int | str | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 def environment() -> ImmutableSandboxedEnvironment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokverify.chat.report import ChatReport
     from tokverify.chat.trial import ChatReference
-    from tokverify.references import FoundReference
+    from tokverify.cli.comparison import ReferenceComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,14 @@ class ChatOptions(ReportOptions):
     model: Path
     reference: str | None
     conversations: Path | None
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "model": str(self.model),
+            "reference": self.reference,
+            "conversations": None if self.conversations is None else str(self.conversations),
+        }
 
 
 @click.command()
@@ -38,7 +47,7 @@ class ChatOptions(ReportOptions):
     help="Compare with this tokenizer and the template beside it, in tokenizer_config.json or chat_template.jinja.",
 )
 @click.option("--conversations", type=PATH, metavar="FILE", help="Conversations of your own in YAML.")
-@report_options(CHAT_FORMATS, "What each template writes.")
+@report_options(CHAT_FORMATS, "What each template writes, and where the two part.")
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Try the chat templates in MODEL on a set of conversations.
 
@@ -60,30 +69,30 @@ def _try(options: ChatOptions) -> ChatReport:
     from tokverify import __version__
     from tokverify.chat.conversation import load_conversations
     from tokverify.chat.trial import templates_of, try_templates
+    from tokverify.cli.comparison import model_side, open_comparison
     from tokverify.load import load_model
-    from tokverify.references import open_reference
 
     conversations = load_conversations(options.conversations)
-    encoder = load_model(options.model)
-    found = None
-    if options.reference is not None:
-        found = open_reference(options.reference, spec=encoder.spec, settings=encoder.settings, model=options.model)
-    reference = _reference(found) if found else None
+    opened = open_comparison(options.model, options.reference) if options.reference is not None else None
+    encoder = opened.actual if opened else load_model(options.model)
+    reference = _reference(opened) if opened else None
     if not templates_of(encoder.spec) and not (reference and reference.templates):
         raise TokverifyError(f"{options.model}: no chat template in it, nor beside a reference: nothing to try")
     report = try_templates(encoder, conversations, reference)
+    actual, expected = opened.sides if opened else (model_side(options.model, encoder), None)
     return replace(
         report,
-        actual=replace(report.actual, source=str(options.model)),
-        expected=replace(report.expected, source=found.source) if found and report.expected else None,
-        versions={"tokverify": __version__, **(found.versions if found else {})},
+        actual=actual,
+        expected=expected,
+        options=options.told(),
+        versions={"tokverify": __version__, "jinja2": version("jinja2"), **(opened.versions if opened else {})},
     )
 
 
-def _reference(found: FoundReference) -> ChatReference:
+def _reference(opened: ReferenceComparison) -> ChatReference:
     from tokverify.chat.trial import ChatReference
     from tokverify.references.config import chat_templates, special_texts
 
-    if found.path is None:
-        return ChatReference(found.tokenizer, {}, {})
-    return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path))
+    if opened.path is None:
+        return ChatReference(opened.expected, {}, {})
+    return ChatReference(opened.expected, chat_templates(opened.path), special_texts(opened.path))

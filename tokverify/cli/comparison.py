@@ -108,7 +108,7 @@ def _with_reference(model: Path, encoder: Encoder, location: str | None) -> Refe
     return ReferenceComparison(
         actual=encoder,
         expected=found.tokenizer,
-        sides=(_model_side(model, encoder), expected),
+        sides=(model_side(model, encoder), expected),
         versions={"python": platform.python_version(), **found.versions},
         path=found.path,
     )
@@ -118,7 +118,7 @@ def _with_expect(model: Path, encoder: Encoder, location: str | None, cases: Seq
     """Return the comparison with what the cases expect, if that is asked for or all of them expect something."""
     from tokverify.expectation import EXPECT, expect_of, expect_side
 
-    actual = _model_side(model, encoder)
+    actual = model_side(model, encoder)
     if location is None and all(expect_of(case, actual) is not None for case in cases):
         expected = expect_side(cases, actual)
     elif location == EXPECT:
@@ -129,7 +129,8 @@ def _with_expect(model: Path, encoder: Encoder, location: str | None, cases: Seq
     return Comparison(actual=encoder, expected=None, sides=(actual, expected), versions=versions)
 
 
-def _model_side(model: Path, encoder: Encoder) -> Side:
+def model_side(model: Path, encoder: Encoder) -> Side:
+    """Describe our side of a comparison."""
     from tokverify.side import side_of
     from tokverify.tokenizer_file import file_of
 

@@ -38,6 +38,21 @@ class DiffOptions(ReportOptions):
     corpus: tuple[Path, ...]
     behavior_only: bool
 
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "cases": [str(path) for path in self.cases],
+            "suites": list(self.suites),
+            "tags": list(self.tags),
+            "patterns": list(self.patterns),
+            "fuzz": self.fuzz,
+            "seed": self.seed,
+            "corpus": [str(path) for path in self.corpus],
+            "behavior_only": self.behavior_only,
+        }
+
     def plan(self) -> Plan | None:
         """Work out what to fuzz."""
         from tokverify.fuzzing.report import Plan
@@ -101,4 +116,4 @@ def _compare(options: DiffOptions, directory: Path) -> ChangeReport:
             behavior_only=options.behavior_only,
             on_fuzz=line.update,
         )
-    return replace(report, versions={"tokverify": __version__})
+    return replace(report, options=options.told(), versions={"tokverify": __version__})

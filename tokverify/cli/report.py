@@ -80,6 +80,20 @@ def _run(root: JsonNode) -> Presentation:
     return present(restore_report(root))
 
 
+def _fuzz(root: JsonNode) -> Presentation:
+    from tokverify.formats.fuzz import present
+    from tokverify.saved.fuzz import restore_fuzz
+
+    return present(restore_fuzz(root))
+
+
+def _change(root: JsonNode) -> Presentation:
+    from tokverify.formats.change import present
+    from tokverify.saved.change import restore_change
+
+    return present(restore_change(root))
+
+
 def _audit(root: JsonNode) -> Presentation:
     from tokverify.formats.audit import present
     from tokverify.saved.audit import restore_audit
@@ -87,7 +101,28 @@ def _audit(root: JsonNode) -> Presentation:
     return present(*restore_audit(root))
 
 
-_KINDS: Mapping[str, Callable[[JsonNode], Presentation]] = {"run": _run, "audit": _audit}
+def _chat(root: JsonNode) -> Presentation:
+    from tokverify.formats.chat import present
+    from tokverify.saved.chat import restore_chat
+
+    return present(restore_chat(root))
+
+
+def _stats(root: JsonNode) -> Presentation:
+    from tokverify.formats.stats import present
+    from tokverify.saved.stats import restore_stats
+
+    return present(restore_stats(root))
+
+
+_KINDS: Mapping[str, Callable[[JsonNode], Presentation]] = {
+    "run": _run,
+    "fuzz": _fuzz,
+    "diff": _change,
+    "audit": _audit,
+    "chat": _chat,
+    "stats": _stats,
+}
 """The kind of a report -> how it is read and written."""
 
 

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, json_option, no_color_option
-from tokverify.cli.output import render_options, write_text
+from tokverify.cli.options import PATH, report_options
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
+from tokverify.formats.stats import STATS_FORMATS, present
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
+
+    from tokverify.stats.report import Stats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions(ReportOptions):
+    """What the user asked for."""
+
+    model: str
+    texts: tuple[Path, ...]
+    others: tuple[str, ...]
+
+    def told(self) -> dict[str, object]:
+        """Return what decides the results, for the report."""
+        return {"model": self.model, "others": list(self.others), "files": list(map(str, self.texts))}
 
 
 @click.command()
 @click.argument("model")
-@click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
+@click.argument("texts", nargs=-1, type=PATH, metavar="[FILE]...")
 @click.option("-m", "--model", "others", multiple=True, metavar="OTHER", help="Another tokenizer to put beside MODEL.")
-@json_option
-@no_color_option
-def stats(*, model: str, files: Sequence[Path], others: Sequence[str], as_json: bool, no_color: bool) -> int:
+@report_options(STATS_FORMATS, "Each language and each indentation, and digests of the tokenizers.")
+def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StatsOptions
     """Measure how many tokens MODEL makes of the texts in FILEs.
 
     MODEL and OTHER are GGUF files, or anything that `tokverify run -r` takes.
@@ -32,18 +47,22 @@ def stats(*, model: str, files: Sequence[Path], others: Sequence[str], as_json: 
 
     The exit code is 0, or 1 if a tokenizer cannot encode one of the texts.
     """
+    wanted = StatsOptions(**options)
+    check_reports(wanted, [wanted.model, *wanted.others, *wanted.texts])
+    measured = _measure(wanted)
+    write_reports(wanted, present(measured))
+    return measured.exit_code
+
+
+def _measure(options: StatsOptions) -> Stats:
+    import platform
+
+    from tokverify import __version__
     from tokverify.stats.measure import measure
     from tokverify.stats.subject import open_subjects
 
-    subjects = open_subjects([model, *others])
-    with ProgressBar(wanted=bool(files), what="bytes") as progress:
-        measured = measure(subjects, files, on_progress=progress.update)
-    if as_json:
-        from tokverify.formats.stats import render_json
-
-        write_text(render_json(measured))
-        return measured.exit_code
-    from tokverify.formats.stats_table import render
-
-    write_text(render(measured, render_options(no_color=no_color)))
-    return measured.exit_code
+    subjects = open_subjects([options.model, *options.others])
+    with ProgressBar(wanted=bool(options.texts), what="bytes") as progress:
+        measured = measure(subjects, options.texts, on_progress=progress.update)
+    versions = {"tokverify": __version__, "python": platform.python_version(), **measured.versions}
+    return replace(measured, options=options.told(), versions=versions)

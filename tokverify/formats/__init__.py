@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokverify.formats.ci import Told, ci_formats
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -15,16 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How to write for eyes; a format for machines ignores all of it.
+    """How to write for eyes; a format for machines ignores all of it but `root`.
 
     `width` is in terminal cells. `verbose` shows what passed too and folds nothing; `quiet` leaves only the
-    verdict.
+    verdict. `root` is the directory from which CI systems want paths written, if it is known.
     """
 
     width: int = 100
     color: bool = False
     verbose: bool = False
     quiet: bool = False
+    root: str = ""
 
 
 def _table(report: Report, options: RenderOptions) -> str:
@@ -57,26 +60,16 @@ def _junit(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the
     return render(report)
 
 
-def _github(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.github import render
-    from tokverify.formats.issue import report_issues
+def _told(report: Report) -> Told:
+    from tokverify.formats.issue import CHECKS, report_issues
     from tokverify.formats.verdict import verdict
 
-    return render(report_issues(report), verdict(report))
-
-
-def _gitlab(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.gitlab import render
-    from tokverify.formats.issue import report_issues
-
-    return render(report_issues(report))
-
-
-def _sarif(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.issue import CHECKS, report_issues
-    from tokverify.formats.sarif import render
-
-    return render(report_issues(report), list(CHECKS.values()), exit_code=report.exit_code)
+    return Told(
+        issues=report_issues(report),
+        checks=list(CHECKS.values()),
+        verdict=verdict(report),
+        exit_code=report.exit_code,
+    )
 
 
 def job_summary(report: Report, limit: int) -> str:
@@ -92,9 +85,7 @@ FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = {
     "markdown": _markdown,
     "html": _html,
     "junit": _junit,
-    "github": _github,
-    "gitlab": _gitlab,
-    "sarif": _sarif,
+    **ci_formats(_told),
 }
 """Name -> how a report is written."""
 

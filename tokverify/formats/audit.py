@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
+from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 
@@ -97,26 +98,16 @@ def _html(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str
     return render(report, fail_on)
 
 
-def _github(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
-    from tokverify.formats.github import render
-    from tokverify.formats.issue import audit_issues
-
-    return render(audit_issues(report), verdict(report))
-
-
-def _gitlab(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
-    from tokverify.formats.gitlab import render
-    from tokverify.formats.issue import audit_issues
-
-    return render(audit_issues(report))
-
-
-def _sarif(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+def _told(report: AuditReport, fail_on: Severity) -> Told:
     from tokverify.formats.issue import audit_checks, audit_issues
-    from tokverify.formats.sarif import render
 
-    skipped = [f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated]
-    return render(audit_issues(report), audit_checks(report), exit_code=report.exit_code(fail_on), skipped=skipped)
+    return Told(
+        issues=audit_issues(report),
+        checks=audit_checks(report),
+        verdict=verdict(report),
+        exit_code=report.exit_code(fail_on),
+        skipped=[f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated],
+    )
 
 
 def job_summary(report: AuditReport, fail_on: Severity, limit: int) -> str:
@@ -132,9 +123,7 @@ AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str
     "json": _json,
     "markdown": _markdown,
     "html": _html,
-    "github": _github,
-    "gitlab": _gitlab,
-    "sarif": _sarif,
+    **ci_formats(_told),
 }
 """Name -> how an audit is written, with the severity that decides its exit code."""
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
 from tokverify.formats.verdict import verdict as cases_verdict
+from tokverify.fuzzing.report import Stop
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokverify.change.example import Example
     from tokverify.change.part import Change, Part
     from tokverify.change.report import ChangeReport, Effect
     from tokverify.formats import RenderOptions
 
 _MAX_VALUE = 200
+_MOST_NAMES = 20
 
 
 def verdict(report: ChangeReport) -> str:
@@ -26,12 +32,35 @@ def verdict(report: ChangeReport) -> str:
         parts.append(f"{report.fuzzed.failing:,} of {plural(report.fuzzed.strings, 'fuzzed string')} differ")
     if report.effect:
         parts.append(effect(report.effect))
+    if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
+        parts.append("the fuzzing was interrupted")
     return "; ".join(parts)
 
 
 def summary(part: Part) -> str:
     """Sum up a part, such as `tokens: 2 added, 1 removed`."""
-    return f"{part.name}: {', '.join(f'{count:,} {kind}' for kind, count in part.counts.items())}"
+    counts = (f"{count:,} {kind}" for kind, count in part.counts.items())
+    # A saved report can name parts and kinds of changes as it likes.
+    return visible_message(f"{part.name}: {', '.join(counts)}")
+
+
+def change_line(change: Change) -> str:
+    """Write a change in one line that has passed `visible`, such as `changed ··: USER_DEFINED → NORMAL`."""
+    values = [None if value is None else visible_message(cut(value)) for value in (change.old, change.new)]
+    shown = " → ".join(value or "none" for value in values)
+    if change.kind in {"added", "removed"}:
+        shown = values[0] or values[1] or ""
+    return f"{visible_message(change.kind)} {visible(cut(change.what))}: {shown}"
+
+
+def alike(example: Example) -> list[str]:
+    """Name the other cases that change for the same cause, in a line that has passed `visible`, if there are any."""
+    if not example.alike:
+        return []
+    names = ", ".join(map(visible_message, example.alike[:_MOST_NAMES]))
+    left = len(example.alike) - _MOST_NAMES
+    more = f" and {left:,} more" if left > 0 else ""
+    return [f"the same change in {plural(len(example.alike), 'more case')}: {names}{more}"]
 
 
 def effect(found: Effect) -> str:
@@ -78,9 +107,12 @@ def _json(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 
         {
             **header("diff"),
             "versions": dict(sorted(report.versions.items())),
+            "options": dict(report.options),
             "old": report.old.source,
             "new": report.new.source,
+            "file": report.file,
             "summary": {"exit_code": report.exit_code, "behaves_alike": report.behaves_alike},
+            "behavior_only": report.behavior_only,
             "not_compared": list(report.not_compared),
             "parts": [
                 {"name": part.name, "counts": part.counts, "changes": [_change(change) for change in part.changes]}
@@ -97,13 +129,43 @@ def _change(change: Change) -> dict[str, object]:
     return change._asdict()
 
 
+def _html(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.html.change import render
+
+    return render(report)
+
+
+def _junit(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.change_junit import render
+
+    return render(report)
+
+
+def _told(report: ChangeReport) -> Told:
+    from tokverify.formats.change_issue import CHANGE_CHECKS, change_issues
+
+    return Told(issues=change_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
+
+
+def job_summary(report: ChangeReport, limit: int) -> str:
+    """Write what GitHub shows of a step, in at most `limit` bytes."""
+    from tokverify.formats import RenderOptions
+    from tokverify.formats.change_markdown import render
+
+    return render(report, RenderOptions(), limit)
+
+
 CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = {
     "table": _table,
     "json": _json,
     "markdown": _markdown,
+    "html": _html,
+    "junit": _junit,
+    **ci_formats(_told),
 }
+"""Name -> how what changed is written."""
 
 
 def present(report: ChangeReport) -> Presentation:
     """Return how what changed is written."""
-    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code)
+    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code, partial(job_summary, report))

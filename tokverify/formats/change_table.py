@@ -84,7 +84,7 @@ def _part(part: Part, most: int | None) -> RenderableType:
     shown = table(("", "left"), ("", "left"), ("old", "left"), ("new", "left"))
     for change in part.changes[:most]:
         row = exact(cut(change.what)), _value(change.old, EXPECTED), _value(change.new, ACTUAL)
-        shown.add_row(Text(change.kind, DIM), *row)
+        shown.add_row(words(change.kind, DIM), *row)
     left = len(part.changes) - len(part.changes[:most])
     more = [Text(f"  and {plural(left, 'more change')}; -v shows all", DIM)] if left else []
     return Group(Text(summary(part).upper(), "bold"), shown, *more)

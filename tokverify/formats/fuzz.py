@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
 from tokverify.formats.verdict import plural
+from tokverify.fuzzing.report import Stop
 from tokverify.fuzzing.trial import Kind
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tokverify.formats import RenderOptions
     from tokverify.fuzzing.cause import Cause
     from tokverify.fuzzing.coverage import Share
     from tokverify.fuzzing.report import FuzzReport
+
+_STOPS = {
+    Stop.COUNT: "all that were asked for",
+    Stop.TIME: "until the time was up",
+    Stop.COVERAGE: "until the coverage was reached",
+    Stop.INTERRUPTED: "until interrupted",
+}
 
 
 def verdict(fuzzed: FuzzReport) -> str:
@@ -31,9 +42,28 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if fuzzed.report.vocabulary:
         parts.append("the vocabularies differ")
-    if fuzzed.exit_code not in {0, 1}:
+    if not fuzzed.compared:
         parts.append("nothing was compared")
+    if fuzzed.stop is Stop.INTERRUPTED:
+        parts.append("interrupted")
     return "; ".join(parts)
+
+
+def tried(fuzzed: FuzzReport) -> str:
+    """Say how much was tried, such as `3,000 strings, until the time was up`."""
+    return f"{plural(fuzzed.strings, 'string')}, {_STOPS[fuzzed.stop]}"
+
+
+def shares(fuzzed: FuzzReport) -> Iterator[str]:
+    """Yield the coverage, such as `64.6% of 2,000 pieces`."""
+    yield f"{percent(fuzzed.pieces)} of {plural(fuzzed.pieces.total, 'piece')}"
+    if fuzzed.merges:
+        yield f"{percent(fuzzed.merges)} of {plural(fuzzed.merges.total, 'merge')}"
+
+
+def percent(share: Share) -> str:
+    """Write a share in percent, rounded down: only everything is 100%."""
+    return f"{int(share.ratio * 1000) / 10:.1f}%"
 
 
 def _table(fuzzed: FuzzReport, options: RenderOptions) -> str:
@@ -91,9 +121,55 @@ def _cause(cause: Cause) -> dict[str, object]:
     return told
 
 
-FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = {"table": _table, "json": _json}
+def _markdown(fuzzed: FuzzReport, options: RenderOptions) -> str:
+    from tokverify.formats.fuzz_markdown import render
+
+    return render(fuzzed, options)
+
+
+def _html(fuzzed: FuzzReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.html.fuzz import render
+
+    return render(fuzzed)
+
+
+def _junit(fuzzed: FuzzReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.fuzz_junit import render
+
+    return render(fuzzed)
+
+
+def _told(fuzzed: FuzzReport) -> Told:
+    from tokverify.formats.fuzz_issue import FUZZ_CHECKS, fuzz_issues
+
+    return Told(
+        issues=fuzz_issues(fuzzed),
+        checks=FUZZ_CHECKS,
+        verdict=verdict(fuzzed),
+        exit_code=fuzzed.exit_code,
+        skipped=map(visible_message, fuzzed.notes),
+    )
+
+
+def job_summary(fuzzed: FuzzReport, limit: int) -> str:
+    """Write what GitHub shows of a step, in at most `limit` bytes."""
+    from tokverify.formats import RenderOptions
+    from tokverify.formats.fuzz_markdown import render
+
+    return render(fuzzed, RenderOptions(), limit)
+
+
+FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = {
+    "table": _table,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+    "junit": _junit,
+    **ci_formats(_told),
+}
+"""Name -> how a run is written."""
 
 
 def present(fuzzed: FuzzReport) -> Presentation:
     """Return how a run is written."""
-    return Presentation(bound(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code)
+    return Presentation(bound(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code, partial(job_summary, fuzzed))

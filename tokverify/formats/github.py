@@ -6,7 +6,6 @@ commands for GitHub Actions" in GitHub's documentation, and `ActionCommand` in t
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
@@ -42,7 +41,7 @@ def render(issues: Iterable[Issue], verdict: str) -> str:
 
 
 def _annotation(issue: Issue) -> str:
-    path = plain(PurePath(issue.path).as_posix())
+    path = plain(issue.path)
     properties = {"file": path, "line": str(issue.line), "title": issue.title}
     told = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[issue.level]} {told}::{_escaped(issue.message, _DATA)}"

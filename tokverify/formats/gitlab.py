@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from tokverify.formats.case_text import plain
 from tokverify.formats.issue import Level
 
 if TYPE_CHECKING:
@@ -27,6 +27,5 @@ def _entry(issue: Issue) -> dict[str, object]:
         "check_name": issue.check,
         "fingerprint": issue.fingerprint,
         "severity": "info" if issue.accepted is not None else _SEVERITIES[issue.level],
-        # GitLab wants the path as git writes it, without `./`.
-        "location": {"path": PurePath(issue.path).as_posix(), "lines": {"begin": issue.line}},
+        "location": {"path": plain(issue.path), "lines": {"begin": issue.line}},
     }

@@ -13,7 +13,7 @@ from tokverify.formats.verdict import plural
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
@@ -62,29 +62,31 @@ class Issue:
         return hashlib.sha256(f"{self.check}\0{self.key}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
+VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
+DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
+
 CHECKS: Mapping[str, Check] = {
     check.id: check
     for check in (
         Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
         Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
-        Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING),
-        Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING),
+        VOCABULARY_CHECK,
+        DECODING_CHECK,
         Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
     )
 }
 """What a report of `tokverify run` can tell of."""
 
 _MOST_LINES = 40
-_CASE_CHECKS = {True: "case-mismatch", False: "case-error"}
 _LEVELS = {Severity.ERROR: Level.ERROR, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
     """Yield the failing cases of a report, what else is to be told, and what a baseline accepts."""
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
-    yield from (_case_issue(result, report) for result in failing)
+    yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
-    yield from (_case_issue(result, report) for result in report.results if result.status is Status.KNOWN)
+    yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
 
 
 def audit_issues(report: AuditReport) -> Iterator[Issue]:
@@ -106,33 +108,59 @@ def audit_checks(report: AuditReport) -> list[Check]:
     ]
 
 
-def _case_issue(result: CaseResult, report: Report) -> Issue:
-    lines = [headline(result), *description(result)]
+def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
+    """Return what there is to tell of a case that fails, or is known to.
+
+    Args:
+        result: What became of it.
+        report: The report it is in.
+        prefix: How the checks are named that it can be of: `PREFIX-mismatch`, `PREFIX-error` or `PREFIX-decoding`.
+        path: Where to point if the case has no file; by default that is the model.
+        more: Lines to tell after the first one; they have passed `visible`.
+    """
+    lines = [headline(result), *more, *description(result)]
     if result.difference:
         lines += alignment_lines(result.difference, other_side(result))
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"... {len(lines) - _MOST_LINES:,} more lines ..."]
     return Issue(
-        check=_CASE_CHECKS[result.difference is not None],
+        check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
         title=f"{result.status}: {plain(result.name)}",
         message="\n".join(lines),
-        path=result.case.file or report.actual.source,
+        path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
         key=f"{report.actual.name}\0{result.name}",
         accepted=plain(known_text(result.known)) if result.known else None,
     )
 
 
-def _report_wide_issues(report: Report) -> Iterator[Issue]:
-    model = report.actual.source
+def _way(result: CaseResult) -> str:
+    """Name the way in which a case fails."""
+    if result.difference:
+        return "mismatch"
+    return "decoding" if result.status is Status.MISMATCH else "error"
+
+
+def vocabulary_issues(report: Report) -> Iterator[Issue]:
+    """Yield that the vocabularies differ, if they do."""
     if report.vocabulary:
         message = f"the vocabularies of {plain(report.actual.name)} and {plain(report.expected.name)} differ"
-        yield _warning("vocabulary", message, model, report.actual.name)
+        yield _warning("vocabulary", message, report.actual.source, report.actual.name)
+
+
+def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
+    """Yield that cases are decoded differently, if they are; `path` is where to point."""
     if report.decode_differences:
         names = [plain(result.name) for result in report.results if result.decode_difference]
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
-        yield _warning("decoding", message, model, report.actual.name)
+        yield _warning("decoding", message, path, report.actual.name)
+
+
+def _report_wide_issues(report: Report) -> Iterator[Issue]:
+    model = report.actual.source
+    yield from vocabulary_issues(report)
+    yield from decoding_issues(report, model)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
         message = f"{plain(entry.case)} matches now; take its entry out of the baseline (--update-baseline does)"

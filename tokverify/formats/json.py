@@ -39,8 +39,8 @@ def document(report: Report) -> dict[str, object]:
         **header("run"),
         "versions": dict(sorted(report.versions.items())),
         "options": dict(report.options),
-        "actual": _side(report.actual),
-        "expected": _side(report.expected),
+        "actual": side_object(report.actual),
+        "expected": side_object(report.expected),
         "summary": _summary(report),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
@@ -100,7 +100,8 @@ def _is_ids(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, int) for item in value)
 
 
-def _side(side: Side) -> dict[str, object]:
+def side_object(side: Side) -> dict[str, object]:
+    """Return a side."""
     return {
         "name": side.name,
         "source": side.source,
@@ -201,14 +202,15 @@ def _case(result: CaseResult) -> dict[str, object]:
         "known": _known(result.known) if result.known else None,
     }
     if result.difference:
-        told["difference"] = _difference(result.difference)
+        told["difference"] = difference_object(result.difference)
     if result.decode_difference:
         actual, expected = result.decode_difference
         told["decoded"] = {"actual": bytes_object(actual), "expected": bytes_object(expected)}
     return told
 
 
-def _difference(difference: Difference) -> dict[str, object]:
+def difference_object(difference: Difference) -> dict[str, object]:
+    """Return where two tokenizations part, and all of both."""
     first, shown = difference.first, excerpt(difference)
     return {
         "first": {
@@ -219,13 +221,14 @@ def _difference(difference: Difference) -> dict[str, object]:
             "expected": code_points(shown.expected),
         },
         "blocks": [
-            {"equal": block.equal, "actual": _tokens(block.actual), "expected": _tokens(block.expected)}
+            {"equal": block.equal, "actual": token_objects(block.actual), "expected": token_objects(block.expected)}
             for block in difference.blocks
         ],
     }
 
 
-def _tokens(tokens: Sequence[Token]) -> list[Mapping[str, object]]:
+def token_objects(tokens: Sequence[Token]) -> list[Mapping[str, object]]:
+    """Return tokens."""
     return list(map(_token, tokens))
 
 

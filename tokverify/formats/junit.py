@@ -1,5 +1,7 @@
 """The `junit` format: XML as CI systems read it of test runners, one suite for each file of cases.
 
+A report of another command is put together of the same elements.
+
 It keeps to the elements and attributes of the schema of Jenkins' xUnit plugin (`junit-10.xsd`), which all know.
 """
 
@@ -13,44 +15,70 @@ from tokverify.formats.verdict import verdict
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokverify.report import CaseResult, Report
 
 _ELEMENTS = {Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped", Status.SKIPPED: "skipped"}
+_TAGS = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+_COUNTED = ("tests", "failures", "errors")
 
 
 def render(report: Report) -> str:
     """Write a report as JUnit XML; a failure that a baseline accepts counts as skipped, as `xfail` does elsewhere."""
-    root = Element("testsuites", {"name": "tokverify", **_counts(report.results)})
-    properties = {
-        "model": report.actual.source,
-        "fingerprint": report.actual.fingerprint or "",
-        "reference": report.expected.source,
-        "caveat": report.expected.caveat,
-        "verdict": verdict(report),
-    }
-    for (file, name), results in _by_file(report.results).items():
-        skipped = str(sum(_ELEMENTS.get(result.status) == "skipped" for result in results))
-        counts = {**_counts(results), "skipped": skipped}
-        suite = SubElement(
-            root, "testsuite", {"name": plain(name), **counts, **({"file": plain(file)} if file else {})}
-        )
-        _add_properties(suite, properties)
-        for result in results:
-            _add_case(suite, result)
+    return document(case_suites(report, properties_of(report, verdict(report))))
+
+
+def document(suites: Iterable[Element]) -> str:
+    """Write suites as a file."""
+    suites = list(suites)
+    counts = {name: str(sum(int(suite.get(name, "0")) for suite in suites)) for name in _COUNTED}
+    root = Element("testsuites", {"name": "tokverify", **counts})
+    root.extend(suites)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _counts(results: Iterable[CaseResult]) -> dict[str, str]:
-    statuses = [result.status for result in results]
-    counts = {
-        "tests": len(statuses),
-        "failures": statuses.count(Status.MISMATCH),
-        "errors": statuses.count(Status.ERROR),
+def properties_of(report: Report, verdict: str) -> dict[str, str]:
+    """Return what is told with each suite: who was compared, and what came of it."""
+    return {
+        "model": report.actual.source,
+        "fingerprint": report.actual.fingerprint or "",
+        "reference": report.expected.source,
+        "caveat": report.expected.caveat,
+        "verdict": verdict,
     }
-    return {name: str(count) for name, count in counts.items()}
+
+
+def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield a suite for each file of cases."""
+    for (file, name), results in _by_file(report.results).items():
+        yield suite(name, properties, map(_case, results), file)
+
+
+def suite(name: str, properties: Mapping[str, str], tests: Iterable[Element], file: str = "") -> Element:
+    """Return a suite of tests."""
+    tests = list(tests)
+    counts = {"tests": len(tests), **{name: sum(test.find(tag) is not None for test in tests) for name, tag in _TAGS}}
+    told = {"name": plain(name), **{name: str(count) for name, count in counts.items()}}
+    made = Element("testsuite", told | ({"file": plain(file)} if file else {}))
+    _add_properties(made, properties)
+    made.extend(tests)
+    return made
+
+
+def passed(name: str, suite: str, told: str = "") -> Element:
+    """Return a test that passed, with what it told; that has passed `visible`."""
+    test = Element("testcase", {"name": plain(name), "classname": plain(suite)})
+    if told:
+        SubElement(test, "system-out").text = told
+    return test
+
+
+def not_passed(test: Element, tag: str, type: str, message: str, lines: Iterable[str]) -> Element:
+    """Return a test with another outcome: `failure`, `error` or `skipped`; the texts have passed `visible`."""
+    SubElement(test, tag, {"type": type, "message": message}).text = "\n".join(lines)
+    return test
 
 
 def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
@@ -67,15 +95,12 @@ def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:
             SubElement(parent, "property", {"name": name, "value": plain(value)})
 
 
-def _add_case(suite: Element, result: CaseResult) -> None:
-    case = SubElement(suite, "testcase", {"name": plain(result.case.id), "classname": plain(result.case.suite)})
-    if result.status is Status.MATCH:
-        if result.notes:
-            SubElement(case, "system-out").text = "\n".join(map(plain, result.notes))
-        return
+def _case(result: CaseResult) -> Element:
+    case, status = result.case, result.status
+    if status is Status.MATCH:
+        return passed(case.id, case.suite, "\n".join(map(plain, result.notes)))
     message = f"known: {plain(known_text(result.known))}" if result.known else headline(result)
-    outcome = SubElement(case, _ELEMENTS[result.status], {"type": str(result.status), "message": message})
-    outcome.text = "\n".join(_body(result))
+    return not_passed(passed(case.id, case.suite), _ELEMENTS[status], str(status), message, _body(result))
 
 
 def _body(result: CaseResult) -> list[str]:

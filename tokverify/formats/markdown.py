@@ -12,7 +12,7 @@ from tokverify.formats.verdict import plural, verdict
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tokverify.diagnosis.result import Diagnosis, Explanation
     from tokverify.formats import RenderOptions
@@ -33,22 +33,28 @@ def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
     yield f"**{prose(verdict(report))}**\n"
     if options.quiet:
         return
-    yield table(("", "", ""), [_side("actual", report.actual), _side("expected", report.expected)])
+    yield from compared(report)
+    if report.diagnosis:
+        yield _diagnosis(report.diagnosis)
+    yield suites(report)
+    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    if failing:
+        yield f"### {plural(len(failing), 'failing case')}\n"
+        yield from (case(result, verbose=options.verbose) for result in failing)
+    yield from others(report, verbose=options.verbose)
+
+
+def compared(report: Report) -> Iterator[str]:
+    """Tell who was compared with whom, and whether the vocabularies differ."""
+    yield table(("", "", ""), [side_row("actual", report.actual), side_row("expected", report.expected)])
     if report.actual.overrides:
         yield _overrides(report.actual)
     if report.vocabulary:
         yield "The vocabularies differ; the `table` and `json` formats show where.\n"
-    if report.diagnosis:
-        yield _diagnosis(report.diagnosis)
-    yield _suites(report)
-    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
-    if failing:
-        yield f"### {plural(len(failing), 'failing case')}\n"
-        yield from (_case(result, verbose=options.verbose) for result in failing)
-    yield from _others(report, verbose=options.verbose)
 
 
-def _side(role: str, side: Side) -> tuple[str, str, str]:
+def side_row(role: str, side: Side) -> tuple[str, str, str]:
+    """Write a side as a row of three cells."""
     told = [cell_code(plain(side.source))] if side.source != side.name else []
     told += [prose(side.reason)] if side.reason else []
     told += [f"**{prose(side.caveat)}**"] if side.caveat else []
@@ -78,7 +84,8 @@ def _explanation(explanation: Explanation, diagnosis: Diagnosis) -> str:
     return f"{prose(effect(explanation, diagnosis))}; {repair}"
 
 
-def _suites(report: Report) -> str:
+def suites(report: Report) -> str:
+    """Count the cases by suite and status."""
     counts: dict[str, Counter[Status]] = {}
     for result in report.results:
         counts.setdefault(result.case.suite, Counter())[result.status] += 1
@@ -90,15 +97,16 @@ def _suites(report: Report) -> str:
     return table(("suite", *map(str, shown)), rows, right=range(1, len(shown) + 1))
 
 
-def _case(result: CaseResult, *, verbose: bool) -> str:
-    lines = list(description(result))
+def case(result: CaseResult, *, verbose: bool, more: Iterable[str] = ()) -> str:
+    """Write a case, to open on a click; the lines in `more` have passed `visible`."""
+    lines = [*more, *description(result)]
     if result.difference:
         lines += alignment_lines(result.difference, other_side(result), fold=not verbose)
     place = f" ({result.case.file}:{result.case.line})" if result.case.file else ""
     return details(f"{result.status} {plain(result.name)}{plain(place)}: {headline(result)}", block(lines, "diff"))
 
 
-def _others(report: Report, *, verbose: bool) -> Iterator[str]:
+def others(report: Report, *, verbose: bool) -> Iterator[str]:
     """Tell of the cases that did not simply match, and yet do not fail."""
     yield from _by_reason("Known", [(plain(known_text(r.known)), r) for r in report.results if r.known])
     if report.baseline:

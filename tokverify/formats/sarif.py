@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -86,5 +85,5 @@ def _braces(text: str) -> str:
 
 def _uri(path: str) -> str:
     # subtle: a file's name may hold bytes that are not UTF-8, as lone surrogates.
-    name = quote(PurePath(path).as_posix().encode("utf-8", "surrogateescape"))
+    name = quote(path.encode("utf-8", "surrogateescape"))
     return f"file://{name}" if name.startswith("/") else name

@@ -1,87 +1,54 @@
-"""Write statistics as JSON (docs/stats.md)."""
+"""The output formats of `tokverify stats`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.json import header, write
+from tokverify.formats.presentation import Presentation, bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping
 
-    from tokverify.stats.probe import Probe
-    from tokverify.stats.report import Measured, Row, Stats
-    from tokverify.tokenizer import Token
-
-_DIGITS = 4
+    from tokverify.formats import RenderOptions
+    from tokverify.stats.report import Stats
 
 
-def render_json(stats: Stats) -> str:
-    """Write all that was measured; rates are rounded to four digits."""
-    names = [measured.name for measured in stats.tokenizers]
-    return write(
-        {
-            **header("stats"),
-            "files": list(stats.files),
-            "tokenizers": [_tokenizer(measured) for measured in stats.tokenizers],
-            "texts": [_row(row, names) for row in stats.rows],
-        }
-    )
+def _table(stats: Stats, options: RenderOptions) -> str:
+    from tokverify.formats.stats_table import render
+
+    return render(stats, options)
 
 
-def _tokenizer(measured: Measured) -> dict[str, object]:
-    return {
-        "name": measured.name,
-        "source": measured.source,
-        "vocab_size": measured.vocab_size,
-        "ordinary_tokens": len(measured.vocabulary.ids),
-        "excluded": dict(measured.vocabulary.excluded),
-        **_probe(measured.probe),
-        "long_tokens": measured.long_tokens,
-        "longest": _tokens(measured.longest),
-        "longest_used": _tokens(measured.longest_used),
-        "never_used": measured.unused,
-        "never_used_examples": _tokens(measured.unused_examples),
-        "failures": list(measured.failures),
-    }
+def _json(stats: Stats, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.stats_json import render
+
+    return render(stats)
 
 
-def _probe(probe: Probe) -> dict[str, object]:
-    languages = None
-    if probe.against_english is not None:
-        languages = {language: _rounded(ratio) for language, ratio in probe.against_english.items()}
-    return {
-        "single_token_numbers": probe.single_numbers,
-        "tokens_per_long_number": _rounded(probe.tokens_per_number),
-        "spaces_per_token": _rounded(probe.spaces_per_token),
-        "indentation": None if probe.indentation is None else {str(n): count for n, count in probe.indentation.items()},
-        "trailing_space_is_a_token": probe.trailing_space,
-        "against_english": languages,
-        "mean_against_english": _rounded(probe.mean_against_english),
-    }
+def _markdown(stats: Stats, options: RenderOptions) -> str:
+    from tokverify.formats.stats_markdown import render
+
+    return render(stats, options)
 
 
-def _row(row: Row, names: Sequence[str]) -> dict[str, object]:
-    return {
-        "kind": str(row.kind),
-        "name": row.name,
-        "pieces": row.pieces,
-        "bytes": row.bytes,
-        "characters": row.characters,
-        "words": row.words,
-        "lines_with_trailing_space": row.trailing,
-        "tokenizers": [_count(row, index, name) for index, name in enumerate(names)],
-    }
+def _html(stats: Stats, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+    from tokverify.formats.html.stats import render
+
+    return render(stats)
 
 
-def _count(row: Row, index: int, name: str) -> dict[str, object]:
-    rates = {f"per_{unit}": _rounded(rate) for unit, rate in row.rates(index).items()}
-    return {"name": name, "tokens": row.tokens[index], "unknown": row.unknown[index], **rates}
+STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = {
+    "table": _table,
+    "json": _json,
+    "markdown": _markdown,
+    "html": _html,
+}
+"""Name -> how statistics are written."""
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
+def present(stats: Stats) -> Presentation:
+    """Return how statistics are written."""
+    from tokverify.formats.stats_text import verdict
+    from tokverify.visible import visible_message
 
-
-def _tokens(tokens: Sequence[Token]) -> list[dict[str, object]]:
-    return [{"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()} for token in tokens]
+    return Presentation(bound(STATS_FORMATS, stats), visible_message(verdict(stats)), stats.exit_code)

@@ -24,6 +24,7 @@ from tokverify.fuzzing.shrink import shrink
 from tokverify.fuzzing.trial import Kind
 from tokverify.report import CaseResult, Status
 from tokverify.tokenizer import shown_tokens
+from tokverify.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -149,7 +150,8 @@ class Causes:
 
 def _tally(cause: Cause) -> str:
     text = cause.found.text
-    first = text if len(text) <= _SHOWN_CHARACTERS else f"a text of {len(text):,} characters"
+    is_short = len(text) <= _SHOWN_CHARACTERS
+    first = visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
     return f"shown by {cause.strings:,} of the strings, first by one of the generator {cause.generator}: {first}"
 
 
@@ -191,10 +193,18 @@ def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
         actual=tuple(outcome.actual) if difference else (),
         expected=tuple(outcome.expected) if difference else (),
         difference=difference,
-        message=outcome.message or None,
+        message=outcome.message or _decoded(outcome),
         add_special=add_special,
         parse_special=parse_special,
     )
+
+
+def _decoded(outcome: Outcome) -> str | None:
+    """Say what became of ids that are decoded differently."""
+    if outcome.kind is not Kind.DECODING:
+        return None
+    actual, expected = (visible(bytes(side)) or "nothing" for side in (outcome.actual, outcome.expected))
+    return f"the same ids decode to {actual} in actual, to {expected} in expected"
 
 
 def _digest(sample: Sample) -> str:

@@ -6,7 +6,6 @@ many processes share the work, as long as it is not the time that ends it.
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter, deque
 from functools import partial
@@ -20,7 +19,6 @@ from tokverify.fuzzing.generator import BATCH, batch, usable
 from tokverify.fuzzing.report import FuzzReport, Plan, Progress, Stop
 from tokverify.fuzzing.sample import vocabulary_of
 from tokverify.fuzzing.trial import Kind, Outcome, Trial
-from tokverify.interrupt import interrupts_held
 from tokverify.report import Report
 from tokverify.side import side_of
 from tokverify.vocabulary import compare_vocabularies
@@ -135,25 +133,17 @@ class _Run:
 
     def parallel(self, jobs: int, open_sides: OpenSides) -> Generator[BatchResult, None, None]:
         """Yield the results of batches in order, worked on by other processes."""
-        from concurrent.futures import ProcessPoolExecutor
-        from concurrent.futures.process import BrokenProcessPool
-        from multiprocessing import get_context
+        from tokverify.worker_pool import worker_pool
 
-        pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (open_sides, self._plan))
         numbers = self._numbers()
         waiting: deque[Future[BatchResult]] = deque()
-        try:
+        with worker_pool(jobs, partial(_begin, open_sides, self._plan)) as pool:
             while True:
                 while len(waiting) < jobs * _AHEAD and (following := next(numbers, None)):
-                    with interrupts_held():
-                        waiting.append(pool.submit(_work, *following))
+                    waiting.append(pool.submit(_work, *following))
                 if not waiting:
                     return
                 yield waiting.popleft().result()
-        except BrokenProcessPool as error:
-            raise TokverifyError("a worker process died; look for what ended it, or try again with -j 1") from error
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     def _numbers(self) -> Iterator[tuple[int, int | None]]:
         """Yield the numbers of the batches to do, and how many texts of each."""
@@ -239,9 +229,8 @@ _worker: Worker | None = None
 
 
 def _begin(open_sides: OpenSides, plan: Plan) -> None:
-    """Start a worker process, which leaves Ctrl-C to the process that started it."""
+    """Start a worker process."""
     global _new_worker  # noqa: PLW0603 - a worker process has one task
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _new_worker = partial(_open_worker, open_sides, plan)
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tokverify.report import Report
 
 
+INTERRUPTED = 130
+"""The exit code of what Ctrl-C ended."""
+
+
 class Stop(StrEnum):
     """Why a run ended."""
 
@@ -59,7 +63,7 @@ class FuzzReport:
     `report` has one result for each of `causes`, in the same order. `failing` counts the texts that failed, `unlisted`
     those among all that did not match whose cause is not listed, `skipped` those that could not be compared.
     `by_generator` maps a generator to the texts it made and how many of them failed. `notes` say which options
-    were off throughout.
+    were off throughout. `seconds` is how long it took, which no report tells: 0 in one that was read back.
     """
 
     report: Report
@@ -72,12 +76,19 @@ class FuzzReport:
     pieces: Share
     merges: Share | None
     stop: Stop
-    seconds: float = field(compare=False)
+    seconds: float = field(default=0.0, compare=False)
     notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing was found, 1 if something was, 2 if nothing could be compared."""
+        """0 if nothing was found, 1 if something was, 2 if nothing could be compared, 130 if Ctrl-C ended it."""
+        if self.stop is Stop.INTERRUPTED:
+            return INTERRUPTED
         if self.failing:
             return 1
-        return 0 if self.strings > self.skipped else 2
+        return 0 if self.compared else 2
+
+    @property
+    def compared(self) -> int:
+        """How many texts were compared."""
+        return self.strings - self.skipped

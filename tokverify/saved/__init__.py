@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.lfs_pointer import require_fetched
 from tokverify.saved.json_node import JsonNode
 from tokverify.saved.kind import SCHEMA_VERSIONS
 
@@ -25,26 +26,39 @@ def open_saved(path: Path | str, kinds: Collection[str] = tuple(SCHEMA_VERSIONS)
     """
     path = Path(path)
     root = JsonNode(str(path), _parse(path))
-    kind = root.get("kind").string()
+    check_kind(root, kinds)
+    return root
+
+
+def check_kind(node: JsonNode, kinds: Collection[str]) -> None:
+    """Check that a report, or one that another holds, is of one of these kinds and of a version that can be read.
+
+    Raises:
+        TokverifyError: If it is no report.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    kind = node.get("kind").string()
+    place = ": ".join(filter(None, (node.file, node.path)))
     if kind not in kinds:
         known = " or ".join(f"`tokverify {known}`" for known in kinds)
-        raise UnsupportedError(f"{path}: is a report of `tokverify {kind}`; give one of {known}")
-    version = root.get("schema_version").integer()
+        raise UnsupportedError(f"{place}: is a report of `tokverify {kind}`; give one of {known}")
+    version = node.get("schema_version").integer()
     if version != SCHEMA_VERSIONS[kind]:
         older = version < SCHEMA_VERSIONS[kind]
         age, remedy = ("an older", "write it again") if older else ("a newer", "update tokverify")
         raise UnsupportedError(
-            f"{path}: has schema_version {version}, of {age} tokverify, and this one reads {SCHEMA_VERSIONS[kind]};"
+            f"{place}: has schema_version {version}, of {age} tokverify, and this one reads {SCHEMA_VERSIONS[kind]};"
             f" {remedy}"
         )
-    return root
 
 
 def _parse(path: Path) -> object:
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
-        return json.loads(path.read_bytes())
+        data = path.read_bytes()
+        require_fetched(path, data)
+        return json.loads(data)
     except OSError as error:
         raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
     except RecursionError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.errors import TokverifyError
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Value = TypeVar("_Value")
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 _MAX_SHOWN = 40
+_TOO_LARGE = 1 << 63
 _KINDS = {dict: "an object", list: "a list", type(None): "null"}
 
 
@@ -43,7 +46,7 @@ class JsonNode:
     def error(self, wanted: str) -> TokverifyError:
         """Return the error that says that something else was wanted here."""
         kind = _KINDS.get(type(self.value))
-        shown = kind or visible(repr(self.value)[:_MAX_SHOWN], mark_spaces=False)
+        shown = kind or repr(self.value)[:_MAX_SHOWN]
         place = visible(self.path, mark_spaces=False) or "the file"
         return TokverifyError(f"{self.file}: not a report of tokverify: {place} is {shown}; wanted is {wanted}")
 
@@ -83,6 +86,13 @@ class JsonNode:
             raise self.error("a string")
         return self.value
 
+    def one_of(self, kind: type[_Choice]) -> _Choice:
+        """Read one of the strings of an enumeration."""
+        try:
+            return kind(self.string())
+        except ValueError:
+            raise self.error(" or ".join(kind)) from None
+
     def boolean(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):
@@ -90,9 +100,9 @@ class JsonNode:
         return self.value
 
     def integer(self) -> int:
-        """Read a whole number."""
+        """Read a whole number, of at most 64 bits: of larger ones Python makes no fraction."""
         # subtle: to Python, true is a whole number too.
-        if not isinstance(self.value, int) or isinstance(self.value, bool):
+        if not isinstance(self.value, int) or isinstance(self.value, bool) or abs(self.value) >= _TOO_LARGE:
             raise self.error("a whole number")
         return self.value
 

@@ -7,5 +7,5 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSIONS: Mapping[str, int] = {"run": 2, "fuzz": 2, "diff": 1, "audit": 1, "chat": 1, "stats": 1}
+SCHEMA_VERSIONS: Mapping[str, int] = {"run": 2, "fuzz": 3, "diff": 2, "audit": 1, "chat": 2, "stats": 2}
 """Kind -> the `schema_version` that is written and read."""

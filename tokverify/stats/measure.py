@@ -51,7 +51,8 @@ def measure(
         _measured(subject, tally.used[index], tally.failures(index), judged=bool(files))
         for index, subject in enumerate(subjects)
     )
-    return Stats(tuple(measured), tally.rows(), tuple(map(str, files)))
+    versions = {name: version for subject in subjects for name, version in subject.versions.items()}
+    return Stats(tuple(measured), tally.rows(), tuple(map(str, files)), versions=versions)
 
 
 def _checked_size(path: Path) -> int:
@@ -146,12 +147,15 @@ def _measured(subject: Subject, used: set[int], failures: tuple[str, ...], *, ju
         name=subject.name,
         source=subject.source,
         vocab_size=tokenizer.vocab_size,
-        vocabulary=vocabulary,
+        ordinary=len(vocabulary.ids),
+        excluded=vocabulary.excluded,
         probe=probe(tokenizer, subject.unknown),
         long_tokens=count_long(tokenizer, vocabulary.ids),
         longest=longest(tokenizer, vocabulary.ids, _LISTED),
         longest_used=longest(tokenizer, vocabulary.ids & used, _LISTED),
         unused=len(unused) if judged else None,
-        unused_examples=longest(tokenizer, unused, _LISTED) if judged else (),
+        unused_examples=longest(tokenizer, unused, _LISTED) if judged else [],
         failures=failures,
+        fingerprint=subject.fingerprint,
+        sha256=subject.sha256,
     )

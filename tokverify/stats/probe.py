@@ -24,18 +24,29 @@ _PROMPT, _ANSWER = "The quick brown fox jumps over the lazy", "dog"
 class Probe:
     """What the probes found; None where a tokenizer cannot be asked, as it does not keep the text as it is.
 
-    `single_numbers` is how many of the numbers below 1000 are one token, `tokens_per_number` how many tokens a number
-    from 1,000 to 999,999 takes on average. `indentation` maps a number of spaces at the start of a line to the tokens
-    they take. `trailing_space` is True where a space at the end of a prompt becomes a token that would not stand there
-    if the text went on. `against_english` maps a language to how many times the tokens of English the same text takes,
-    but for languages that are partly unknown to the tokenizer.
+    `single_numbers` is how many of `SHORT_NUMBERS` are one token, `long_number_tokens` how many tokens `LONG_NUMBERS`
+    take together. `indentation` maps a number of spaces at the start of a line to the tokens they take.
+    `trailing_space` is True where a space at the end of a prompt becomes a token that would not stand there if the text
+    went on. `language_tokens` maps a language to the tokens that the same text takes in it, but for languages that are
+    partly unknown to the tokenizer.
     """
 
     single_numbers: int | None = None
-    tokens_per_number: float | None = None
+    long_number_tokens: int | None = None
     indentation: Mapping[int, int] | None = None
     trailing_space: bool | None = None
-    against_english: Mapping[str, float] | None = None
+    language_tokens: Mapping[str, int] | None = None
+
+    @property
+    def tokens_per_number(self) -> float | None:
+        """How many tokens a number from 1,000 to 999,999 takes on average."""
+        return None if self.long_number_tokens is None else self.long_number_tokens / len(LONG_NUMBERS)
+
+    @property
+    def against_english(self) -> Mapping[str, float] | None:
+        """How many times the tokens of English the same text takes, by language."""
+        counts = self.language_tokens
+        return {language: count / counts[ENGLISH] for language, count in counts.items()} if counts else None
 
     @property
     def spaces_per_token(self) -> float | None:
@@ -60,10 +71,10 @@ def probe(tokenizer: Tokenizer, unknown: Collection[int] = ()) -> Probe:
     long = [count for number in LONG_NUMBERS if (count := _digit_tokens(tokenizer, number))]
     return Probe(
         single_numbers=short.count(1) if any(short) else None,
-        tokens_per_number=sum(long) / len(long) if len(long) == len(LONG_NUMBERS) else None,
+        long_number_tokens=sum(long) if len(long) == len(LONG_NUMBERS) else None,
         indentation=_indentation(tokenizer),
         trailing_space=_trailing_space(tokenizer),
-        against_english=_against_english(tokenizer, unknown),
+        language_tokens=_language_tokens(tokenizer, unknown),
     )
 
 
@@ -109,7 +120,7 @@ def _trailing_space(tokenizer: Tokenizer) -> bool | None:
     return whole[: len(prompt)] != prompt
 
 
-def _against_english(tokenizer: Tokenizer, unknown: Collection[int]) -> dict[str, float] | None:
+def _language_tokens(tokenizer: Tokenizer, unknown: Collection[int]) -> dict[str, int] | None:
     encoded = {language: encode(tokenizer, text) for language, text in parallel_samples().items()}
     counts = {language: len(ids) for language, ids in encoded.items() if ids and not set(ids) & set(unknown)}
-    return {language: count / counts[ENGLISH] for language, count in counts.items()} if ENGLISH in counts else None
+    return counts if ENGLISH in counts else None

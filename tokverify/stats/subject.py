@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from tokverify.settings import resolve
 from tokverify.tokenizer_file import kind_of_model, read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokverify.settings import Settings
     from tokverify.tokenizer import Tokenizer
@@ -25,7 +25,8 @@ class Subject:
     """A tokenizer to measure.
 
     `attributes` are those of each token, None where they are not known; `unknown` are the ids that stand for text
-    without a token of its own.
+    without a token of its own. `fingerprint` is that of an encoder of ours, `sha256` that of a reference's file;
+    `versions` names the libraries that do the work.
     """
 
     name: str
@@ -33,6 +34,9 @@ class Subject:
     tokenizer: Tokenizer
     attributes: Sequence[int] | None = None
     unknown: frozenset[int] = frozenset()
+    fingerprint: str | None = None
+    sha256: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_subjects(locations: Iterable[str]) -> list[Subject]:
@@ -54,10 +58,12 @@ def _open(location: str) -> Subject:
     is_path = location.partition(":")[0] not in REFERENCES
     if is_path and (path.suffix == ".gguf" or (path.is_file() and kind_of_model(path) == "gguf")):
         encoder = load_model(path)
-        return _subject(encoder.name, location, encoder, encoder.settings)
+        subject = _subject(encoder.name, location, encoder, encoder.settings)
+        return replace(subject, fingerprint=encoder.fingerprint)
     found = open_reference(location)
     name = found.path.name if found.path else location
-    return _subject(name, found.source, found.tokenizer, _declared(found.path))
+    subject = _subject(name, found.source, found.tokenizer, _declared(found.path))
+    return replace(subject, sha256=found.sha256, versions=found.versions)
 
 
 def _declared(path: Path | None) -> Settings | None:

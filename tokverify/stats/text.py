@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.lfs_pointer import require_fetched
 from tokverify.stats.script import UNSPACED, script_of_line
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def read_pieces(path: Path) -> Iterator[str]:
         with path.open("rb") as file:
             while block := file.read(PIECE_BYTES):
                 block += file.readline(PIECE_BYTES)
+                if not done:
+                    require_fetched(path, block)
                 yield decoder.decode(block)
                 done += len(block)
             decoder.decode(b"", final=True)

@@ -14,9 +14,10 @@ from tokverify.report import Status
 from tokverify.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokverify.diff import Block, Difference
+    from tokverify.formats.html.cause import Causes
     from tokverify.report import CaseResult, Report
     from tokverify.tokenizer import Token
 
@@ -53,17 +54,21 @@ class TokenTable:
 
 
 def report_data(report: Report) -> dict[str, object]:
-    """Return all cases, with the suites, tags, causes and tokens that they name by number."""
+    """Return all cases of a report."""
+    return cases_data([(report, causes(report))])
+
+
+def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
+    """Return the cases of reports, with the suites, tags, causes and tokens that they name by number."""
     suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
-    causes_by_name = causes(report)
     cases = []
-    for result in report.results:
+    for result, causes_of_it in _results(reports):
         told: dict[str, object] = {
             "name": plain(result.name),
             "status": str(result.status),
             "suite": suites[plain(result.case.suite)],
             "tags": [tags[plain(tag)] for tag in result.case.tags],
-            "causes": [cause_numbers[cause] for cause in causes_by_name.get(result.name, ())],
+            "causes": [cause_numbers[cause] for cause in causes_of_it],
         }
         cases.append(told | _case(result, tokens))
     return {
@@ -73,6 +78,13 @@ def report_data(report: Report) -> dict[str, object]:
         "tokens": tokens.rows,
         "cases": cases,
     }
+
+
+def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str]]]:
+    # subtle: two reports can have cases of the same name, and each its own causes.
+    for report, causes_by_name in reports:
+        for result in report.results:
+            yield result, causes_by_name.get(result.name, ())
 
 
 def _case(result: CaseResult, tokens: TokenTable) -> dict[str, object]:

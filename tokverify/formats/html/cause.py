@@ -8,13 +8,15 @@ from tokverify.formats.case_text import known_text, plain
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokverify.diagnosis.result import Diagnosis
     from tokverify.report import CaseResult, Report
 
+    Causes = Mapping[str, Sequence[str]]
 
-def causes(report: Report) -> Mapping[str, list[str]]:
+
+def causes(report: Report) -> Causes:
     """Return the causes of each case that did not simply match, by suite/id, in words that have passed `visible`."""
     explained = _explained(report)
     found: dict[str, list[str]] = {}
@@ -33,9 +35,9 @@ def _own_causes(result: CaseResult) -> Iterator[str]:
         yield f"skipped: {plain(result.message or '')}"
     elif result.status is Status.ERROR:
         yield "cannot be encoded"
-    elif result.status is Status.MISMATCH and result.actual == result.expected:
+    elif result.status is Status.MISMATCH and result.difference and result.actual == result.expected:
         yield "both sides agree, but not with the case"
-    if result.decode_difference:
+    if result.decode_difference or (result.status is Status.MISMATCH and not result.difference):
         yield "decoded differently"
 
 

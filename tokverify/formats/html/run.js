@@ -91,13 +91,20 @@ function clearFilters() {
   [SEARCH, SUITE, TAG, CAUSE].forEach((field) => { field.value = ""; });
 }
 
-// Makes what the page names clickable: it then shows those cases and no others.
-function showOnly(select, name, names) {
+// Shows the cases that one field chooses, and no others; `names` are the choices of a select.
+function showOnly(field, name, names) {
   clearFilters();
-  select.value = String(names.indexOf(name));
+  field.value = names ? String(names.indexOf(name)) : name;
   update();
   document.getElementById("cases").scrollIntoView();
-  select.focus({ preventScroll: true });
+  field.focus({ preventScroll: true });
+}
+
+// Makes what the page names clickable.
+function replaceByButton(label, show) {
+  const button = element("button", { type: "button", class: "suite" }, label.textContent);
+  button.addEventListener("click", show);
+  label.replaceWith(button);
 }
 
 function startLinks() {
@@ -106,9 +113,13 @@ function startLinks() {
     button.addEventListener("click", () => showOnly(CAUSE, button.dataset.cause, REPORT.causes));
   });
   document.querySelectorAll("[data-suite]").forEach((label) => {
-    const button = element("button", { type: "button", class: "suite" }, label.dataset.suite);
-    button.addEventListener("click", () => showOnly(SUITE, label.dataset.suite, REPORT.suites));
-    label.replaceWith(button);
+    replaceByButton(label, () => showOnly(SUITE, label.dataset.suite, REPORT.suites));
+  });
+  document.querySelectorAll("[data-shows]").forEach((label) => {
+    replaceByButton(label, () => showOnly(CAUSE, label.dataset.shows, REPORT.causes));
+  });
+  document.querySelectorAll("[data-case]").forEach((label) => {
+    replaceByButton(label, () => showOnly(SEARCH, label.dataset.case));
   });
 }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import headline, known_text, plain
 from tokverify.formats.effect import effect
 from tokverify.formats.heading import vocabulary_lines
-from tokverify.formats.html.case_data import report_data
+from tokverify.formats.html.case_data import cases_data
+from tokverify.formats.html.cause import causes
 from tokverify.formats.html.page import page, script_json
 from tokverify.formats.html.suite_plot import segments, suite_counts, ticks
 from tokverify.formats.verdict import plural, verdict
@@ -18,60 +20,96 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tokverify.diagnosis.result import Diagnosis
+    from tokverify.formats.html.cause import Causes
     from tokverify.report import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
 _MOST_PIECES = 200
 _PLOT_MARGIN = 6
-_EXIT_MEANINGS = {
-    0: "every case matches, or differs in a way that the baseline lists",
-    1: "a case differs, or cannot be encoded",
-    2: "nothing was compared",
+_SCRIPTS = ("page.js", "alignment.js", "run.js")
+_OUTCOMES = {
+    0: ("Passed", "every case matches, or differs in a way that the baseline lists"),
+    1: ("Failed", "a case differs, or cannot be encoded"),
+    2: ("Nothing compared", "nothing was compared"),
 }
-_OUTCOMES = {0: "Passed", 1: "Failed", 2: "Nothing compared"}
 
 
 def render(report: Report) -> str:
     """Write a page that holds the whole report."""
-    context = _summary(report) | {
+    context = {
+        **outcome(plain(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
+        **comparison(report),
+        **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
-        "plot": _plot(report),
-        "failing": _failing(report),
-        "baseline": _baseline(report.baseline) if report.baseline else None,
-        "vocabulary": _vocabulary(report.vocabulary) if report.vocabulary else None,
-        "options": list(_entries(report.options)),
-        "data": script_json(report_data(report)),
     }
-    return page("run.html.jinja", ["page.js", "alignment.js", "run.js"], context)
+    return case_page("run.html.jinja", context)
 
 
-def _summary(report: Report) -> dict[str, object]:
-    first, _, others = verdict(report).partition("; ")
+def case_page(template: str, context: Mapping[str, object]) -> str:
+    """Fill in a template that lists cases."""
+    return page(template, _SCRIPTS, context)
+
+
+def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tuple[str, str]]) -> dict[str, object]:
+    """Return what the top of a page says.
+
+    Args:
+        name: What the report is of, having passed `visible`.
+        verdict: The line that sums it up.
+        exit_code: That of the command.
+        outcomes: Exit code -> a word or two for it, and what it means.
+    """
+    first, _, others = verdict.partition("; ")
+    word, meaning = outcomes[exit_code]
     return {
-        "title": f"{plain(report.actual.name)}: {_OUTCOMES[report.exit_code].lower()}",
-        "outcome": _OUTCOMES[report.exit_code],
-        "exit_code": report.exit_code,
-        "exit_meaning": _EXIT_MEANINGS[report.exit_code],
+        "title": f"{name}: {word.lower()}",
+        "outcome": word,
+        "exit_code": exit_code,
+        "exit_meaning": meaning,
         "verdict": plain(first),
         "reservations": plain(others),
-        "counts": [(str(status), report.count(status)) for status in Status if report.count(status)],
-        "sides": [("actual", _side(report.actual)), ("expected", _side(report.expected))],
-        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
     }
 
 
-def _side(side: Side) -> dict[str, object]:
+def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) -> dict[str, object]:
+    """Return what was compared with what."""
+    return {
+        "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
+        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
+        "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
+        "baseline": _baseline(report.baseline) if report.baseline else None,
+        "options": list(entries(report.options)),
+        "plot": _plot(report),
+    }
+
+
+def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
+    """Return the cases of reports, one after the other, each report with the causes of its cases."""
+    results = [result for report, _ in reports for result in report.results]
+    statuses = Counter(result.status for result in results)
+    failing = [result for result in results if result.status in {Status.MISMATCH, Status.ERROR}]
+    return {
+        "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
+        # What there is to see of failing cases without a script.
+        "failing": [(str(result.status), plain(result.name), headline(result)) for result in failing],
+        "data": script_json(cases_data(reports)),
+    }
+
+
+def side_data(side: Side) -> dict[str, object]:
+    """Return what the page says of a side."""
     return {
         "name": plain(side.name),
         "source": plain(side.source) if side.source != side.name else "",
         "reason": plain(side.reason),
         "caveat": plain(side.caveat),
         "digests": [(name, plain(getattr(side, name))) for name in ("fingerprint", "sha256") if getattr(side, name)],
-        "settings": list(_entries(side.settings)),
+        "settings": list(entries(side.settings)),
         "overrides": list(map(plain, side.overrides)),
     }
 
 
-def _entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield names and values, as they are shown."""
     for name, value in values.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         yield plain(name), plain(shown)
@@ -126,12 +164,6 @@ def _percent(rate: float | None) -> str:
     if rate is None:
         return "skipped"
     return f"{min(max(round(100 * rate), int(rate > 0)), 100 - int(rate < 1))} %"
-
-
-def _failing(report: Report) -> list[tuple[str, str, str]]:
-    """Return what there is to see of failing cases without a script."""
-    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
-    return [(str(result.status), plain(result.name), headline(result)) for result in failing]
 
 
 def _baseline(baseline: BaselineOutcome) -> dict[str, object]:

@@ -1,0 +1,110 @@
+"""Reading a report of `tokverify fuzz` back."""
+
+import json
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hostile_finding import hostile_fuzz, present_fuzz
+from test_saved_report import SCHEMA, is_derived, places_in, remove, saved, strict
+
+from tokverify.errors import TokverifyError
+from tokverify.formats import RenderOptions
+from tokverify.formats.fuzz import FUZZ_FORMATS, document, present
+from tokverify.fuzzing.coverage import Share
+from tokverify.fuzzing.report import FuzzReport, Stop
+from tokverify.fuzzing.trial import Kind
+from tokverify.saved import open_saved
+from tokverify.saved.fuzz import restore_fuzz
+
+ROOT = Path(__file__).parents[2]
+
+
+def written(fuzzed: FuzzReport) -> str:
+    return FUZZ_FORMATS["json"](fuzzed, RenderOptions())
+
+
+def restored(tmp_path: Path, content: object) -> FuzzReport:
+    return restore_fuzz(open_saved(saved(tmp_path, content), ["fuzz"]))
+
+
+@pytest.mark.parametrize(
+    "fuzzed",
+    [
+        hostile_fuzz(),
+        replace(hostile_fuzz(), stop=Stop.INTERRUPTED, merges=Share(3, 9), notes=()),
+        replace(hostile_fuzz(), causes=(), report=replace(hostile_fuzz().report, results=()), failing=0),
+    ],
+    ids=["all", "interrupted", "nothing"],
+)
+def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
+    again = restored(tmp_path, json.loads(written(fuzzed)))
+    assert again == fuzzed
+    assert written(again) == written(fuzzed)
+    assert again.exit_code == fuzzed.exit_code
+    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
+        for name, render in present(again).formats.items():
+            assert render(options) == FUZZ_FORMATS[name](fuzzed, options), name
+
+
+def test_every_kind_of_cause_is_among_them():
+    assert {cause.outcome.kind for cause in hostile_fuzz().causes} == set(Kind)
+
+
+def test_the_schema_names_every_key():
+    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(json.loads(written(hostile_fuzz())))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda told: told["summary"].update(stop="bored"), "summary.stop is 'bored'; wanted is count or time or"),
+        (lambda told: told["causes"].pop(), "causes is a list; wanted is a list of one cause for each of the"),
+        (lambda told: told["causes"][1].update(case="x"), r"causes[1].case is 'x'; wanted is 'ids-"),
+        (lambda told: told["causes"][0].update(kind="odd"), "causes[0].kind is 'odd'; wanted is ids or decoding or"),
+        (lambda told: told["coverage"]["pieces"].update(done=-1), "coverage.pieces.done is -1"),
+        (lambda told: told["actual"].update(fingerprint="\x1b"), "actual.fingerprint is '\\x1b'; wanted is bytes"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
+    content = json.loads(written(hostile_fuzz()))
+    change(content)
+    with pytest.raises(TokverifyError) as raised:
+        restored(tmp_path, content)
+    assert told in str(raised.value)
+
+
+def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
+    told = json.loads(written(hostile_fuzz()))
+    kinds = [cause["kind"] for cause in told["causes"]]
+    kept = [kinds.index("decoding"), kinds.index("ids")]
+    told["causes"], told["cases"] = ([told[key][at] for at in kept] for key in ("causes", "cases"))
+    places = list(places_in(told))
+    assert ("causes", 0, "decoded", "actual", "bytes") in places
+    for place in places:
+        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
+            damaged = deepcopy(told)
+            owner = damaged
+            for key in place[:-1]:
+                owner = owner[key]
+            damage(owner, place[-1])
+            one_line = pytest.raises(TokverifyError, match=r"^[^\n]*$")
+            with suppress(TokverifyError) if can_do_without(place) else one_line:
+                restored(tmp_path, damaged)
+
+
+def can_do_without(place: tuple[object, ...]) -> bool:
+    if place[0] == "summary" and len(place) > 1:
+        return place[1] in {"exit_code", "causes"}
+    if place == ("summary",):
+        return False
+    return is_derived(place) or place[-2:-1] == ("generators",)
+
+
+def test_presenting_tells_the_verdict_and_the_exit_code():
+    shown = present_fuzz()
+    assert (shown.verdict.startswith("2,000 strings: "), shown.exit_code) == (True, 1)
+    assert document(hostile_fuzz())["summary"]["exit_code"] == 1

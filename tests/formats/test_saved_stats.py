@@ -1,0 +1,130 @@
+"""Reading statistics of `tokverify stats` back."""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hostile_stats import hostile_stats
+from test_saved_report import SCHEMA, places_in, remove, saved, strict
+
+from tokverify.errors import TokverifyError
+from tokverify.formats import RenderOptions
+from tokverify.formats.stats import STATS_FORMATS, present
+from tokverify.saved import open_saved
+from tokverify.saved.stats import restore_stats
+from tokverify.stats.report import Stats
+
+
+def written(stats: Stats) -> str:
+    return STATS_FORMATS["json"](stats, RenderOptions())
+
+
+def restored(tmp_path: Path, content: object) -> Stats:
+    return restore_stats(open_saved(saved(tmp_path, content), ["stats"]))
+
+
+@pytest.mark.parametrize(
+    "stats", [hostile_stats(), replace(hostile_stats(), tokenizers=(), rows=())], ids=["all", "nothing"]
+)
+def test_statistics_come_back_whole(tmp_path: Path, stats: Stats):
+    again = restored(tmp_path, json.loads(written(stats)))
+    assert again == stats
+    assert again.exit_code == stats.exit_code
+    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
+        for name, render in present(again).formats.items():
+            assert render(options) == STATS_FORMATS[name](stats, options), name
+
+
+def test_the_schema_names_every_key():
+    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(json.loads(written(hostile_stats())))
+
+
+def tokenizer(**told: object):
+    return lambda content: content["tokenizers"][0].update(told)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (tokenizer(indentation={"1": 0}), "tokenizers[0].indentation.1 is 0; wanted is a whole number from 1 on"),
+        (
+            tokenizer(indentation={}),
+            "tokenizers[0].indentation is an object; wanted is an object with numbers of spaces",
+        ),
+        (tokenizer(indentation={"x": 1}), "an object with numbers of spaces as keys"),
+        (tokenizer(language_tokens={"Thai": 1}), "an object with the key 'English'"),
+        (tokenizer(language_tokens={"English": 0}), "language_tokens.English is 0; wanted is a whole number from 1 on"),
+        (tokenizer(long_number_tokens=10**400), "long_number_tokens is 1000"),
+        (tokenizer(fingerprint="x"), "tokenizers[0].fingerprint is 'x'; wanted is bytes in hexadecimal"),
+        (tokenizer(name="other"), "texts[0].tokenizers is a list; wanted is a list with one object for each tokenizer"),
+        (
+            lambda content: content["texts"][0]["tokenizers"].pop(),
+            "a list with one object for each tokenizer, in order",
+        ),
+        (lambda content: content["texts"][0].update(kind="verse"), "texts[0].kind is 'verse'; wanted is prose or code"),
+        (lambda content: content["texts"][0].update(bytes=-1), "texts[0].bytes is -1; wanted is a whole number from 0"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
+    content = json.loads(written(hostile_stats()))
+    change(content)
+    with pytest.raises(TokverifyError) as raised:
+        restored(tmp_path, content)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        tokenizer(language_tokens={"Thai": 1}),
+        tokenizer(indentation={"x": 1}),
+        tokenizer(indentation={}),
+        tokenizer(fingerprint="x"),
+        lambda content: content["texts"][0].update(kind="verse"),
+        lambda content: content["texts"][0]["tokenizers"][0].pop("unknown"),
+    ],
+)
+def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
+    content = json.loads(written(hostile_stats()))
+    change(content)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(content, SCHEMA)
+    with pytest.raises(TokverifyError):
+        restored(tmp_path, content)
+
+
+def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
+    told = json.loads(written(hostile_stats()))
+    places = [place for place in places_in(told) if not is_free(place)]
+    assert ("tokenizers", 0, "longest", 0, "bytes") in places
+    for place in places:
+        for damage in (remove, lambda owner, key: owner.__setitem__(key, "odd" if key == "bytes" else 1.5)):
+            damaged = deepcopy(told)
+            owner = damaged
+            for key in place[:-1]:
+                owner = owner[key]
+            damage(owner, place[-1])
+            if is_optional(place) and damage is remove:
+                continue
+            with pytest.raises(TokverifyError, match=r"^[^\n]*$"):
+                restored(tmp_path, damaged)
+
+
+def is_free(place: tuple[object, ...]) -> bool:
+    """Whether the reader works it out itself, or takes it as it is."""
+    return (
+        place[0] == "summary"
+        or (len(place) > 1 and place[0] in {"options", "versions"})
+        or str(place[-1]).startswith("per_")
+        or "against_english" in place
+        or place[-1] in {"spaces_per_token", "tokens_per_long_number", "mean_against_english"}
+    )
+
+
+def is_optional(place: tuple[object, ...]) -> bool:
+    """Whether it may be missing: an item of a list, or of an object with any keys."""
+    owners = {"excluded", "indentation", "language_tokens"}
+    return isinstance(place[-1], int) or (place[-2:-1] != () and place[-2] in owners and place[-1] != "English")
