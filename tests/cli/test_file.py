@@ -1,6 +1,5 @@
 """Files are whole or untouched, however a run ends and whoever else writes them."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,12 +11,13 @@ import pytest
 from tokverify.cli.file import append_text, write_file, write_files
 from tokverify.errors import TokverifyError
 
-LEFT_OVER = ".report.json.0123456789abcdef.tokverify.tmp"
 # Writes a large report over and over; says so once it has begun.
 WRITER = """
-import sys
+import signal, sys
 from pathlib import Path
 from tokverify.cli.file import write_files
+# As the command line has it.
+signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 letter, *paths = sys.argv[1:]
 print("ready", flush=True)
 while True:
@@ -63,18 +63,6 @@ def test_a_killed_run_leaves_whole_files_and_hinders_no_later_one(tmp_path: Path
     assert [path.read_text() for path in paths] == ["later", "later"]
 
 
-def test_what_a_killed_run_left_is_removed_by_a_later_one(tmp_path: Path):
-    old, fresh, others = tmp_path / LEFT_OVER, tmp_path / LEFT_OVER.replace("0", "f"), tmp_path / ".other.json.tmp"
-    for path in (old, fresh, others):
-        path.write_text("half")
-    an_hour_ago = time.time() - 3600
-    os.utime(old, (an_hour_ago, an_hour_ago))
-    os.utime(others, (an_hour_ago, an_hour_ago))
-    write_file(tmp_path / "report.json", "whole")
-    # One that is fresh may belong to a run that is writing just now.
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, others.name, "report.json"])
-
-
 def test_two_runs_do_not_mix(tmp_path: Path):
     path = tmp_path / "report.json"
     processes = [writer(letter, path) for letter in "ab"]
@@ -91,11 +79,30 @@ def test_two_runs_do_not_mix(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path):
-    path = tmp_path / ("x" * 250)
-    write_file(path, "report")
-    assert path.read_text() == "report"
-    assert list(tmp_path.iterdir()) == [path]
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_device_that_fails_keeps_the_files_from_being_replaced(tmp_path: Path):
+    kept, new = tmp_path / "kept.json", tmp_path / "new.html"
+    kept.write_text("old")
+    with pytest.raises(TokverifyError, match="/dev/full: cannot be written: No space left on device"):
+        write_files({kept: "new", Path("/dev/full"): "x" * 10, new: "new"})
+    assert kept.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.skipif(not Path("/dev/fd/1").exists(), reason="no /dev/fd on this system")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_what_goes_to_stdout_by_name_stands_between_what_else_does(tmp_path: Path, name: str, mode: str):
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    code = (
+        "from pathlib import Path; from tokverify.cli.file import check_writable, write_file\n"
+        f"print('first'); check_writable(Path({name!r})); write_file(Path({name!r}), 'report\\n'); print('last')"
+    )
+    with log.open(mode) as stdout:
+        subprocess.run([sys.executable, "-c", code], stdout=stdout, check=True)
+    assert log.read_text() == ("before\n" if mode == "ab" else "") + "first\nreport\nlast\n"
+    assert list(tmp_path.iterdir()) == [log]
 
 
 def test_handlers_of_signals_are_as_before(tmp_path: Path):

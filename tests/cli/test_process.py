@@ -1,8 +1,10 @@
 """What only shows in a process of its own: imports, pipes, encodings."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,14 @@ SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 SLOW = {"gguf", "huggingface_hub", "numpy", "regex", "rich", "sentencepiece", "tokenizers", "yaml"}
 
 
+COMMAND = [sys.executable, "-m", "tokverify"]
+# With it, Python would have nothing left to write when it exits, which fails once more.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
+
 def tokverify(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "tokverify", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, **options)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([*COMMAND, *arguments], check=False, **streams)
 
 
 def test_runs_as_a_module():
@@ -41,25 +48,52 @@ def test_importing_the_package_imports_nothing_slow():
 
 
 PRINTING = [["cases", "list"], ["--help"], ["--version"], ["run", "--help"]]
+COMPLETING = {**os.environ, "_TOKVERIFY_COMPLETE": "bash_source"}
+needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 
 
-@pytest.mark.parametrize("arguments", PRINTING)
-def test_a_reader_that_stops_early_is_no_error(arguments: list[str]):
+@pytest.mark.parametrize(
+    ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
+)
+def test_a_reader_that_stops_early_is_no_error(arguments: list[str], environment: dict[str, str]):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "tokverify", *arguments]
-    result = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    result = tokverify(*arguments, stdout=write, env=environment)
     os.close(write)
     assert (result.returncode, result.stderr) == (141, b"")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-@pytest.mark.parametrize("arguments", PRINTING)
-def test_a_full_disk_is_one_line(arguments: list[str]):
+@needs_full_disk
+@pytest.mark.parametrize(
+    ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
+)
+def test_a_full_disk_is_one_line(arguments: list[str], environment: dict[str, str]):
     with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "tokverify", *arguments]
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        result = tokverify(*arguments, stdout=full, env=environment)
     assert (result.returncode, result.stderr) == (2, b"error: cannot write to stdout: No space left on device\n")
+
+
+MODEL = str(SAMPLE / "sample.gguf")
+
+
+@needs_full_disk
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["run", "--nonsense"], 2),
+        (["nonsense"], 2),
+        ([], 2),
+        (["run", "absent.gguf"], 2),
+        (["run", MODEL, "-r", "rebuilt", "-k", "tabs/*", "-o", "{tmp}/report.json"], 0),
+        (["run", str(SAMPLE / "sample-broken.gguf"), "-r", MODEL.replace("gguf", "tokenizer.model"), "--fail-fast"], 1),
+        (["encode", MODEL, "<bos>x", "--add-special"], 0),
+        (["fuzz", MODEL, "-r", "rebuilt", "--count", "50", "--save", "{tmp}/found.yaml"], 0),
+    ],
+)
+def test_the_exit_code_is_true_where_nothing_can_be_told(tmp_path: Path, arguments: list[str], code: int):
+    arguments = [argument.format(tmp=tmp_path) for argument in arguments]
+    with Path("/dev/full").open("wb") as full:
+        assert tokverify(*arguments, stderr=full).returncode == code
 
 
 def test_a_terminal_that_is_not_utf8_gets_escapes():
@@ -90,3 +124,83 @@ def test_a_signal_while_modules_are_imported_ends_without_a_traceback(number: st
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (result.returncode, result.stderr) == (code, told)
+
+
+def test_next_to_nothing_is_imported_before_an_interrupt_is_met():
+    code = (
+        "import sys; before = set(sys.modules); from tokverify.__main__ import main;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert set(result.stdout.split()) <= {"__future__", "types", "tokverify", "tokverify.__main__"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+@pytest.mark.parametrize(("number", "code", "told"), [("SIGINT", 130, b"interrupted\n"), ("SIGTERM", 143, b"")])
+@pytest.mark.parametrize(
+    "arguments",
+    [["encode", MODEL, "--file"], ["run", MODEL, "-r", "rebuilt", "--cases"], ["run", MODEL, "--baseline"]],
+    ids=["text", "suite", "baseline"],
+)
+def test_whoever_waits_for_input_can_be_stopped(
+    tmp_path: Path, arguments: list[str], number: str, code: int, told: bytes
+):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen([*COMMAND, *arguments, str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    writer = once_there_is_a_reader(pipe)
+    # subtle: a signal that comes just before Python begins to read is not looked at before that ends.
+    time.sleep(0.5)
+    process.send_signal(getattr(signal, number))
+    _, stderr = process.communicate(timeout=60)
+    os.close(writer)
+    assert (process.returncode, stderr) == (code, told)
+
+
+def once_there_is_a_reader(pipe: Path) -> int:
+    """Open a pipe for writing, which fails as long as nobody wants to read from it."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert time.monotonic() < deadline, "nobody reads"
+            time.sleep(0.02)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "{p}"],
+        ["run", MODEL, "-r", "{p}"],
+        ["audit", "{p}"],
+        ["convert", "{p}", "-o", "{p}.json"],
+        ["fix", "{p}", "-o", "{p}.gguf"],
+        ["stats", MODEL, "{p}"],
+        ["train", "bpe", "{p}", "-o", "{p}.out"],
+        ["cases", "record", MODEL, "-r", "rebuilt", "--cases", "/dev/fd/0"],
+    ],
+)
+def test_a_pipe_that_cannot_be_used_is_one_line(tmp_path: Path, arguments: list[str]):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    suite = b"cases:\n  - id: a\n    text: a\n"
+    result = tokverify(*(argument.format(p=pipe) for argument in arguments), input=suite)
+    assert result.returncode == 2
+    assert result.stderr.count(b"\n") == 1
+    assert b"not a regular file" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/fd/0").exists(), reason="no /dev/fd on this system")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", MODEL, "-r", "rebuilt", "--cases", "/dev/fd/0"],
+        ["cases", "check", "/dev/fd/0"],
+        ["encode", MODEL, "--file", "/dev/fd/0"],
+        ["fuzz", MODEL, "-r", "rebuilt", "--count", "50", "--corpus", "/dev/fd/0"],
+    ],
+)
+def test_texts_and_suites_may_come_through_a_pipe(arguments: list[str]):
+    assert tokverify(*arguments, input=b"cases:\n  - id: a\n    text: a\n").returncode == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.options import file_option, json_option, model_argument, no_color_option
-from tokverify.cli.output import render_options, write_text
+from tokverify.cli.output import render_options, tell, write_text
 from tokverify.cli.source import read_text
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     ids = encoder.encode(source, add_special=add_special, parse_special=parse_special)
     tokens = tokens_of(encoder, ids)
     for warning in encoder.warnings(ids) if add_special else ():
-        click.echo(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}")
     if as_json:
         write_text(json.dumps({"ids": ids, "pieces": [token.piece for token in tokens]}) + "\n")
         return

@@ -1,42 +1,40 @@
-"""Write files that are either whole or untouched, whatever happens to the run."""
+"""Write the files that a command makes: all of them or none, whatever happens to the run."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
+import re
 import signal
+import sys
 import threading
-import time
-from contextlib import contextmanager, suppress
-from glob import escape
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.output_file import check_place, errors_explained, put_in_place, sync, temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_SUFFIX = ".tokverify.tmp"
-_MAX_NAME = 100
-_LEFT_OVER_SECONDS = 600
 _DEADLY = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None:
     """Fail before the work is done if a file could not, or must not, be written after it.
 
     Raises:
-        TokverifyError: If the path is a directory, its directory is missing, or it is one of the `inputs`.
+        TokverifyError: If the path is a directory or one of the `inputs`, or nothing can be written there.
     """
     for given in inputs:
         if given and path.exists() and Path(given).exists() and path.samefile(given):
             raise TokverifyError(f"{path}: cannot be written: it is an input, {given}; name another file")
     if path.is_dir():
         raise TokverifyError(f"{path}: cannot be written: it is a directory; name a file in it")
-    if not path.parent.is_dir():
-        raise TokverifyError(f"{path}: cannot be written: {path.parent} is no directory; create it first")
+    if not _is_written_in_place(path):
+        check_place(path)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -54,13 +52,24 @@ def write_files(texts: Mapping[Path, str]) -> None:
     Raises:
         TokverifyError: If one cannot be written.
     """
-    # subtle: /dev/stdout, a pipe or /dev/null must be written to, not replaced.
-    special = [path for path in texts if path.exists() and not path.is_file()]
-    with _signals_put_off():
-        _replace({path: text for path, text in texts.items() if path not in special})
-    for path in special:
-        with _explained(path):
-            path.write_bytes(texts[path].encode())
+    with ExitStack() as temporaries:
+        written: dict[Path, Path] = {}
+        in_place = []
+        for path, text in texts.items():
+            if _is_written_in_place(path):
+                in_place.append(path)
+                continue
+            written[path] = temporaries.enter_context(temporary_beside(path))
+            with errors_explained(path):
+                written[path].write_bytes(text.encode())
+                sync(written[path])
+        # Before anything is replaced, since these fail more easily.
+        for path in in_place:
+            _write_in_place(path, texts[path].encode())
+        with _signals_put_off():
+            for path, temporary in written.items():
+                with errors_explained(path):
+                    put_in_place(temporary, path)
 
 
 def append_text(path: Path, text: str) -> None:
@@ -69,53 +78,33 @@ def append_text(path: Path, text: str) -> None:
     Raises:
         TokverifyError: If it cannot be written.
     """
-    with _explained(path), path.open("ab", buffering=0) as file:
+    with errors_explained(path), path.open("ab", buffering=0) as file:
         file.write(text.encode())
 
 
-def _replace(texts: Mapping[Path, str]) -> None:
-    temporaries: dict[Path, Path] = {}
-    try:
-        for path, text in texts.items():
-            with _explained(path):
-                target = path.resolve()
-                temporaries[path] = _temporary(target)
-                _write_whole(temporaries[path], text.encode())
-                if target.exists():
-                    shutil.copymode(target, temporaries[path])
-        for path, temporary in temporaries.items():
-            with _explained(path):
-                temporary.replace(path.resolve())
-    finally:
-        for temporary in temporaries.values():
-            temporary.unlink(missing_ok=True)
+def _is_written_in_place(path: Path) -> bool:
+    """Tell whether a path names a device, a pipe or a stream of this process, which must not be replaced by a file."""
+    return _descriptor(path) is not None or (path.exists() and not path.is_file())
 
 
-def _temporary(target: Path) -> Path:
-    """Name a file beside `target` that no other run writes to, and remove what killed runs have left there."""
-    stem = f".{target.name[:_MAX_NAME]}."
-    for left_over in target.parent.glob(f"{escape(stem)}*{_SUFFIX}"):
-        with suppress(OSError):
-            if time.time() - left_over.stat().st_mtime > _LEFT_OVER_SECONDS:
-                left_over.unlink()
-    return target.with_name(f"{stem}{secrets.token_hex(8)}{_SUFFIX}")
+def _descriptor(path: Path) -> int | None:
+    """Return the open file that a path names by its number, as `/dev/stdout` does.
+
+    subtle: that may be a regular file, of which the shell has more to write.
+    """
+    found = _DESCRIPTOR.fullmatch(str(path))
+    return int(found[1]) if found else _DESCRIPTORS.get(str(path))
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        # So that not even a power failure leaves an empty file under the final name.
-        os.fsync(file.fileno())
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
-        reason = getattr(error, "strerror", None) or error
-        raise TokverifyError(f"{path}: cannot be written: {reason}") from error
+def _write_in_place(path: Path, data: bytes) -> None:
+    number = _descriptor(path)
+    with errors_explained(path):
+        if number is None:
+            path.write_bytes(data)
+            return
+        sys.stdout.flush()
+        with open(os.dup(number), "wb") as file:  # noqa: PTH123 - a descriptor has no path
+            file.write(data)
 
 
 @contextmanager

@@ -13,13 +13,13 @@ import click
 from tokverify.cli.comparison import open_comparison, open_tokenizers
 from tokverify.cli.file import check_writable, write_file
 from tokverify.cli.options import PATH, model_argument, report_options, seconds
-from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.output import ReportOptions, check_reports, tell, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
 from tokverify.formats.fuzz import FUZZ_FORMATS, present
 from tokverify.fuzzing.generator import GENERATORS
-from tokverify.fuzzing.report import Plan, Stop
+from tokverify.fuzzing.report import Plan
 from tokverify.report import Status
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tokverify.fuzzing.report import FuzzReport
 
 _DEFAULT_SECONDS = 60.0
-_INTERRUPTED = 130
 _ALL_PERCENT = 100
 
 
@@ -135,7 +134,7 @@ def _fuzz(options: FuzzOptions) -> int:
     write_reports(options, present(fuzzed))
     if options.save:
         _save(options, fuzzed, options.save)
-    return _INTERRUPTED if fuzzed.stop is Stop.INTERRUPTED else fuzzed.exit_code
+    return fuzzed.exit_code
 
 
 def _check_files(options: FuzzOptions) -> None:
@@ -167,7 +166,7 @@ def _run(options: FuzzOptions) -> FuzzReport:
         )
     if not options.quiet and sys.stderr.isatty():
         rate = fuzzed.strings / max(fuzzed.seconds, 1e-9)
-        click.echo(f"{fuzzed.strings:,} strings in {fuzzed.seconds:.1f} s, {rate:,.0f} a second", err=True)
+        tell(f"{fuzzed.strings:,} strings in {fuzzed.seconds:.1f} s, {rate:,.0f} a second")
     versions = {**fuzzed.report.versions, **opened.versions}
     return replace(fuzzed, report=replace(fuzzed.report, options=options.told(), versions=versions))
 
@@ -189,4 +188,4 @@ def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
 
 def _say(options: FuzzOptions, message: str) -> None:
     if not options.quiet:
-        click.echo(message, err=True)
+        tell(message)

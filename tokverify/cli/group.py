@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from tokverify.cli.output import fail_on_stdout, flush_stdout
+from tokverify.cli.output import fail_on_stdout, flush_stdout, tell, try_to_tell
 from tokverify.errors import TokverifyError
 from tokverify.visible import visible_message
 
@@ -50,39 +50,58 @@ class TokverifyGroup(click.Group):
             return found
         return super().get_command(ctx, cmd_name)
 
+    def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
+        """Run a command line, or complete one for a shell."""
+        _open_missing_streams()
+        _never_fail_to_write()
+        try:
+            with _failures_mapped():
+                return super().main(*args, **extra)
+        except click.exceptions.Exit as ended:
+            # What completion comes to; all else click has made a SystemExit of.
+            sys.exit(ended.exit_code)
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         """Parse the options of the group, of which some, such as `--help`, are answered here."""
-        _open_missing_streams()
-        _never_fail_to_write()
-        try:
-            with _failures_named():
-                return super().make_context(info_name, args, parent, **extra)
-        except TokverifyError as error:
-            _show_error(error)
-            raise click.exceptions.Exit(_CANNOT_RUN) from error
+        with _failures_mapped():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Run a command and leave with its exit code."""
-        ctx.exit(self._exit_code(ctx))
+        with _failures_mapped():
+            code: int | None = super().invoke(ctx)
+            flush_stdout()
+        ctx.exit(code or 0)
 
-    def _exit_code(self, ctx: click.Context) -> int:
-        try:
-            with _failures_named():
-                code: int | None = super().invoke(ctx)
-                flush_stdout()
-        except (click.ClickException, click.exceptions.Exit):
-            raise
-        except (click.Abort, KeyboardInterrupt):
-            _tell("interrupted")
-            return _INTERRUPTED
-        except TokverifyError as error:
-            _show_error(error)
-            return _CANNOT_RUN
-        except Exception:  # noqa: BLE001 - whatever else gets here is a bug, and must not look like a mismatch
-            return _report_bug()
-        return code or 0
+
+@contextmanager
+def _failures_mapped() -> Iterator[None]:
+    """Turn whatever ends the block early into an exit code, and clear words on stderr.
+
+    Raises:
+        Exit: With the exit code.
+    """
+    try:
+        with _failures_named():
+            yield
+    except click.exceptions.Exit:
+        raise
+    except click.ClickException as error:
+        try_to_tell(error.show)
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        tell("interrupted")
+        code = _INTERRUPTED
+    except TokverifyError as error:
+        _show_error(error)
+        code = _CANNOT_RUN
+    except Exception:  # noqa: BLE001 - whatever else gets here is a bug, and must not look like a mismatch
+        code = _report_bug()
+    else:
+        return
+    raise click.exceptions.Exit(code)
 
 
 @contextmanager
@@ -106,21 +125,15 @@ def _failures_named() -> Iterator[None]:
 
 
 def _report_bug() -> int:
-    _tell(traceback.format_exc().rstrip("\n"))
-    _tell(_BUG_MESSAGE)
+    tell(traceback.format_exc().rstrip("\n"))
+    tell(_BUG_MESSAGE)
     return _BUG
 
 
 def _show_error(error: TokverifyError) -> None:
     """Write an error to stderr; some have several lines, each a complaint of its own."""
     for line in str(error).split("\n"):
-        _tell(f"error: {visible_message(line)}")
-
-
-def _tell(line: str) -> None:
-    # Where stderr cannot be written to, the exit code is all that is left to tell.
-    with suppress(OSError):
-        click.echo(line, err=True)
+        tell(f"error: {visible_message(line)}")
 
 
 def _open_missing_streams() -> None:

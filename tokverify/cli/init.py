@@ -10,7 +10,7 @@ from tokverify.cli.file import write_files
 from tokverify.cli.options import PATH
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
-from tokverify.visible import visible
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,15 +35,15 @@ def init(*, directory: Path, force: bool) -> None:
     start = look_around(directory)
     texts = {
         directory / CONFIGURATION: render_configuration(start),
-        directory / WORKFLOW: render_workflow(start, __version__),
+        start.root / WORKFLOW: render_workflow(start, __version__),
     }
     taken = [str(path) for path in texts if path.exists()]
     if taken and not force:
         raise TokverifyError(f"{', '.join(taken)}: already there; move it away, or overwrite it with --force")
-    (directory / WORKFLOW).parent.mkdir(parents=True, exist_ok=True)
+    (start.root / WORKFLOW).parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
-    write_text("".join(f"{line}\n" for line in _told(start)))
-    write_text(f"wrote {' and '.join(map(str, texts))}; now run: tokverify run\n")
+    told = [*_told(start), f"wrote {' and '.join(map(str, texts))}; now run: tokverify run"]
+    write_text("".join(f"{visible_message(line)}\n" for line in told))
 
 
 def _told(start: Start) -> list[str]:
@@ -51,4 +51,4 @@ def _told(start: Start) -> list[str]:
         f"{model} against {reference or 'a reference that will be looked for; better name one'}"
         for model, reference in start.models
     ]
-    return [visible(line, mark_spaces=False) for line in [*models, *(f"cases of {suite}" for suite in start.suites)]]
+    return [*models, *(f"cases of {suite}" for suite in start.suites)]

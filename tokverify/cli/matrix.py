@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.options import report_file
-from tokverify.cli.output import render_options, write_reports, write_text
+from tokverify.cli.output import STDOUT, render_options, tell, write_reports, write_text
 from tokverify.cli.run_options import RunOptions
 from tokverify.configuration import FILE, find_configuration
 from tokverify.errors import TokverifyError
@@ -73,15 +74,20 @@ def _options(given: Mapping[str, Any], model: ConfiguredModel, configuration: Co
 
 
 def _reports(configuration: Configuration) -> tuple[ReportFile, ...]:
+    """Read the configured reports, whose paths begin at the directory of the configuration."""
     try:
-        return tuple(report_file(value, list(FORMATS)) for value in configuration.reports)
+        reports = [report_file(value, list(FORMATS)) for value in configuration.reports]
     except click.BadParameter as error:
         raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
+    directory = configuration.source.parent
+    return tuple(
+        report._replace(path=report.path and Path(os.path.relpath(directory / report.path))) for report in reports
+    )
 
 
 def _named(path: Path, name: str, *, several: bool) -> Path:
     """Put a model's name into the name of a report."""
-    if several and _PLACEHOLDER not in str(path):
+    if several and path != STDOUT and _PLACEHOLDER not in str(path):
         raise click.UsageError(f"{path}: several models are verified; write {_PLACEHOLDER} where their names go")
     return Path(str(path).replace(_PLACEHOLDER, name))
 
@@ -90,27 +96,14 @@ def _results(plans: Sequence[RunOptions], jobs: int) -> Iterator[Result]:
     if jobs == 1 or len(plans) == 1:
         yield from map(_carried_out, plans)
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
+    from tokverify.worker_pool import worker_pool
 
-    from tokverify.interrupt import interrupts_held
-
-    with ProcessPoolExecutor(min(jobs, len(plans)), mp_context=get_context("spawn")) as pool:
-        try:
-            with interrupts_held():
-                # Several progress bars would write over each other.
-                quiet = [replace(options, quiet=True) for options in plans]
-                futures = [pool.submit(_carried_out_elsewhere, options) for options in quiet]
-            # subtle: the iterator of `pool.map` would cancel what then breaks, and Python 3.11 stumbles over that.
-            for future in futures:
-                yield future.result()
-        except BrokenProcessPool as error:
-            raise TokverifyError("a worker process died; look for what ended it, or try again with -j 1") from error
-        except KeyboardInterrupt:
-            for process in active_children():
-                process.terminate()
-            raise
+    with worker_pool(min(jobs, len(plans))) as pool:
+        # Several progress bars would write over each other.
+        quiet = [replace(options, quiet=True) for options in plans]
+        futures = [pool.submit(_carried_out_elsewhere, options) for options in quiet]
+        for future in futures:
+            yield future.result()
 
 
 def _carried_out_elsewhere(options: RunOptions) -> Result:
@@ -135,7 +128,7 @@ def _carried_out(options: RunOptions) -> Result:
 def _write(name: str, options: RunOptions, result: Result) -> int:
     if isinstance(result, TokverifyError):
         for line in str(result).split("\n"):
-            click.echo(f"error: {name}: {visible_message(line)}", err=True)
+            tell(f"error: {name}: {visible_message(line)}")
         return _FAILED
     report, also = result
     write_reports(options, present(report), also)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tokverify.cli.output import ReportFile
+from tokverify.cli.output import STDOUT, ReportFile
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,7 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
             "--output",
             type=PATH,
             metavar="FILE",
-            help="Write the report there; a name such as x.json implies the format.",
+            help="Write the report there; a name such as x.json implies the format, `-` is stdout.",
         ),
         click.option(
             "--report",
@@ -101,7 +101,7 @@ def report_file(value: str, formats: Sequence[str]) -> ReportFile:
         raise click.BadParameter(f"{name!r} is no format; write FORMAT=FILE, with a format of {', '.join(formats)}")
     if not file:
         raise click.BadParameter(f"{value!r} names no file; write {name}=FILE, or {name}=- for stdout")
-    return ReportFile(name, None if file == "-" else Path(file))
+    return ReportFile(name, None if Path(file) == STDOUT else Path(file))
 
 
 def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tokverify.formats.presentation import Presentation
 
+STDOUT = Path("-")
 _CLOSED_PIPE = 141
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub refuses a longer one as a whole.
@@ -35,7 +36,7 @@ class ReportFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """How the user wants a report, and where; `output` is None for stdout, `reports` are further ones."""
+    """How the user wants a report, and where; `output` is None or `-` for stdout, `reports` are further ones."""
 
     format_name: str | None
     output: Path | None
@@ -51,7 +52,8 @@ class ReportOptions:
         and goes to stdout only where no other one does.
         """
         implied = SUFFIXES.get(self.output.suffix.lower(), "table") if self.output else "table"
-        main = ReportFile(self.format_name or (implied if implied in formats else "table"), self.output)
+        place = None if self.output == STDOUT else self.output
+        main = ReportFile(self.format_name or (implied if implied in formats else "table"), place)
         taken = any(path is None for _, path in self.reports)
         unasked = self.format_name is None and self.output is None
         return list(self.reports) if taken and unasked else [main, *self.reports]
@@ -87,16 +89,29 @@ def fail_on_stdout(error: OSError) -> NoReturn:
         Exit: If nobody reads it any more.
         TokverifyError: If it cannot be written to.
     """
-    _discard_stdout()
+    _discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         # Whoever read the output, such as `head`, has seen enough: no error, but not a success either.
         raise click.exceptions.Exit(_CLOSED_PIPE) from None
     raise TokverifyError(f"cannot write to stdout: {error.strerror}") from error
 
 
-def _discard_stdout() -> None:
+def tell(line: str) -> None:
+    """Write a line to stderr; where that cannot be written to, the exit code is all that is left to tell."""
+    try_to_tell(lambda: click.echo(line, err=True))
+
+
+def try_to_tell(write: Callable[[], object]) -> None:
+    """Call what writes to stderr, and give stderr up where it cannot be written to."""
+    try:
+        write()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
     """Send what is still buffered nowhere; Python would fail on it again on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False) -> RenderOptions:
@@ -144,8 +159,10 @@ def write_reports(
         also: Further files to write along with the reports, and what makes their texts.
     """
     reports = options.files(shown.formats)
-    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet)
+    root = _repository()
+    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root)
     on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
+    on_stdout = replace(on_stdout, root=root)
     texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
@@ -156,7 +173,13 @@ def write_reports(
     if files and not options.quiet:
         told = [] if (ReportFile("table", None) in reports) else [shown.verdict]
         places = ", ".join(map(str, files))
-        click.echo("; ".join([*told, f"the report{'s are' if len(files) > 1 else ' is'} in {places}"]), err=True)
+        tell("; ".join([*told, f"the report{'s are' if len(files) > 1 else ' is'} in {places}"]))
+
+
+def _repository() -> str:
+    """Return the root of the git repository that the current directory is in; empty if there is none."""
+    here = Path.cwd()
+    return next((str(directory) for directory in (here, *here.parents) if (directory / ".git").exists()), "")
 
 
 def _write_job_summary(summary: Callable[[int], str]) -> None:

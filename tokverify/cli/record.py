@@ -63,12 +63,12 @@ def _record(options: RecordOptions) -> int:
 
     if not options.cases and options.output is None:
         raise click.UsageError("name the suites to record into with --cases, or with -o where to copy the shipped ones")
-    recording = _written(options)
+    recording = _recording(options)
     write_text(render(recording, render_options(no_color=options.no_color)))
     return recording.exit_code
 
 
-def _written(options: RecordOptions) -> Recording:
+def _recording(options: RecordOptions) -> Recording:
     from tokverify.cases import load_suites, select, shipped_suites
     from tokverify.expectation import is_name_of
     from tokverify.recording import Recording, record
@@ -93,6 +93,9 @@ def _written(options: RecordOptions) -> Recording:
 
 def _targets(suites: Sequence[Suite], directory: Path | None) -> dict[Path, Suite]:
     """Map the file to write to the suite that is recorded into it."""
+    for suite in suites:
+        if not Path(suite.file).is_file():
+            raise TokverifyError(f"{suite.file}: not a regular file, so nothing can be recorded in it; save it first")
     if directory is None:
         return {Path(suite.file): suite for suite in suites}
     if directory.exists() and not directory.is_dir():

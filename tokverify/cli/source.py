@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.errors import TokverifyError
+from tokverify.lfs_pointer import require_fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
+
+# The tokens of more would fill the memory, and a file such as /dev/zero has no end.
+_MAX_BYTES = 1 << 30
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -26,14 +31,25 @@ def read_text(argument: str | None, file: Path | None) -> str:
         return _decode(argument.encode("utf-8", "surrogateescape"), "the text")
     if file is not None:
         return _decode(_read_file(file), str(file))
-    return _decode(sys.stdin.buffer.read(), "stdin")
+    return _decode(_read_all(sys.stdin.buffer, "stdin"), "stdin")
 
 
 def _read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = _read_all(file, str(path))
     except OSError as error:
-        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}") from error
+        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}; check the path") from error
+    require_fetched(path, data)
+    return data
+
+
+def _read_all(file: BinaryIO, source: str) -> bytes:
+    """Read to the end, also what cannot be read twice, such as `<(command)`."""
+    data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise TokverifyError(f"{source}: more than {_MAX_BYTES >> 30} GiB of text; give a part of it")
+    return data
 
 
 def _decode(data: bytes, source: str) -> str:

@@ -1,0 +1,123 @@
+"""`tokverify init`: what it writes and says, and that it never writes over what is there."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tokverify.cli import main
+from tokverify.configuration import read_configuration
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+CONFIGURATION = "tokverify.toml"
+WORKFLOW = ".github/workflows/tokverify.yml"
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fill(directory: Path, *names: str) -> None:
+    directory.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copy(SAMPLE / name, directory / name)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def init(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["init", *arguments])
+
+
+def test_what_it_finds_is_told_and_can_be_run(directory):
+    fill(directory, "sample.gguf", "sample.tokenizer.model")
+    (directory / "own.yaml").write_text("suite: own\ncases:\n- {id: a, text: test}\n")
+    result = init()
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "sample.gguf against sample.tokenizer.model",
+        "cases of own.yaml",
+        f"wrote {CONFIGURATION} and {WORKFLOW}; now run: tokverify run",
+    ]
+    assert CliRunner().invoke(main, ["run", "-q"]).stdout.startswith("1 case: 1 match")
+
+
+def test_a_model_without_a_reference_is_said_to_lack_one(directory):
+    fill(directory, "sample.gguf")
+    assert "sample.gguf against a reference that will be looked for; better name one" in init().stdout
+    [model] = read_configuration(Path(CONFIGURATION)).models
+    assert (model.model, model.reference) == (Path("sample.gguf"), None)
+
+
+def test_another_directory(directory):
+    fill(directory / "models", "sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
+    result = init("models")
+    assert result.exit_code == 0
+    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}" in result.stdout
+    steps = yaml.safe_load((directory / "models" / WORKFLOW).read_text())["jobs"]["tokverify"]["steps"]
+    assert steps[-1]["run"].startswith("tokverify run")
+    assert {model.name for model in read_configuration(directory / "models" / CONFIGURATION).models} == {
+        "sample",
+        "sample-broken",
+    }
+
+
+@pytest.mark.parametrize("taken", [[CONFIGURATION], [WORKFLOW], [CONFIGURATION, WORKFLOW]])
+def test_nothing_is_written_over(directory, taken):
+    fill(directory, "sample.gguf")
+    for name in taken:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("ours")
+    before = files(directory)
+    result = init()
+    assert result.exit_code == 2
+    assert result.stderr == f"error: {', '.join(taken)}: already there; move it away, or overwrite it with --force\n"
+    assert files(directory) == before
+    assert init("--force").exit_code == 0
+    assert files(directory).keys() == before.keys() | {CONFIGURATION, WORKFLOW}
+    assert b"ours" not in files(directory).values()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+        (["absent"], "absent: no such directory"),
+        (["readme.md"], "readme.md: no such directory"),
+        (["--force"], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+    ],
+)
+def test_where_there_is_nothing_to_verify_nothing_is_written(directory, arguments, error):
+    (directory / "readme.md").write_text("x")
+    before = files(directory)
+    result = init(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {error}\n")
+    assert files(directory) == before
+
+
+def test_a_workflow_that_has_no_place_is_one_error(directory):
+    fill(directory, "sample.gguf")
+    (directory / ".github").write_text("a file")
+    before = files(directory)
+    result = init()
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: .github")
+    assert len(result.stderr.splitlines()) == 1
+    assert files(directory) == before
+
+
+def test_names_are_told_safely(directory):
+    fill(directory, "sample.gguf")
+    (directory / "sample.gguf").rename(directory / "a\x1b[31m\\b.gguf")
+    result = init()
+    assert result.exit_code == 0
+    assert "a\\x1b[31m\\b.gguf against" in result.stdout
+    assert "\x1b" not in result.output + Path(CONFIGURATION).read_text()

@@ -1,0 +1,44 @@
+"""Reading the text that a command works on."""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from tokverify.cli import source
+from tokverify.cli.source import read_text
+from tokverify.errors import TokverifyError
+
+
+def test_nothing_is_changed_or_stripped(tmp_path: Path):
+    path = tmp_path / "text"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb\0\n")
+    assert read_text(None, path) == "\ufeffa\r\nb\0\n"
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "stdin"])
+def test_a_text_without_end_is_not_read_for_ever(monkeypatch, name: str):
+    if not Path("/dev/zero").exists():
+        pytest.skip("no /dev/zero on this system")
+    monkeypatch.setattr(source, "_MAX_BYTES", 1 << 16)
+    with Path("/dev/zero").open("rb") as endless:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
+        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; give a part of it"):
+            read_text(None, Path(name) if name != "stdin" else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"), [("absent", "No such file or directory; check the path"), (".", "Is a directory")]
+)
+def test_what_cannot_be_read(tmp_path: Path, name: str, complaint: str):
+    with pytest.raises(TokverifyError, match=f"cannot read the text: {complaint}"):
+        read_text(None, tmp_path / name)
+
+
+def test_where_a_text_is_no_text(tmp_path: Path):
+    (tmp_path / "text").write_bytes(b"caf\xe9")
+    with pytest.raises(TokverifyError, match="text: byte 0xE9 at offset 3 is not UTF-8"):
+        read_text(None, tmp_path / "text")
+    with pytest.raises(TokverifyError, match="the text: byte 0xE9 at offset 3"):
+        read_text(os.fsdecode(b"caf\xe9"), None)
