@@ -201,3 +201,18 @@ def test_normalizer_flags_follow_each_other():
         (True, None): (True, True), (True, True): (True, True), (True, False): (True, False),
         (False, None): (False, False), (False, True): (False, True), (False, False): (False, False),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"special_ids": {"eos": 3}}, "the eos id 3 is out of range for 3 tokens"),
+        ({"special_ids": {"bos": -1}}, "the bos id -1 is out of range for 3 tokens"),
+        ({"special_ids": {"pad": 1 << 40}}, "the pad id 1099511627776 is out of range"),
+        ({"scores": [0.0, 1.0]}, "there are 2 scores for 3 tokens"),
+        ({"types": [1, 1, 1, 1]}, "there are 4 types for 3 tokens"),
+    ],
+)
+def test_what_does_not_fit_the_number_of_tokens_is_broken(fields: dict[str, object], told: str):
+    with pytest.raises(BrokenFileError, match=told):
+        resolve(TokenizerSpec(model="llama", tokens=["<unk>", "<s>", "a"], **fields))

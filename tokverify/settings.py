@@ -68,14 +68,31 @@ def resolve(spec: TokenizerSpec) -> Settings:
 
     Raises:
         UnsupportedError: For a model or pre-tokenizer that tokverify does not know.
-        BrokenFileError: Where llama.cpp refuses the file.
+        BrokenFileError: Where llama.cpp refuses the file, or something is of another size than the vocabulary.
     """
     family = FAMILIES.get(spec.model)
     if spec.model in NO_VOCABULARY:
         raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}: this file has no tokenizer to verify")
     if family is None:
         raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}; {near_matches(spec.model, FAMILIES)}")
-    return _Loader(spec, family).settings()
+    loader = _Loader(spec, family)
+    _check_sizes(spec)
+    return loader.settings()
+
+
+def _check_sizes(spec: TokenizerSpec) -> None:
+    """Check what has to fit the number of tokens; a file was checked when it was read, what Python code made was not.
+
+    Raises:
+        BrokenFileError: If something does not.
+    """
+    count = len(spec.tokens)
+    for name, numbers in (("scores", spec.scores), ("types", spec.types)):
+        if numbers is not None and len(numbers) not in {0, count}:
+            raise BrokenFileError(f"there are {len(numbers):,} {name} for {count:,} tokens; give one for each")
+    for role, id in spec.special_ids.items():
+        if not 0 <= id < count:
+            raise BrokenFileError(f"the {role} id {id} is out of range for {count:,} tokens; name one of them, or none")
 
 
 class _Loader:

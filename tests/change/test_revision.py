@@ -69,6 +69,22 @@ def test_what_a_shallow_clone_lacks(versions, clone):
     assert "git knows no revision 'HEAD~1' here; check both, and fetch the history" in told("HEAD~1:model.gguf")
 
 
+@pytest.mark.parametrize("name", ["^HEAD", "HEAD~9", "HEAD..HEAD"])
+def test_what_git_takes_and_is_no_revision(versions, clone, name):
+    clone(versions)
+    assert f"git knows no revision '{name}' here" in told(f"{name}:model.gguf")
+
+
+@pytest.mark.parametrize("name", ["--upload-pack=x", "-x", "--output=made"])
+def test_what_reads_like_an_option_is_none_of_git(versions, clone, name):
+    here = clone(versions)
+    before = sorted(here.iterdir())
+    result = CliRunner().invoke(main, ["diff", "-q", "--", f"{name}:model.gguf", "HEAD:model.gguf"])
+    assert result.exit_code == 2
+    assert "no such file or directory" in result.stderr
+    assert sorted(here.iterdir()) == before
+
+
 def test_a_worktree_has_the_same_revisions(versions, clone, tmp_path, monkeypatch):
     clone(versions)
     git("worktree", "add", "-q", str(tmp_path / "work tree"), "HEAD")

@@ -134,3 +134,22 @@ def test_a_template_that_fills_the_memory_is_an_error():
     rendering = one("{% set x = 'a' * 4000000000 %}{{ x | length }}")
     assert rendering.text is None
     assert rendering.error
+
+
+def test_the_patience_is_for_one_task_not_for_all():
+    busy = "{% for i in range(90000) %}{% endfor %}{{ n }}"
+    tasks = [Task(busy, {"n": n}) for n in range(300)]
+    assert render(tasks, seconds=0.6) == [Rendering(str(n)) for n in range(300)]
+
+
+def test_what_is_not_tried_any_more_is_told_as_that_template_ended():
+    endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    found = render([Task(endless, {}), Task(endless, {}), Task("x", {}), Task(endless, {})], seconds=0.5)
+    late = Rendering(error="it gives no result in time")
+    assert found == [late, late, Rendering("x"), late]
+
+
+def test_what_is_random_is_the_same_again():
+    task = Task("{{ range(10 ** 5) | random }}", {})
+    first, again = render([task, task])
+    assert first == again == render([task])[0]

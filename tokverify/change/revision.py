@@ -107,7 +107,8 @@ def revision_of(location: str) -> Revision | None:
     if not name or not path or name.startswith("-"):
         return None
     found = git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
-    if found.returncode == 0:
+    # `^REVISION`, all but what leads to it, is answered likewise.
+    if found.returncode == 0 and not found.stdout.startswith(b"^"):
         return Revision(name)
     if name not in REFERENCES and not path.startswith("//") and not file_and_rest(location):
         raise TokverifyError(f"{location!r}: no such file, and {_why_unknown(name, found)}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from queue import Empty, SimpleQueue
+from tempfile import TemporaryFile
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,43 +45,63 @@ def render(tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering
 
     Args:
         tasks: What to render.
-        seconds: How long it may take until a task is given up; after that the patience is less. A template that has
-            brought down two children is not tried on the rest, which would take as long each.
+        seconds: How long each may take until it is given up; after the first that is, the patience is less. A template
+            that has brought down two children is not tried on the rest, which would take as long each.
     """
     done: list[Rendering] = []
-    failed: Counter[str] = Counter()
-    ending = ""
+    endings: dict[str, list[str]] = {task.template: [] for task in tasks}
     while len(done) < len(tasks):
-        template = tasks[len(done)].template
-        if failed[template] < _MOST_ENDINGS:
+        if len(endings[tasks[len(done)].template]) < _MOST_ENDINGS:
             found, ending = _work(tasks[len(done) :], seconds)
             done += found
             if not ending:
                 break
-            template = tasks[len(done)].template
+            endings[tasks[len(done)].template].append(ending)
             seconds = min(seconds, _LESS_SECONDS)
-        failed[template] += 1
-        done.append(Rendering(error=ending))
+        done.append(Rendering(error=endings[tasks[len(done)].template][-1]))
     return done
 
 
 def _work(tasks: Sequence[Task], seconds: float) -> tuple[list[Rendering], str]:
     """Render as many as a child manages; return them, and how it ended before the rest."""
-    # Nothing in the working directory can stand in for a module. A template's text only goes to the child's input.
-    command = [sys.executable, "-P", str(_WORKER)]
-    process = subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    with process:
+    found: list[Rendering] = []
+    ending = ""
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    with _child(tasks) as process:
+        reader = Thread(target=_read, args=(process.stdout, lines), daemon=True)
+        reader.start()
         try:
-            output, _ = process.communicate(json.dumps(tasks).encode(), seconds)
-            ending = f"its process ended early, with exit code {process.returncode}; it may need too much memory"
-        except subprocess.TimeoutExpired:
+            # How long a busy machine takes to start the child is not the template's fault.
+            line = lines.get(timeout=SECONDS)
+            while line and len(found) < len(tasks):
+                if line := lines.get(timeout=seconds):
+                    found.append(Rendering(**json.loads(line)))
+        except Empty:
             process.kill()
-            output, _ = process.communicate()
             ending = "it gives no result in time"
         except BaseException:
             process.kill()
             raise
-    found = [Rendering(**json.loads(line)) for line in output.splitlines(keepends=True) if line.endswith(b"\n")]
-    return found, "" if len(found) == len(tasks) else ending
+        finally:
+            reader.join()
+    if not ending and len(found) < len(tasks):
+        ending = f"its process ended early, with exit code {process.returncode}; it may need too much memory"
+    return found, ending
+
+
+def _child(tasks: Sequence[Task]) -> subprocess.Popen[bytes]:
+    """Start a child that renders."""
+    # Nothing in the working directory can stand in for a module. A template's text only goes to the child's input.
+    command = [sys.executable, "-P", str(_WORKER)]
+    with TemporaryFile() as asked:
+        asked.write(json.dumps(tasks).encode())
+        asked.seek(0)
+        return subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
+
+
+def _read(output: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    """Hand on whole lines as they come, and an empty one at the end."""
+    for line in output:
+        if line.endswith(b"\n"):
+            lines.put(line)
+    lines.put(b"")

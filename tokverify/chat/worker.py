@@ -1,8 +1,8 @@
 """The child process that renders a chat template: it may loop or fill the memory without taking the run along.
 
-It is run by its path. Its standard input is a JSON list of pairs: the source of a template, and what it knows. Each
-answer is one line of JSON, flushed at once: `text`, or an `error` with `deliberate`, which says that the template
-itself raised it.
+It is run by its path. Its standard input is a JSON list of pairs: the source of a template, and what it knows. It
+writes an empty line once it has read that, and then one line of JSON as soon as it has an answer: `text`, or an `error`
+with `deliberate`, which says that the template itself raised it.
 
 The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): a sandbox
 that cannot change what it is given, blocks that leave no line behind, loop controls, `raise_exception`,
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -24,6 +25,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -84,6 +90,7 @@ def _compiled(source: str) -> Template:
 def answer(source: str, variables: dict[str, Any]) -> dict[str, object]:
     """Render a template."""
     text = ""
+    random.seed(0)  # of the filter `random`, so that it chooses the same on both sides
     try:
         for part in chain(_compiled(source).generate(variables), [""]):
             text += part
@@ -103,13 +110,21 @@ def _failure(error: Exception) -> dict[str, object]:
     }
 
 
-def _limit_resources() -> None:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_MAX_CPU_SECONDS, _MAX_CPU_SECONDS))
+def _limit_memory() -> None:
+    if resource:
+        _limit(resource.RLIMIT_AS, _MAX_MEMORY)
+
+
+def _limit_time() -> None:
+    """Give the next task its time; it matters where the parent is gone, and the template keeps others from seeing."""
+    if resource:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + _MAX_CPU_SECONDS)
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _end_with_parent(parent: int) -> None:
@@ -119,13 +134,20 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Answer each task."""
-    _limit_resources()
+    _limit_memory()
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    for source, variables in json.load(sys.stdin):
-        sys.stdout.write(json.dumps(answer(source, variables)) + "\n")
-        sys.stdout.flush()
+    tasks = json.load(sys.stdin)
+    _tell("")
+    for source, variables in tasks:
+        _limit_time()
+        _tell(json.dumps(answer(source, variables)))
 
 
 if __name__ == "__main__":

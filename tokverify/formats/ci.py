@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
+
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tokverify.formats import RenderOptions
     from tokverify.formats.issue import Check, Issue
+
+Report = TypeVar("Report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +32,12 @@ class Told:
     skipped: Iterable[str] = ()
 
 
-def ci_formats(tell: Callable[..., Told]) -> dict[str, Callable[..., str]]:
-    """Return the formats of a kind of report by name; `tell` says what is told of one.
+def ci_formats(tell: Callable[[Report], Told]) -> dict[str, Callable[[Report, RenderOptions], str]]:
+    """Return the formats of a kind of report by name; `tell` says what is told of one."""
 
-    As every format, they take a report and RenderOptions.
-    """
-
-    def format_of(render: Callable[[Told], str]) -> Callable[..., str]:
-        def write(*arguments: Any) -> str:  # noqa: ANN401 - of some kinds, a report is not all that `tell` takes
-            *report, options = arguments
-            told = tell(*report)
+    def format_of(render: Callable[[Told], str]) -> Callable[[Report, RenderOptions], str]:
+        def write(report: Report, options: RenderOptions) -> str:
+            told = tell(report)
             issues = (replace(issue, path=path_from(options.root, issue.path)) for issue in told.issues)
             return render(replace(told, issues=issues))
 
@@ -46,10 +47,25 @@ def ci_formats(tell: Callable[..., Told]) -> dict[str, Callable[..., str]]:
 
 
 def path_from(root: str, path: str) -> str:
-    """Write a path as git does: from the directory `root` on if it is below that and not empty."""
-    absolute = Path(os.path.normpath(Path(path).absolute()))
-    below = root and absolute.is_relative_to(root)
-    return (absolute.relative_to(root) if below else PurePath(path)).as_posix()
+    """Write a path as git does: from the directory `root` on if it is below that and `root` is not empty.
+
+    Links to directories are followed, as git knows no file behind one by that name. An address stays as it is.
+    """
+    if not _can_be_one(path) or "://" in path:
+        return visible_message(path)
+    if root:
+        absolute = Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
+        if absolute.is_relative_to(root):
+            return absolute.relative_to(root).as_posix()
+    return PurePath(path).as_posix()
+
+
+def _can_be_one(path: str) -> bool:
+    """Tell whether a file could be called so; in a damaged report anything may stand."""
+    try:
+        return "\0" not in path and bool(path.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return False
 
 
 def _github(told: Told) -> str:

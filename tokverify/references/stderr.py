@@ -70,3 +70,14 @@ def _spare_file() -> int:
         return os.memfd_create("stderr")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def _begin_child() -> None:
+    # subtle: with the file of its parent, it would take what that or another child writes for its own.
+    _spare_file.cache_clear()
+    _LOCK.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A fork waits until nothing is held: the lock would stay locked in the child, and its stderr the parent's file.
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_begin_child)

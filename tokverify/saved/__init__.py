@@ -10,6 +10,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.lfs_pointer import require_fetched
 from tokverify.saved.json_node import JsonNode
 from tokverify.saved.kind import SCHEMA_VERSIONS
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,6 +40,8 @@ def check_kind(node: JsonNode, kinds: Collection[str]) -> None:
     """
     kind = node.get("kind").string()
     place = ": ".join(filter(None, (node.file, node.path)))
+    if kind not in SCHEMA_VERSIONS:
+        raise UnsupportedError(f"{place}: is of the kind {quoted(kind)}, which this tokverify does not know; update it")
     if kind not in kinds:
         known = " or ".join(f"`tokverify {known}`" for known in kinds)
         raise UnsupportedError(f"{place}: is a report of `tokverify {kind}`; give one of {known}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.errors import TokverifyError
@@ -16,6 +17,8 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 _MAX_SHOWN = 40
 _TOO_LARGE = 1 << 63
+# Of what stands in YAML it is 20, and more than 300 is too deep for what writes JSON.
+_MAX_DEPTH = 100
 _KINDS = {dict: "an object", list: "a list", type(None): "null"}
 
 
@@ -72,12 +75,14 @@ class JsonNode:
 
     def entries(self, read: Callable[[JsonNode], _Value]) -> dict[str, _Value]:
         """Read an object with any keys, each value with `read`."""
-        return {key: read(JsonNode(self.file, value, self, key)) for key, value in self.mapping().items()}
-
-    def mapping(self) -> dict[str, object]:
-        """Read an object as it is."""
         if not isinstance(self.value, dict):
             raise self.error("an object")
+        return {key: read(JsonNode(self.file, value, self, key)) for key, value in self.value.items()}
+
+    def mapping(self) -> dict[str, object]:
+        """Read an object as it is, with all that is in it."""
+        if not isinstance(self.value, dict) or _is_deep(self.value):
+            raise self.error(f"an object, nested at most {_MAX_DEPTH} deep")
         return self.value
 
     def string(self) -> str:
@@ -125,3 +130,12 @@ class JsonNode:
             return bytes.fromhex(self.string())
         except ValueError:
             raise self.error("bytes in hexadecimal") from None
+
+
+def _is_deep(value: object) -> bool:
+    """Tell whether a value is nested too deep to be written again."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inside = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = list(chain.from_iterable(inside))
+    return bool(level)
