@@ -91,6 +91,7 @@ def test_select(filters: dict, ids: list[str]):
     [
         (CASES, {"tags": ["emojis"]}, ["tags 'emojis'", "did you mean 'emoji'?"]),
         (CASES, {"tags": ["zzz"]}, ["no tag 'zzz'", "known are emoji, ladder, tabs"]),
+        (CASES, {"tags": ["lad"]}, ["no tag 'lad'", "did you mean 'ladder'?"]),
         (CASES[:1], {"suites": ["zzz"], "patterns": ["tab-1"]}, ["no suite 'zzz', known are tabs"]),
         (CASES, {"suites": ["tab"]}, ["no suite 'tab'", "did you mean 'tabs'?"]),
         (CASES, {"patterns": ["tab"]}, ["patterns 'tab'", "did you mean '*tab*'?"]),

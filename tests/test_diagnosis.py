@@ -43,6 +43,10 @@ def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
     )
 
 
+def test_nothing_is_told_of_the_reference_of_another_model():
+    assert diagnosis(load_gguf(SAMPLE / "sample.gguf").spec, SPM, *TEXTS) is None
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [

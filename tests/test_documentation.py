@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -95,6 +96,18 @@ def test_imported_names_exist(page: Path):
                 assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
+def test_contributing_says_where_every_module_is():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Where things are")[2]
+    patterns = set(re.findall(r"`([\w*]+(?:\.py|/))`", text))
+    package = ROOT / "tokverify"
+    folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    modules = {path.name for path in package.glob("*.py")} - {"__init__.py", "__main__.py"}
+    untold = {name for name in modules | folders if not any(fnmatchcase(name, pattern) for pattern in patterns)}
+    assert not untold
+    there = {path.name if path.is_file() else f"{path.name}/" for path in package.rglob("*")}
+    assert not {pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in there)}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
 def test_links_to_elsewhere_are_well_formed(page: Path):
     links = re.findall(r"\]\(([a-z]+:[^)]*)\)", page.read_text("utf-8"))
@@ -106,7 +119,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site; strict, so that a page outside the navigation or a link to nowhere is an error."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
     directory = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(directory)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return directory

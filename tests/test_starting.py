@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from tokverify.cli import main
 from tokverify.configuration import read_configuration
 from tokverify.errors import TokverifyError
-from tokverify.starting import look_around, render_configuration
+from tokverify.formats.start import render_configuration
+from tokverify.starting import look_around
 
 SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
 
@@ -45,6 +46,16 @@ def make(directory: Path, *names: str) -> Path:
         (["tokenizer.json", "tokenizer.model"], [("tokenizer.model", "tokenizer.json")], []),
         (["a.gguf", ".venv/b.gguf", "node_modules/c.gguf"], [("a.gguf", None)], []),
         (["a.gguf", "x/tokenizer.json", "y/tokenizer.json"], [("a.gguf", None)], []),
+        (
+            ["m/a.gguf", "n/b.gguf", "n/tokenizer.json"],
+            [("m/a.gguf", None), ("n/b.gguf", "n/tokenizer.json")],
+            [],
+        ),
+        (
+            ["a.gguf", "small/b.gguf", "tokenizer.json"],
+            [("a.gguf", "tokenizer.json"), ("small/b.gguf", "tokenizer.json")],
+            [],
+        ),
     ],
 )
 def test_what_is_found(tmp_path, files, models, suites):

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from glob import escape
 from typing import TYPE_CHECKING
@@ -132,6 +132,11 @@ def digest(result: CaseResult) -> str:
     if result.difference:
         told = ["ids", result.actual, result.expected, result.expect]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:_DIGITS]
+
+
+def utc_today() -> date:
+    """Return the day in UTC, so that an entry expires everywhere at once."""
+    return datetime.now(UTC).date()
 
 
 def read_baseline(path: Path, today: date) -> Baseline:

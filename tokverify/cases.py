@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.errors import TokverifyError
+from tokverify.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ Expect: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
 _SUFFIXES = frozenset({".yaml", ".yml"})
 # Comparing one name with a hundred thousand others would take seconds, for a hint.
 _MAX_CANDIDATES = 2000
+_MAX_NAMED = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +134,11 @@ def _nothing_selected(
 
 
 def _near(what: str, name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, sorted(known)[:_MAX_CANDIDATES], n=3)
+    candidates = sorted(known)[:_MAX_CANDIDATES]
+    near = get_close_matches(name, candidates, n=3) or [other for other in candidates if name in other][:3]
     if near:
         return f"no {what}, did you mean {' or '.join(map(repr, near))}?"
-    return f"no {what}, known are {', '.join(sorted(known)[:30]) or 'none'}"
+    return f"no {what}, known are {listed(sorted(known), _MAX_NAMED) or 'none'}"
 
 
 def _near_pattern(pattern: str, cases: Sequence[Case]) -> str:

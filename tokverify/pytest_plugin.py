@@ -132,18 +132,18 @@ def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseT
 
 
 def _cases(model: ConfiguredModel) -> list[Case]:
-    from tokverify.cli.options import selected_cases
+    from tokverify.cases import load_cases, select
 
-    return selected_cases(model.cases, model.suites, model.tags, model.patterns)
+    cases = load_cases(model.cases or None)
+    return select(cases, suites=model.suites, tags=model.tags, patterns=model.patterns)
 
 
 @lru_cache(maxsize=8)
 def _report(model: ConfiguredModel) -> Report:
-    from tokverify.baseline import read_baseline
-    from tokverify.cli.baseline import today
-    from tokverify.cli.comparison import verify_model
+    from tokverify.baseline import read_baseline, utc_today
+    from tokverify.comparison import verify_model
 
-    baseline = None if model.baseline is None else read_baseline(model.baseline, today())
+    baseline = None if model.baseline is None else read_baseline(model.baseline, utc_today())
     return verify_model(model.model, model.reference, _cases(model), baseline=baseline)
 
 

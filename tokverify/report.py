@@ -98,6 +98,10 @@ class PieceDifference:
     expected: str | None
 
 
+NEARLY_ALL = 0.9
+"""Where a larger share of the tokens differs, the reference is likely that of another model."""
+
+
 @dataclass(frozen=True, slots=True)
 class VocabularyDifference:
     """How two vocabularies differ: sizes, pieces per id, and roles of special ids.

@@ -1,8 +1,7 @@
-"""A start: the configuration and the workflow that fit what a repository holds."""
+"""A start: what a repository holds that a configuration and a workflow can be written for."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -61,7 +60,7 @@ def look_around(directory: Path) -> Start:
         references = [path for path in references if path not in models]
     if not models:
         raise TokverifyError(f"{directory}: no GGUF file in it, nor two tokenizers to compare; put one there first")
-    pairs = [(model, _reference_of(model, references)) for model in models]
+    pairs = [(model, _reference_of(model, references, models)) for model in models]
     used = [path for pair in pairs for path in pair if path]
     root, below = _place_of(directory)
     return Start(
@@ -72,58 +71,6 @@ def look_around(directory: Path) -> Start:
         uses_lfs=_uses_lfs(directory, used),
         uses_submodules=not set(_in_submodules(directory)).isdisjoint(map(os.fspath, used)),
     )
-
-
-def render_configuration(start: Start) -> str:
-    """Write a tokverify.toml."""
-    lines = ["# What `tokverify run` verifies in this repository. Every key: docs/configuration.md of tokverify.", ""]
-    for (model, reference), name in zip(start.models, _names([model for model, _ in start.models]), strict=True):
-        lines += ["[[models]]", f"name = {_quoted(name)}", f"model = {_quoted(model.as_posix())}"]
-        if reference:
-            lines.append(f"reference = {_quoted(reference.as_posix())}")
-        else:
-            lines.append('# reference = "org/name"  # without one it is looked for; name it, to be sure of it')
-        if start.suites:
-            lines.append(f"cases = [{', '.join(_quoted(path.as_posix()) for path in start.suites)}]")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def render_workflow(start: Start, version: str) -> str:
-    """Write a GitHub workflow that runs what the configuration says on every change."""
-    fetched = {"lfs": start.uses_lfs, "submodules": start.uses_submodules}
-    options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
-    below = start.below.as_posix()
-    return _WORKFLOW.format(
-        checkout=f"\n        with:{options}" if options else "",
-        version=version,
-        place="" if below == "." else f"\n        working-directory: {_quoted(below)}",
-    )
-
-
-_WORKFLOW = """\
-# Verifies the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step
-# before the last one; only the head of a GGUF file is read, so its first part is enough.
-name: tokverify
-
-on:
-  push:
-  pull_request:
-
-permissions:
-  contents: read
-
-jobs:
-  tokverify:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v6{checkout}
-      - uses: actions/setup-python@v6
-        with:
-          python-version: "3.12"
-      - run: pip install 'tokverify=={version}'
-      - run: tokverify run --report github=-{place}
-"""
 
 
 def _files(directory: Path) -> Iterator[Path]:
@@ -199,20 +146,15 @@ def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
     return [place for place in places if places.keys().isdisjoint(place.parents)]
 
 
-def _reference_of(model: Path, references: Sequence[Path]) -> Path | None:
-    """Choose the reference that is named after the model, or beside it, or the only one there is."""
+def _reference_of(model: Path, references: Sequence[Path], models: Sequence[Path]) -> Path | None:
+    """Choose the reference that is named after the model, or beside it, or the only one unless beside another model."""
     named = [path for path in references if path.name.startswith(f"{model.stem}.tokenizer.")]
     beside = [path for path in references if path.parent == model.parent and path.name in _REFERENCES]
-    only = references if len({path.parent for path in references}) == 1 else []
+    places = {path.parent for path in references}
+    # Above the model, what stands beside another one may well be for both, such as quantizations in directories.
+    elsewhere = {path.parent for path in models}.difference(model.parents)
+    only = references if len(places) == 1 and places.isdisjoint(elsewhere) else []
     return next(iter([*named, *beside, *(path for path in only if path.name in _REFERENCES)]), None)
-
-
-def _names(models: Sequence[Path]) -> list[str]:
-    """Name models after their files, and those of one name after their directories too."""
-    stems = [re.sub(r"[^\w.+-]+", "-", model.stem) for model in models]
-    if len(set(stems)) == len(stems):
-        return stems
-    return [re.sub(r"[^\w.+-]+", "-", model.with_suffix("").as_posix()) for model in models]
 
 
 def _head(path: Path) -> bytes:
@@ -222,8 +164,3 @@ def _head(path: Path) -> bytes:
     except OSError:
         # What cannot be read is told of by `tokverify run`, if it is a tokenizer.
         return b""
-
-
-def _quoted(text: str) -> str:
-    """Write a TOML string; JSON's strings are also TOML's, but for U+007F."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

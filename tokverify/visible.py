@@ -3,7 +3,7 @@
 Data is kept as it is, and shown once:
 
 - A text (a piece, a case's text, a value out of a file) goes through `visible`, called by whoever shows it, or quotes
-  it in a message (`audit.wording.quoted`; `repr` does as well).
+  it in a message (`wording.quoted`; `repr` does as well).
 - A message or a name (an error, a note, a finding, a path) goes through `visible_message`, called by whoever shows it,
   a renderer or the command line. What a message quotes is escaped by then, and stays as it is.
 """

@@ -276,3 +276,10 @@ def test_no_false_alarm_on_real_templates(encoder_of, name):
     theirs = ChatReference(ours, templates_of(ours.spec), {})
     for report in (try_templates(ours, load_conversations()), try_templates(ours, load_conversations(), theirs)):
         assert report.exit_code == 0, report.findings
+
+
+def test_of_very_many_templates_the_rest_is_told_of(monkeypatch):
+    monkeypatch.setattr("tokverify.chat.trial._MOST_TEMPLATES", 2)
+    report = try_templates(encoder(named_chat_templates={"b": GOOD, "c": GOOD, "d": GOOD}), [ASKED])
+    assert {result.template for result in report.results} == {"default", "b"}
+    assert "2 more templates: only the first 2 are tried" in report.not_checked

@@ -1,12 +1,16 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from tokverify.cli import main
 from tokverify.cli.group import TokverifyGroup
 from tokverify.errors import TokverifyError, UnsupportedError
+
+REPORT = Path(__file__).parents[2] / "reports" / "sample.json"
 
 
 def invoke(action):
@@ -71,3 +75,20 @@ def test_the_command_line_imports_no_other_command_than_the_one_it_runs():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("['tokverify.cli.encode']\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["report", "show", str(REPORT), "-f", "github"], 1, ""),
+        (["run"], 2, "error: the current directory is gone; change to one that is there\n"),
+        (["report", "show", str(REPORT), "-o", "a.json"], 2, "error: the current directory is gone"),
+    ],
+)
+def test_a_current_directory_that_is_gone_is_no_bug(tmp_path, monkeypatch, arguments, code, said):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == code, result.output
+    assert said in result.stderr

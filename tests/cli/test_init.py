@@ -44,7 +44,7 @@ def test_what_it_finds_is_told_and_can_be_run(directory):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         "sample.gguf against sample.tokenizer.model",
-        "cases of own.yaml",
+        "cases: those in own.yaml, and not those that come with tokverify",
         f"wrote {CONFIGURATION} and {WORKFLOW}; now run: tokverify run",
     ]
     assert CliRunner().invoke(main, ["run", "-q"]).stdout.startswith("1 case: 1 match")

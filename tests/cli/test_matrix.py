@@ -89,6 +89,18 @@ def test_several_at_a_time_come_out_as_one_by_one():
     assert reports[0] == reports[1]
 
 
+def test_a_log_with_annotations_tells_how_each_model_fared():
+    configure("good", "broken")
+    result = run("--report", "github=-")
+    assert "model:" not in result.stdout
+    assert [line.split() for line in result.stderr.splitlines()[-4:-2]] == [
+        ["good", "2", "-", "ok"],
+        ["broken", "1", "1", "fails"],
+    ]
+    assert result.stderr.startswith("2 cases: 2 match")
+    assert run("--report", "github=-", "-q").stderr == ""
+
+
 def test_each_model_has_reports_of_its_own():
     configure("good", "broken", head='reports = ["junit={name}.xml", "json={name}.json"]')
     result = run()

@@ -41,7 +41,7 @@ def hostile_audit() -> AuditReport:
 
 
 def test_every_finding_is_in_the_markdown():
-    text = AUDIT_FORMATS["markdown"](hostile_audit(), Severity.ERROR, RenderOptions())
+    text = AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions())
     assert "### ERROR TV101 x" in text
     assert "ids 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 38 more" in text
     assert "### INFO TV103 y" in text
@@ -49,25 +49,25 @@ def test_every_finding_is_in_the_markdown():
 
 
 def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_audit(), Severity.ERROR, 1 << 20)
-    cut = job_summary(hostile_audit(), Severity.ERROR, len(whole.encode()) // 2)
+    whole = job_summary(hostile_audit(), 1 << 20)
+    cut = job_summary(hostile_audit(), len(whole.encode()) // 2)
     assert len(cut.encode()) <= len(whole.encode()) // 2
     assert "more parts, for which there is no room here" in cut
 
 
 def test_an_audit_comes_back_as_it_was_told(tmp_path):
     path = tmp_path / "audit.json"
-    path.write_text(AUDIT_FORMATS["json"](hostile_audit(), Severity.ERROR, RenderOptions()))
-    again, fail_on = restore_audit(open_saved(path))
-    assert fail_on is Severity.ERROR
+    path.write_text(AUDIT_FORMATS["json"](hostile_audit(), RenderOptions()))
+    again = restore_audit(open_saved(path))
+    assert again.fail_on is Severity.ERROR
     assert again == hostile_audit()
     for name, write in AUDIT_FORMATS.items():
-        assert write(again, fail_on, RenderOptions()) == write(hostile_audit(), fail_on, RenderOptions()), name
+        assert write(again, RenderOptions()) == write(hostile_audit(), RenderOptions()), name
 
 
 def test_a_severity_that_there_is_not(tmp_path):
     path = tmp_path / "audit.json"
-    text = AUDIT_FORMATS["json"](hostile_audit(), Severity.ERROR, RenderOptions())
+    text = AUDIT_FORMATS["json"](hostile_audit(), RenderOptions())
     path.write_text(text.replace('"severity": "INFO"', '"severity": "BAD"'))
     with pytest.raises(TokverifyError, match=r"findings\[1\].severity is 'BAD'; wanted is INFO or WARNING or ERROR"):
         restore_audit(open_saved(path))

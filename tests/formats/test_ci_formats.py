@@ -12,7 +12,6 @@ from lxml import etree
 from make_golden import MARKUP, hostile_report
 from test_audit_formats import hostile_audit
 
-from tokverify.audit.finding import Severity
 from tokverify.cases import Case
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
@@ -28,7 +27,7 @@ def run(name: str, report: Report | None = None) -> str:
 
 
 def audit(name: str) -> str:
-    return AUDIT_FORMATS[name](hostile_audit(), Severity.ERROR, RenderOptions())
+    return AUDIT_FORMATS[name](hostile_audit(), RenderOptions())
 
 
 def fuzz(name: str) -> str:

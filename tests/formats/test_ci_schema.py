@@ -12,14 +12,17 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hostile_chat import hostile_chat
+from hostile_finding import present_change, present_fuzz
 from lxml import etree
 from make_golden import hostile_report
 from test_audit_formats import hostile_audit
 
-from tokverify.audit.finding import Severity
-from tokverify.formats import FORMATS, RenderOptions
-from tokverify.formats.audit import AUDIT_FORMATS
-from tokverify.starting import Start, render_workflow
+from tokverify.formats import RenderOptions, present
+from tokverify.formats.audit import present as present_audit
+from tokverify.formats.chat import present as present_chat
+from tokverify.formats.start import render_workflow
+from tokverify.starting import Start
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,16 +70,26 @@ def published(shared):
     return directory
 
 
-@pytest.mark.parametrize("command", ["run", "audit"])
-def test_sarif(published, command):
-    options = RenderOptions()
-    text = {
-        "run": lambda: FORMATS["sarif"](hostile_report(), options),
-        "audit": lambda: AUDIT_FORMATS["sarif"](hostile_audit(), Severity.ERROR, options),
-    }[command]()
-    jsonschema.validate(json.loads(text), json.loads((published / "sarif-schema-2.1.0.json").read_text()))
+HOSTILE = {
+    "run": lambda: present(hostile_report()),
+    "audit": lambda: present_audit(hostile_audit()),
+    "fuzz": present_fuzz,
+    "diff": present_change,
+    "chat": lambda: present_chat(hostile_chat()),
+}
+"""Command -> how a report of its is written whose every text tries to break out."""
 
 
-def test_junit(published):
-    document = etree.fromstring(FORMATS["junit"](hostile_report(), RenderOptions()).encode())
+@pytest.mark.parametrize("command", HOSTILE)
+def test_sarif(published, command: str):
+    schema = json.loads((published / "sarif-schema-2.1.0.json").read_text())
+    document = json.loads(HOSTILE[command]().formats["sarif"](RenderOptions()))
+    assert document["runs"][0]["results"]
+    jsonschema.validate(document, schema)
+
+
+@pytest.mark.parametrize("command", [command for command in HOSTILE if command != "audit"])
+def test_junit(published, command: str):
+    document = etree.fromstring(HOSTILE[command]().formats["junit"](RenderOptions()).encode())
+    assert document.findall(".//failure")
     etree.XMLSchema(etree.parse(published / "junit-10.xsd")).assertValid(document)

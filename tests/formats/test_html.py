@@ -39,7 +39,7 @@ def run_page(report: Report | None = None) -> str:
 
 
 def audit_page(report: AuditReport | None = None) -> str:
-    return AUDIT_FORMATS["html"](report or hostile_audit(), Severity.ERROR, RenderOptions())
+    return AUDIT_FORMATS["html"](report or hostile_audit(), RenderOptions())
 
 
 def fuzz_page() -> str:

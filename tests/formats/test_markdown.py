@@ -10,7 +10,6 @@ from make_golden import hostile_report
 from markdown_it import MarkdownIt
 from test_audit_formats import hostile_audit
 
-from tokverify.audit.finding import Severity
 from tokverify.formats import FORMATS, RenderOptions, job_summary
 from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.chat import CHAT_FORMATS
@@ -67,7 +66,7 @@ def test_a_report_holds_only_what_is_meant():
     for text in (
         write(hostile_report(), RenderOptions()),
         write(hostile_report(), RenderOptions(verbose=True)),
-        AUDIT_FORMATS["markdown"](hostile_audit(), Severity.ERROR, RenderOptions()),
+        AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions()),
         CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(verbose=True)),
         STATS_FORMATS["markdown"](hostile_stats(), RenderOptions(verbose=True)),
     ):

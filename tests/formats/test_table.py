@@ -80,6 +80,21 @@ def test_long_lists_are_folded_and_say_so():
     assert "override 49" in verbose
 
 
+@pytest.mark.parametrize(("differing", "asked"), [(95, True), (50, False)])
+def test_it_is_asked_whether_a_quite_different_vocabulary_is_of_this_model(differing, asked):
+    pieces = tuple(PieceDifference(id, "x", "y") for id in range(differing))
+    text = table(report(Status.MATCH, vocabulary=VocabularyDifference(100, 200, pieces)))
+    assert ("is this the reference of this model?" in text) == asked
+
+
+def test_many_cases_of_one_note_are_folded_unless_verbose():
+    told = report(*[Status.MATCH] * 9)
+    told = replace(told, results=tuple(replace(result, notes=("a note",)) for result in told.results))
+    assert "NOTE a note\n  9 cases  suite-0/case-0, " in table(told)
+    assert "suite-0/case-4 and 4 more\n" in table(told)
+    assert "suite-0/case-8\n" in table(told, verbose=True)
+
+
 def test_vocabularies_that_differ_everywhere_are_not_drawn_in_full():
     pieces = tuple(PieceDifference(id, "x", None) for id in range(5000))
     text = table(report(Status.MATCH, vocabulary=VocabularyDifference(5000, 0, pieces)), verbose=True)

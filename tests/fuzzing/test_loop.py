@@ -10,7 +10,7 @@ import pytest
 from fake_tokenizer import FakeTokenizer
 
 from tokverify import added_token
-from tokverify.cli.comparison import open_tokenizers
+from tokverify.comparison import open_tokenizers
 from tokverify.encoder import Encoder
 from tokverify.errors import EncodeError, TokverifyError
 from tokverify.formats import RenderOptions

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.report import AuditReport, NotEvaluated, Waived
 from tokverify.audit.subject import NotEvaluatedError
-from tokverify.audit.wording import shortened
 from tokverify.errors import TokverifyError
+from tokverify.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokverify.audit.finding import Severity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokverify.audit.finding import Finding, Severity
+    from tokverify.audit.finding import Finding
     from tokverify.audit.waiver import Waiver
 
 
@@ -35,7 +37,8 @@ class AuditReport:
 
     `codes` are those of all rules that were selected. `unused_waivers` are those that are about this model and a rule
     that was evaluated, and accepted nothing. `source` and `reference` say what was looked at, `caveat` what the
-    reference cannot prove. `fingerprint` is that of the tokenizer, None where it cannot be loaded.
+    reference cannot prove. `fail_on` is the least severity that makes the audit fail. `fingerprint` is that of the
+    tokenizer, None where it cannot be loaded.
     """
 
     findings: tuple[Finding, ...]
@@ -48,6 +51,7 @@ class AuditReport:
     reference: str | None = None
     reference_sha256: str | None = None
     caveat: str = ""
+    fail_on: Severity = Severity.ERROR
     options: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -55,6 +59,7 @@ class AuditReport:
         """Count the findings of this severity, those accepted by a waiver left out."""
         return sum(finding.severity is severity for finding in self.findings)
 
-    def exit_code(self, fail_on: Severity) -> int:
+    @property
+    def exit_code(self) -> int:
         """1 if a finding is at least as bad as `fail_on`, else 0."""
-        return int(any(finding.severity >= fail_on for finding in self.findings))
+        return int(any(finding.severity >= self.fail_on for finding in self.findings))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.wording import shortened
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.settings import resolve
+from tokverify.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

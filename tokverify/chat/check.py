@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.audit.finding import ERROR, INFO, WARNING, Severity
 from tokverify.audit.marker import STRONG
-from tokverify.audit.wording import quoted, shortened
 from tokverify.chat.content import contents, strings, tool_name
 from tokverify.chat.subject import ANSWER, QUESTION
 from tokverify.chat.text_difference import Stretch, compare_texts, differing
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural, quoted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.finding import ERROR, INFO, Severity
@@ -16,6 +17,7 @@ from tokverify.diff import compare
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.side import side_of
 from tokverify.tokenizer import shown_tokens
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
+
+# No model has more than a few, and each may take ten seconds to be given up.
+_MOST_TEMPLATES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,8 @@ def try_templates(
     that one side alone has is a finding.
     """
     templates = _paired(templates_of(encoder.spec), reference.templates if reference else {})
-    ours = {template.name: template.actual for template in templates if template.actual is not None}
+    found = {template.name: template.actual for template in templates if template.actual is not None}
+    ours = dict(islice(found.items(), _MOST_TEMPLATES))
     results: list[Rendered] = []
     findings = [*_missing(templates)] if reference and reference.templates else []
     for name, source in ours.items():
@@ -71,7 +77,7 @@ def try_templates(
         templates,
         tuple(results),
         tuple(sorted(findings, key=lambda finding: -finding.severity)),
-        (*_not_checked(ours, reference), *map(_untried, sorted(untried))),
+        (*_not_checked(ours, reference), *map(_untried, sorted(untried)), *_left_out(len(found) - len(ours))),
     )
 
 
@@ -115,6 +121,11 @@ def _not_checked(ours: Collection[str], reference: ChatReference | None) -> Iter
 def _untried(name: str) -> str:
     what = {TOOL_USE: "that has tools", RAG: "with documents"}.get(name, "it is taken for")
     return f"the template {name}: there is no conversation {what}"
+
+
+def _left_out(count: int) -> Iterator[str]:
+    if count:
+        yield f"{plural(count, 'more template')}: only the first {_MOST_TEMPLATES} are tried"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.audit.finding import Severity
-from tokverify.cli.options import PATH, model_argument, report_options
+from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
 from tokverify.errors import TokverifyError
 from tokverify.formats.audit import AUDIT_FORMATS, present
@@ -71,7 +71,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     ctx.exit()
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @model_argument
 @click.option(
     "-r",
@@ -109,10 +109,9 @@ def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 
 def _audit(options: AuditOptions) -> int:
     check_reports(options, [options.model, options.reference, options.waivers])
-    fail_on = Severity[options.fail_on.upper()]
     report = _run(options)
-    write_reports(options, present(report, fail_on))
-    return report.exit_code(fail_on)
+    write_reports(options, present(report))
+    return report.exit_code
 
 
 def _run(options: AuditOptions) -> AuditReport:
@@ -133,6 +132,7 @@ def _run(options: AuditOptions) -> AuditReport:
     return replace(
         report,
         source=str(options.model),
+        fail_on=Severity[options.fail_on.upper()],
         fingerprint=subject.fingerprint,
         reference=found.source if found else None,
         reference_sha256=found.sha256 if found else None,

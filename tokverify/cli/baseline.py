@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -12,7 +11,6 @@ from tokverify.cli.options import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import date
     from pathlib import Path
 
     from tokverify.baseline import Baseline
@@ -52,7 +50,7 @@ def baseline_options(command: _Command) -> _Command:
 
 def opened_baseline(options: BaselineOptions) -> Baseline | None:
     """Check the options and read the file; one that is to be written need not exist."""
-    from tokverify.baseline import read_baseline
+    from tokverify.baseline import read_baseline, utc_today
 
     if options.update_baseline and options.baseline is None:
         raise click.UsageError("--update-baseline needs the file to write: name it with --baseline")
@@ -61,7 +59,7 @@ def opened_baseline(options: BaselineOptions) -> Baseline | None:
     if options.baseline is None:
         return None
     if not options.update_baseline:
-        return read_baseline(options.baseline, today())
+        return read_baseline(options.baseline, utc_today())
     from tokverify.cli.file import check_writable
 
     check_writable(options.baseline)
@@ -99,9 +97,9 @@ def _updated_text(report: Report, path: Path, reason: str | None) -> str:
 
 
 def _opened(path: Path) -> Baseline:
-    from tokverify.baseline import Baseline, read_baseline
+    from tokverify.baseline import Baseline, read_baseline, utc_today
 
-    return read_baseline(path, today()) if path.exists() else Baseline(str(path), (), today())
+    return read_baseline(path, utc_today()) if path.exists() else Baseline(str(path), (), utc_today())
 
 
 def _check_reason(options: BaselineOptions) -> None:
@@ -110,8 +108,3 @@ def _check_reason(options: BaselineOptions) -> None:
         raise click.UsageError("--reason goes with --update-baseline")
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--reason must be words on one line, without control characters")
-
-
-def today() -> date:
-    """Return the day in UTC, so that an entry expires everywhere at once."""
-    return datetime.now(UTC).date()

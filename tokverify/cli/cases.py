@@ -57,7 +57,7 @@ def check(*, paths: Sequence[Path]) -> None:
     What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
     """
     from tokverify.cases import load_suites
-    from tokverify.formats.verdict import plural
+    from tokverify.wording import plural
 
     suites = load_suites(paths or None)
     for hint in (hint for suite in suites for hint in suite.hints):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, model_argument, report_options
+from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.formats.chat import CHAT_FORMATS, present
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokverify.chat.report import ChatReport
     from tokverify.chat.trial import ChatReference
-    from tokverify.cli.comparison import ReferenceComparison
+    from tokverify.comparison import ReferenceComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ChatOptions(ReportOptions):
         }
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @model_argument
 @click.option(
     "-r",
@@ -69,7 +69,7 @@ def _try(options: ChatOptions) -> ChatReport:
     from tokverify import __version__
     from tokverify.chat.conversation import load_conversations
     from tokverify.chat.trial import templates_of, try_templates
-    from tokverify.cli.comparison import model_side, open_comparison
+    from tokverify.comparison import model_side, open_comparison
     from tokverify.load import load_model
 
     conversations = load_conversations(options.conversations)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.comparison import verify_model
 from tokverify.cli.options import no_color_option
 from tokverify.cli.output import render_options, write_text
+from tokverify.comparison import verify_model
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.report import Status
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,18 +23,21 @@ if TYPE_CHECKING:
     from tokverify.report import Report
 
 _SAMPLE = Path(__file__).parents[1] / "sample"
-_REFERENCE = _SAMPLE / "sample.tokenizer.model"
+_REFERENCE = "sample.tokenizer.model"
 _SHOWN = ("seed/extra-spaces", "tabs/before-word-3")
 # The runs that tokens of the sample stand for, and that the twin never finds.
 _BROKEN_RUN = re.compile(r" {2}|\t{3}")
 
 _INTACT_TEXT = """\
-A small tokenizer, made like Gemma 3's, against the sentencepiece model it was converted from:
+A small tokenizer, made like Gemma 3's, against the sentencepiece model it was
+converted from:
 
+$ cd {directory}
 """
 _BROKEN_TEXT = """
-Its broken twin: the tokens for runs of spaces and tabs are typed NORMAL instead of USER_DEFINED, so they are
-not split off before merging, and the merges never reach them. A model fed like this answers, only worse:
+Its broken twin: the tokens for runs of spaces and tabs are typed NORMAL instead
+of USER_DEFINED, so they are not split off before merging, and the merges never
+reach them. A model fed like this answers, only worse:
 
 """
 _SHOWN_TEXT = """
@@ -40,8 +45,10 @@ Two of the cases that differ, and why:
 
 """
 _AS_DESIGNED = """
-As it should be: the intact sample matches everywhere, the twin differs in exactly the {count} cases with two
-spaces or three tabs in a row. Now try it on a model of your own: tokverify run model.gguf
+As it should be: the intact sample matches everywhere, the twin differs in
+exactly the {count} cases with two spaces or three tabs in a row.
+
+Now try it on a model of your own: tokverify run model.gguf
 """
 _NOT_AS_DESIGNED = """
 This is not what the sample is made to show in {names}. Please report it.
@@ -60,10 +67,12 @@ def demo(*, no_color: bool) -> int:
     cases = load_cases()
     shown = render_options(no_color=no_color)
     verdict_only = RenderOptions(shown.width, shown.color, quiet=True)
-    intact = _run("sample.gguf", cases, _INTACT_TEXT, "-q", verdict_only)
-    broken = _run("sample-broken.gguf", cases, _BROKEN_TEXT, "-q", verdict_only)
     few = [case for case in cases if _name(case) in _SHOWN]
-    _run("sample-broken.gguf", few, _SHOWN_TEXT, " ".join(f"-k {name}" for name in _SHOWN), shown)
+    with chdir(_SAMPLE):
+        intact_text = _INTACT_TEXT.format(directory=visible_message(str(_SAMPLE)))
+        intact = _run("sample.gguf", cases, intact_text, "-q", verdict_only)
+        broken = _run("sample-broken.gguf", cases, _BROKEN_TEXT, "-q", verdict_only)
+        _run("sample-broken.gguf", few, _SHOWN_TEXT, " ".join(f"-k {name}" for name in _SHOWN), shown)
     planned = {_name(case) for case in cases if _BROKEN_RUN.search(case.text)}
     unplanned = _failed(intact) | (_failed(broken) ^ planned)
     if unplanned:
@@ -75,8 +84,8 @@ def demo(*, no_color: bool) -> int:
 
 def _run(name: str, cases: Sequence[Case], text: str, arguments: str, options: RenderOptions) -> Report:
     """Do what the command shown would do, on these cases."""
-    report = verify_model(_SAMPLE / name, str(_REFERENCE), cases, diagnose=not options.quiet)
-    command = f"$ tokverify run {_SAMPLE / name} -r {_REFERENCE} {arguments}\n"
+    report = verify_model(Path(name), _REFERENCE, cases, diagnose=not options.quiet)
+    command = f"$ tokverify run {name} -r {_REFERENCE} {arguments}\n"
     write_text(text + command + FORMATS["table"](report, options))
     return report
 

@@ -50,7 +50,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is.
     """
-    from tokverify.cli.comparison import open_tokenizers
+    from tokverify.comparison import open_tokenizers
     from tokverify.explanation import explain as explain_text
     from tokverify.load import load_model
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, model_argument, selected_cases
+from tokverify.cli.options import PATH, ModelCommand, model_argument, selected_cases
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
 from tokverify.output_file import check_place
@@ -31,7 +31,7 @@ class FixOptions:
     force: bool
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @model_argument
 @click.option(
     "-r", "--reference", metavar="LOCATION", help="What the tokenizer should agree with; see `tokverify run --help`."

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.comparison import open_comparison, open_tokenizers
 from tokverify.cli.file import check_writable, write_file
-from tokverify.cli.options import PATH, model_argument, report_options, seconds
+from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options, seconds
 from tokverify.cli.output import ReportOptions, check_reports, tell, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
+from tokverify.comparison import open_comparison, open_tokenizers
 from tokverify.errors import TokverifyError
 from tokverify.formats.fuzz import FUZZ_FORMATS, present
 from tokverify.fuzzing.generator import GENERATORS
@@ -82,7 +82,7 @@ class FuzzOptions(ReportOptions):
         }
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @model_argument
 @click.option("-r", "--reference", metavar="LOCATION", help="What to compare with, as for `tokverify run`.")
 @click.option(
@@ -173,7 +173,7 @@ def _run(options: FuzzOptions) -> FuzzReport:
 
 def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
     from tokverify.formats.suite import render_suite
-    from tokverify.formats.verdict import plural
+    from tokverify.wording import plural
 
     cases = [cause.result.case for cause in fuzzed.causes if cause.result.status is not Status.SKIPPED]
     if not cases:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -49,6 +50,20 @@ class TokverifyGroup(click.Group):
             found: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
             return found
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one is probably meant: click knows only those that are imported.
+
+        Raises:
+            UsageError: If there is none of this name.
+        """
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if near:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
         """Run a command line, or complete one for a shell."""
@@ -121,7 +136,15 @@ def _failures_named() -> Iterator[None]:
         if traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__:
             # click itself was writing a help text or the version.
             fail_on_stdout(error)
+        if not _is_somewhere():
+            raise TokverifyError("the current directory is gone; change to one that is there") from error
         raise
+
+
+def _is_somewhere() -> bool:
+    with suppress(OSError):
+        return bool(Path.cwd())
+    return False
 
 
 def _report_bug() -> int:

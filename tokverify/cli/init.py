@@ -28,7 +28,8 @@ def init(*, directory: Path, force: bool) -> None:
     on every change. Nothing that is there is overwritten.
     """
     from tokverify import __version__
-    from tokverify.starting import CONFIGURATION, WORKFLOW, look_around, render_configuration, render_workflow
+    from tokverify.formats.start import render_configuration, render_workflow
+    from tokverify.starting import CONFIGURATION, WORKFLOW, look_around
 
     if not directory.is_dir():
         raise TokverifyError(f"{directory}: no such directory")
@@ -51,4 +52,6 @@ def _told(start: Start) -> list[str]:
         f"{model} against {reference or 'a reference that will be looked for; better name one'}"
         for model, reference in start.models
     ]
-    return [*models, *(f"cases of {suite}" for suite in start.suites)]
+    shipped = "those that come with tokverify"
+    cases = f"those in {', '.join(map(str, start.suites))}, and not {shipped}" if start.suites else shipped
+    return [*models, f"cases: {cases}"]

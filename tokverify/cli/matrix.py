@@ -136,10 +136,15 @@ def _write(name: str, options: RunOptions, result: Result) -> int:
 
 
 def _sum_up(results: Mapping[str, Result], options: RunOptions) -> None:
-    """Tell how each model fared, where the reports themselves are tables on stdout."""
-    if not any(format == "table" and path is None for format, path in options.files(FORMATS)):
+    """Tell how each model fared, where people read what is on stdout: tables, or annotations in a log."""
+    on_stdout = {format for format, path in options.files(FORMATS) if path is None}
+    if on_stdout.isdisjoint({"table", "github"}):
         return
     from tokverify.formats.matrix import render
 
     reports = {name: None if isinstance(result, TokverifyError) else result.report for name, result in results.items()}
-    write_text("\n" + render(reports, render_options(no_color=options.no_color)))
+    text = "\n" + render(reports, render_options(no_color=options.no_color))
+    if "table" in on_stdout:
+        write_text(text)
+    elif not options.quiet:
+        tell(text.rstrip("\n"))

@@ -37,6 +37,24 @@ class _FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class ModelCommand(click.Command):
+    """A command on one model: says how the reference is named if another file follows."""
+
+    # What is left over is answered by the method below.
+    allow_extra_args = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: Also if there are more of them than the model.
+        """
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            ctx.fail(f"only one MODEL can be given, and {left[0]!r} is one more; a reference is named with -r")
+        return left
+
+
 PATH = _FilePath(path_type=Path)
 
 model_argument = click.argument("model", type=PATH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
@@ -14,6 +15,7 @@ import click
 from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
 from tokverify.formats import SUFFIXES, RenderOptions
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -170,16 +172,21 @@ def write_reports(
         _write_job_summary(shown.summary)
     if None in texts:
         write_text(texts[None])
-    if files and not options.quiet:
-        told = [] if (ReportFile("table", None) in reports) else [shown.verdict]
-        places = ", ".join(map(str, files))
-        tell("; ".join([*told, f"the report{'s are' if len(files) > 1 else ' is'} in {places}"]))
+    # The annotations on stdout say nothing where all is well, and a log is read by people.
+    if (files or ReportFile("github", None) in reports) and not options.quiet:
+        told = [] if ReportFile("table", None) in reports else [shown.verdict]
+        if files:
+            told.append(f"the report{'s are' if len(files) > 1 else ' is'} in {', '.join(map(str, files))}")
+        tell(visible_message("; ".join(told)))
 
 
 def _repository() -> str:
     """Return the root of the git repository that the current directory is in; empty if there is none."""
-    here = Path.cwd()
-    return next((str(directory) for directory in (here, *here.parents) if (directory / ".git").exists()), "")
+    # The directory may be gone, or one above it closed to us; what is run there need not end for that.
+    with suppress(OSError):
+        here = Path.cwd()
+        return next((str(directory) for directory in (here, *here.parents) if (directory / ".git").exists()), "")
+    return ""
 
 
 def _write_job_summary(summary: Callable[[int], str]) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.comparison import open_comparison
 from tokverify.cli.file import write_files
 from tokverify.cli.options import PATH, model_argument, no_color_option, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
+from tokverify.comparison import open_comparison
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:

@@ -44,7 +44,10 @@ def report() -> None:
 @baseline_options
 @report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
 def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
-    """Show the JSON report in FILE, of any command, in any format that the command has.
+    """Show a saved report in any format.
+
+    FILE is the JSON report of `tokverify run`, `fuzz`, `diff`, `audit`, `chat` or `stats`, and the formats are those of
+    that command.
 
     The exit code is that of the command that wrote the report; with --baseline, a report of `tokverify run` is judged
     by that baseline instead of the one it was made with.
@@ -98,7 +101,7 @@ def _audit(root: JsonNode) -> Presentation:
     from tokverify.formats.audit import present
     from tokverify.saved.audit import restore_audit
 
-    return present(*restore_audit(root))
+    return present(restore_audit(root))
 
 
 def _chat(root: JsonNode) -> Presentation:
@@ -131,7 +134,9 @@ _KINDS: Mapping[str, Callable[[JsonNode], Presentation]] = {
 @click.argument("new", type=PATH)
 @report_options(DIFF_FORMATS, "No more than without, as nothing is folded.")
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - likewise
-    """Say what changed from the JSON report OLD to NEW, both of `tokverify run`.
+    """Compare two saved reports: say what changed from OLD to NEW.
+
+    Both are JSON reports of `tokverify run`.
 
     The exit code is 1 if a case fails in NEW that passed in OLD or was not in it, else 0.
     """

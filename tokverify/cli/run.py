@@ -8,7 +8,7 @@ import click
 
 from tokverify.cli.baseline import baseline_options
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import PATH, report_options, selection_options
+from tokverify.cli.options import PATH, ModelCommand, report_options, selection_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.run_options import RunOptions
 from tokverify.formats import FORMATS, present
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @click.argument("model", type=PATH, required=False)
 @click.option(
     "-r",

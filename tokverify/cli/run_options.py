@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.baseline import Outcome, judged, opened_baseline
-from tokverify.cli.comparison import verify_model
 from tokverify.cli.options import selected_cases
 from tokverify.cli.output import ReportOptions, check_reports
 from tokverify.cli.progress import ProgressBar
+from tokverify.comparison import verify_model
 
 if TYPE_CHECKING:
     from tokverify.baseline import Baseline

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.attribute import Attribute
-from tokverify.formats.verdict import plural
 from tokverify.settings import resolve
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

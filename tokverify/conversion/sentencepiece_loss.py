@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tokverify.conversion.loss import Loss
 from tokverify.conversion.retyping import retyped_ids, such
 from tokverify.conversion.score_loss import score_losses
-from tokverify.formats.verdict import plural
 from tokverify.spec import TokenType
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.attribute import Attribute
-from tokverify.audit.wording import quoted
 from tokverify.decoder import VERBATIM, token_bytes
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
 from tokverify.diagnosis.spelling import attribute_of, spelled
 from tokverify.spec import TokenType
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
-from tokverify.formats.verdict import plural
 from tokverify.normalizer import ESCAPED_SPACE
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

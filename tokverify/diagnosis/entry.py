@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from tokverify.audit.wording import quoted
 from tokverify.diagnosis.change import Change
 from tokverify.family import BY_TYPE_ALGORITHMS, FAMILIES
 from tokverify.model.plamo2 import BYTE_PIECE
 from tokverify.normalizer import unescape_spaces
 from tokverify.spec import TokenType
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -13,6 +13,7 @@ from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.diagnosis.result import Diagnosis, Explanation
 from tokverify.errors import TokverifyError
+from tokverify.report import NEARLY_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +43,8 @@ def diagnose(
     """Explain the failing cases; if none fails, those whose ids are decoded differently.
 
     None if there are neither, or no change of our side could put right what there is. Decoding that nothing explains
-    is not told of either: many references show some tokens in a way of their own.
+    is not told of either: many references show some tokens in a way of their own. Nor is anything told of a reference
+    with nearly all tokens different, unless it is of most failing cases.
 
     Args:
         spec: What our side declares.
@@ -55,10 +57,21 @@ def diagnose(
     results = list(results)
     ids = id_problem(results, facts)
     if ids:
-        return _Search(spec, encoder, ids, deadline).diagnosis()
+        if not _is_of_another_model(spec, facts):
+            return _Search(spec, encoder, ids, deadline).diagnosis()
+        # Parts of another model's tokenizer make some texts match too, but explain nothing.
+        told = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).diagnosis()
+        return told if told.explanations else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
     found = _Search(spec, encoder, decoding, deadline).diagnosis() if decoding else None
     return found if found and found.explanations else None
+
+
+def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
+    """Whether nearly every token of the reference is another one, as far as it tells."""
+    told = facts.spec.tokens if facts.spec else ()
+    differing = sum(now != then for now, then in zip(spec.tokens, told, strict=False))
+    return differing > NEARLY_ALL * min(len(spec.tokens), len(told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +97,9 @@ class _Trial:
 
 
 class _Search(Generic[_Goal]):
-    def __init__(self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], deadline: float) -> None:
+    def __init__(
+        self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], deadline: float, least: int = 1
+    ) -> None:
         self._spec = spec
         self._encoder = encoder
         self._problem = problem
@@ -92,6 +107,7 @@ class _Search(Generic[_Goal]):
         by_size = sorted(problem.failing, key=lambda goal: len(goal.expected))
         self._sample = by_size[:_SAMPLE]
         self._deadline = deadline
+        self._least = least
         self._seen: set[frozenset[str]] = set()
         self._late = False
         self._trials: list[_Trial] = []
@@ -175,7 +191,7 @@ class _Search(Generic[_Goal]):
         """Return the best trials, none of which only adds to a better one."""
         kept: list[_Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
-            if trial.explained and not any(
+            if len(trial.explained) >= self._least and not any(
                 trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept
             ):
                 kept.append(trial)

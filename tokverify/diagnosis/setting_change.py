@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
-from tokverify.audit.wording import quoted
 from tokverify.diagnosis.change import Change
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +117,7 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[Change]:
             kind="pre",
             sentence=f"naming the pre-tokenizer {name} (tokenizer.ggml.pre)",
             cost=2 - _LIKELY * (name == told),
-            transform=lambda spec, name=name: replace(spec, pre=name),  # type: ignore[misc]
+            transform=partial(replace, pre=name),
             repair=set_pre_tokenizer(name),
         )
 

@@ -7,16 +7,17 @@ token of sentencepiece scores no more than the one before it.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.entry import kind_of, tokens_named, types_of
 from tokverify.diagnosis.setting_change import difference_of_merges
-from tokverify.formats.verdict import plural
 from tokverify.gguf_file import MODELS_WITH_MERGES
 from tokverify.normalizer import escape_spaces
 from tokverify.pre_tokenizer import byte_alphabet, from_byte_level
 from tokverify.spec import TokenType
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,7 +138,7 @@ def charsmaps(evidence: Evidence) -> Iterator[Change]:
             kind="charsmap",
             sentence=f"taking the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
             cost=4.7,
-            transform=lambda spec, charsmap=charsmap: replace(spec, charsmap=charsmap),  # type: ignore[misc]
+            transform=partial(replace, charsmap=charsmap),
         )
 
 
@@ -151,7 +152,7 @@ def models(evidence: Evidence) -> Iterator[Change]:
             kind="model",
             sentence=f"calling the model {model} instead of {spec.model} (tokenizer.ggml.model), which ignores merges,",
             cost=5,
-            transform=lambda spec, model=model: replace(spec, model=model),  # type: ignore[misc]
+            transform=partial(replace, model=model),
         )
 
 

@@ -9,8 +9,8 @@ from rich.text import Text
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.alignment import Fold, rows
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, exact, table
-from tokverify.formats.verdict import plural
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.audit.finding import Severity
 from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
-from tokverify.formats.verdict import plural
+from tokverify.formats.severity import NOUNS
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from tokverify.audit.waiver import Waiver
     from tokverify.formats import RenderOptions
 
-_NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
-
 
 def verdict(report: AuditReport) -> str:
     """Sum up an audit, such as `31 rules: 1 error, 2 hints; 4 rules not evaluated`."""
-    counts = [plural(report.count(severity), noun) for severity, noun in _NOUNS.items() if report.count(severity)]
+    counts = [plural(report.count(severity), noun) for severity, noun in NOUNS.items() if report.count(severity)]
     parts = [f"{plural(len(report.codes), 'rule')}: {', '.join(counts) or 'nothing found'}"]
     if report.waived:
         parts.append(f"{len(report.waived):,} waived")
@@ -34,13 +32,13 @@ def verdict(report: AuditReport) -> str:
     return "; ".join(parts)
 
 
-def _table(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:
+def _table(report: AuditReport, options: RenderOptions) -> str:
     from tokverify.formats.audit_table import render
 
-    return render(report, fail_on, options)
+    return render(report, options)
 
 
-def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
+def _json(report: AuditReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
     from tokverify.formats.json import header, write
 
     document = {
@@ -53,9 +51,9 @@ def _json(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str
         "reference_sha256": report.reference_sha256,
         "caveat": report.caveat,
         "summary": {
-            "exit_code": report.exit_code(fail_on),
+            "exit_code": report.exit_code,
             "rules": len(report.codes),
-            **{severity.name.lower(): report.count(severity) for severity in _NOUNS},
+            **{severity.name.lower(): report.count(severity) for severity in NOUNS},
             "waived": len(report.waived),
             "not_evaluated": len(report.not_evaluated),
         },
@@ -86,49 +84,48 @@ def _waiver(waiver: Waiver) -> dict[str, object]:
     return {"code": waiver.code, "place": waiver.place, "reason": waiver.reason}
 
 
-def _markdown(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:
+def _markdown(report: AuditReport, options: RenderOptions) -> str:
     from tokverify.formats.audit_markdown import render
 
-    return render(report, fail_on, options)
+    return render(report, options)
 
 
-def _html(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
+def _html(report: AuditReport, options: RenderOptions) -> str:  # noqa: ARG001 - likewise
     from tokverify.formats.html.audit import render
 
-    return render(report, fail_on)
+    return render(report)
 
 
-def _told(report: AuditReport, fail_on: Severity) -> Told:
+def _told(report: AuditReport) -> Told:
     from tokverify.formats.issue import audit_checks, audit_issues
 
     return Told(
         issues=audit_issues(report),
         checks=audit_checks(report),
         verdict=verdict(report),
-        exit_code=report.exit_code(fail_on),
+        exit_code=report.exit_code,
         skipped=[f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated],
     )
 
 
-def job_summary(report: AuditReport, fail_on: Severity, limit: int) -> str:
+def job_summary(report: AuditReport, limit: int) -> str:
     """Write what GitHub shows of a step, in at most `limit` bytes."""
     from tokverify.formats import RenderOptions
     from tokverify.formats.audit_markdown import render
 
-    return render(report, fail_on, RenderOptions(), limit)
+    return render(report, RenderOptions(), limit)
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, Severity, RenderOptions], str]] = {
+AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = {
     "table": _table,
     "json": _json,
     "markdown": _markdown,
     "html": _html,
     **ci_formats(_told),
 }
-"""Name -> how an audit is written, with the severity that decides its exit code."""
+"""Name -> how an audit is written."""
 
 
-def present(report: AuditReport, fail_on: Severity) -> Presentation:
-    """Return how an audit is written; the exit code is decided by `fail_on`."""
-    summary = partial(job_summary, report, fail_on)
-    return Presentation(bound(AUDIT_FORMATS, report, fail_on), verdict(report), report.exit_code(fail_on), summary)
+def present(report: AuditReport) -> Presentation:
+    """Return how an audit is written."""
+    return Presentation(bound(AUDIT_FORMATS, report), verdict(report), report.exit_code, partial(job_summary, report))

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from tokverify.formats.audit import verdict
 from tokverify.formats.case_text import plain
 from tokverify.formats.id_range import id_ranges
-from tokverify.formats.markdown_text import cell_code, code, joined, prose, table
+from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokverify.audit.finding import Finding, Severity
+    from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
     from tokverify.formats import RenderOptions
 
 _MOST_RANGES = 12
 
 
-def render(report: AuditReport, fail_on: Severity, options: RenderOptions, limit: int | None = None) -> str:
+def render(report: AuditReport, options: RenderOptions, limit: int | None = None) -> str:
     """Write an audit as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(report, fail_on, options), limit)
+    return joined(_sections(report, options), limit)
 
 
-def _sections(report: AuditReport, fail_on: Severity, options: RenderOptions) -> Iterator[str]:
-    yield f"## {'❌' if report.exit_code(fail_on) else '✅'} tokverify audit: {prose(report.source)}\n"
+def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
+    yield f"## {mark(report.exit_code)} tokverify audit: {prose(report.source)}\n"
     yield f"**{prose(verdict(report))}**\n"
     if options.quiet:
         return

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.audit.finding import Severity
 from tokverify.formats.audit import verdict
 from tokverify.formats.id_range import id_ranges
 from tokverify.formats.layout import DIM, draw, labeled, words
+from tokverify.formats.severity import STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
     from tokverify.audit.report import AuditReport
     from tokverify.formats import RenderOptions
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold"}
 _INDENT = 2
 _MOST_RANGES = 12
 
 
-def render(report: AuditReport, fail_on: Severity, options: RenderOptions) -> str:
+def render(report: AuditReport, options: RenderOptions) -> str:
     """Write an audit finding by finding; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(report, verbose=options.verbose))
-    style = "bold red" if report.exit_code(fail_on) else "bold green"
-    return draw([*sections, Text(verdict(report), style)], options)
+    style = "bold red" if report.exit_code else "bold green"
+    return draw([*sections, words(verdict(report), style)], options)
 
 
 def _sections(report: AuditReport, *, verbose: bool) -> Iterator[RenderableType]:
@@ -63,7 +62,7 @@ def _heading(report: AuditReport) -> Iterator[tuple[str, Text]]:
 
 def _finding(finding: Finding, *, verbose: bool, waived: str = "") -> RenderableType:
     title = Text.assemble(
-        (f"{finding.severity.name} ", DIM if waived else _STYLES[finding.severity]),
+        (f"{finding.severity.name} ", DIM if waived else STYLES[finding.severity]),
         (f"{finding.code} {finding.name}", "bold"),
         (" waived" if waived else "", DIM),
     )

@@ -14,9 +14,9 @@ from tokverify.formats.case_text import known_text
 from tokverify.formats.code_point import code_points
 from tokverify.formats.decoding_section import decoding_section
 from tokverify.formats.layout import DIM, exact, exact_or_folded, labeled, table, words
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
 from tokverify.visible import visible
+from tokverify.wording import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def case_sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     skipped = [(r.message or "", r.name) for r in report.results if r.status is Status.SKIPPED]
     yield from _by_reason("skipped", skipped)
     noted = [(note, r.name) for r in report.results if r.status is Status.MATCH for note in r.notes]
-    yield from _by_reason("note", noted)
+    yield from _by_reason("note", noted, fold=not verbose)
 
 
 def _matches(report: Report) -> RenderableType:
@@ -129,11 +129,12 @@ def _baseline(baseline: BaselineOutcome) -> Iterator[RenderableType]:
     yield from _by_reason("not compared", (("but in the baseline", entry.case) for entry in baseline.not_run))
 
 
-def _by_reason(label: str, cases: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
+def _by_reason(label: str, cases: Iterable[tuple[str, str]], *, fold: bool = False) -> Iterator[RenderableType]:
     grouped: dict[str, list[str]] = {}
     for reason, name in cases:
         grouped.setdefault(reason, []).append(name)
     for reason, names in grouped.items():
         title = Text.assemble((f"{label.upper()} ", "bold yellow"), words(reason), overflow="fold")
-        lines = labeled([(plural(len(names), "case"), words(", ".join(names)))], indent=_INDENT)
+        shown = listed(names) if fold else ", ".join(names)
+        lines = labeled([(plural(len(names), "case"), words(shown))], indent=_INDENT)
         yield Group(title, lines)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tokverify.diff import excerpt
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.alignment import Fold, rows
-from tokverify.formats.verdict import plural
 from tokverify.visible import visible, visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
-from tokverify.formats.verdict import plural
 from tokverify.formats.verdict import verdict as cases_verdict
 from tokverify.fuzzing.report import Stop
 from tokverify.visible import visible, visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +51,12 @@ def change_line(change: Change) -> str:
     if change.kind in {"added", "removed"}:
         shown = values[0] or values[1] or ""
     return f"{visible_message(change.kind)} {visible(cut(change.what))}: {shown}"
+
+
+def change_lines(part: Part, most: int) -> list[str]:
+    """Write the first changes of a part, one a line, and how many there are more."""
+    left = len(part.changes) - most
+    return [*map(change_line, part.changes[:most]), *([f"and {left:,} more"] if left > 0 else [])]
 
 
 def alike(example: Example) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.change.example import examples
 from tokverify.formats.case_text import plain
-from tokverify.formats.change import alike, change_line, effect, summary
+from tokverify.formats.change import alike, change_lines, effect, summary
 from tokverify.formats.fuzz_issue import FINDING_CHECKS, finding_issues
 from tokverify.formats.issue import DECODING_CHECK, Check, Issue, Level, case_issue, decoding_issues
 
@@ -47,9 +47,7 @@ def change_issues(report: ChangeReport) -> Iterator[Issue]:
 
 
 def _part_issue(part: Part, report: ChangeReport) -> Issue:
-    lines = [summary(part), *map(change_line, part.changes[:_MOST_CHANGES])]
-    if len(part.changes) > _MOST_CHANGES:
-        lines.append(f"and {len(part.changes) - _MOST_CHANGES:,} more")
+    lines = [summary(part), *change_lines(part, _MOST_CHANGES)]
     level = Level.NOTE if report.behavior_only else Level.ERROR
     return _issue("changed-part", level, f"changed: {plain(part.name)}", "\n".join(lines), report)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
-from tokverify.formats.change import change_line, effect, summary, verdict
+from tokverify.formats.change import change_lines, effect, summary, verdict
 from tokverify.formats.fuzz_junit import fuzz_suites
 from tokverify.formats.junit import case_suites, document, not_passed, passed, suite
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
-    from tokverify.change.part import Part
     from tokverify.change.report import ChangeReport, Effect
 
 _PARTS, _CORPUS = "parts", "corpus"
@@ -45,7 +44,7 @@ def _parts(report: ChangeReport) -> Iterator[Element]:
         yield passed("all that were compared", _PARTS, "no part differs")
     tag = "skipped" if report.behavior_only else "failure"
     for part in report.parts:
-        yield not_passed(passed(part.name, _PARTS), tag, "changed", summary(part), _changes(part))
+        yield not_passed(passed(part.name, _PARTS), tag, "changed", summary(part), change_lines(part, _MOST_CHANGES))
     for number, reason in enumerate(map(plain, report.not_compared), 1):
         yield not_passed(passed(f"not compared, {number}", _PARTS), "skipped", "not compared", reason, [reason])
 
@@ -55,9 +54,3 @@ def _corpus(found: Effect) -> Element:
     if found.changed_lines:
         return not_passed(passed("ids", _CORPUS), "failure", "changed", told, [told])
     return passed("ids", _CORPUS, told)
-
-
-def _changes(part: Part) -> Iterator[str]:
-    yield from map(change_line, part.changes[:_MOST_CHANGES])
-    if len(part.changes) > _MOST_CHANGES:
-        yield f"and {len(part.changes) - _MOST_CHANGES:,} more"

@@ -9,10 +9,10 @@ from tokverify.formats.change import alike, cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.fuzz_markdown import findings
 from tokverify.formats.markdown import case, others, suites
-from tokverify.formats.markdown_text import cell_code, details, joined, prose, table
-from tokverify.formats.verdict import plural
+from tokverify.formats.markdown_text import cell_code, details, joined, mark, prose, table
 from tokverify.report import Status
 from tokverify.visible import visible, visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,7 @@ def render(report: ChangeReport, options: RenderOptions, limit: int | None = Non
 
 
 def _sections(report: ChangeReport, options: RenderOptions) -> Iterator[str]:
-    mark = {0: "✅", 1: "❌"}.get(report.exit_code, "⚠️")
-    yield f"## {mark} {prose(report.old.source)} → {prose(report.new.source)}\n"
+    yield f"## {mark(report.exit_code)} {prose(report.old.source)} → {prose(report.new.source)}\n"
     yield f"**{prose(verdict(report))}**\n"
     if options.quiet:
         return

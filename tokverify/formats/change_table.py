@@ -14,8 +14,8 @@ from tokverify.formats.change import cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.heading import suites_section
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, labeled, table, words
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ _INDENT = 2
 def render(report: ChangeReport, options: RenderOptions) -> str:
     """Write what changed; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(report, verbose=options.verbose))
-    return draw([*sections, Text(verdict(report), "bold red" if report.exit_code else "bold green")], options)
+    return draw([*sections, words(verdict(report), "bold red" if report.exit_code else "bold green")], options)
 
 
 def _sections(report: ChangeReport, *, verbose: bool) -> Iterator[RenderableType]:

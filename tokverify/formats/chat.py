@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.audit.finding import Severity
 from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
-from tokverify.formats.verdict import plural
+from tokverify.formats.severity import NOUNS
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokverify.chat.report import ChatReport, Rendered, Template
     from tokverify.formats import RenderOptions
-
-NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
 
 
 def verdict(report: ChatReport) -> str:

@@ -8,21 +8,17 @@ from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
 from tokverify.formats.case_text import plain
 from tokverify.formats.chat_text import WITH_TEXTS, result_lines, shown_with
-from tokverify.formats.issue import Check, Issue, Level
-from tokverify.formats.verdict import plural
+from tokverify.formats.issue import LEVELS, Check, Issue, message_of
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokverify.chat.report import ChatFinding, ChatReport
 
-_LEVELS = {Severity.ERROR: Level.ERROR, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
-_MOST_LINES = 40
 
 CHAT_CHECKS: Sequence[Check] = tuple(
-    Check(
-        f"chat-{kind}", kind, about.summary, _LEVELS[about.severity], f"{about.summary} To repair it: {about.repair}."
-    )
+    Check(f"chat-{kind}", kind, about.summary, LEVELS[about.severity], f"{about.summary} To repair it: {about.repair}.")
     for kind, about in KINDS.items()
 )
 """What can be found in chat templates."""
@@ -35,9 +31,9 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
         conversation = result.conversation if result and result.conversation.file else None
         yield Issue(
             check=f"chat-{finding.kind}",
-            level=_LEVELS[finding.severity],
+            level=LEVELS[finding.severity],
             title=f"{finding.kind}: {plain(finding.template)}",
-            message="\n".join(_lines(finding, report)),
+            message=message_of(_lines(finding, report)),
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",
@@ -54,6 +50,4 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
     result = shown_with(finding, report)
     if result and finding.kind in WITH_TEXTS:
         lines += [f"conversation {plain(result.conversation.id)}:", *result_lines(result)]
-    if len(lines) > _MOST_LINES:
-        lines[_MOST_LINES:] = [f"... {len(lines) - _MOST_LINES:,} more lines ..."]
     return lines

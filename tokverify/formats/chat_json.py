@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.chat import NOUNS
 from tokverify.formats.json import difference_object, header, side_object, write
+from tokverify.formats.severity import NOUNS
 
 if TYPE_CHECKING:
     from tokverify.chat.conversation import Conversation

@@ -10,9 +10,9 @@ from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.chat_text import result_lines
 from tokverify.formats.markdown import side_row
-from tokverify.formats.markdown_text import block, code, details, joined, prose, table
+from tokverify.formats.markdown_text import block, code, details, joined, mark, prose, table
 from tokverify.formats.text_difference import difference_lines
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def render(report: ChatReport, options: RenderOptions, limit: int | None = None)
 
 
 def _sections(report: ChatReport, options: RenderOptions) -> Iterator[str]:
-    yield f"## {'❌' if report.exit_code else '✅'} tokverify chat: {prose(report.actual.name)}\n"
+    yield f"## {mark(report.exit_code)} tokverify chat: {prose(report.actual.name)}\n"
     yield f"**{prose(verdict(report))}**\n"
     if options.quiet:
         return

@@ -14,10 +14,11 @@ from tokverify.formats.alignment_table import alignment_table
 from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.chat_text import WITH_TEXTS
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, words
+from tokverify.formats.severity import STYLES
 from tokverify.formats.text_difference import ACTUAL as IN_ACTUAL
 from tokverify.formats.text_difference import EXPECTED as IN_EXPECTED
 from tokverify.formats.text_difference import caret_rows, text_lines
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tokverify.formats.text_difference import TextLine
     from tokverify.report import Side
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold"}
 _LINE_STYLES = {IN_ACTUAL: ACTUAL, IN_EXPECTED: EXPECTED}
 _INDENT = 2
 _LEAST_WIDTH = 20
@@ -41,7 +41,7 @@ _MOST_CHARACTERS = 100_000
 def render(report: ChatReport, options: RenderOptions) -> str:
     """Write what was found, and with `verbose` what the templates wrote; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(report, options))
-    return draw([*sections, Text(verdict(report), "bold red" if report.exit_code else "bold green")], options)
+    return draw([*sections, words(verdict(report), "bold red" if report.exit_code else "bold green")], options)
 
 
 def _sections(report: ChatReport, options: RenderOptions) -> Iterator[RenderableType]:
@@ -76,7 +76,7 @@ def _side(role: str, side: Side) -> Iterator[tuple[str, Text]]:
 
 
 def _finding(finding: ChatFinding, *, several: bool, verbose: bool) -> RenderableType:
-    title = Text.assemble((f"{finding.severity.name} ", _STYLES[finding.severity]), (finding.kind, "bold"))
+    title = Text.assemble((f"{finding.severity.name} ", STYLES[finding.severity]), (finding.kind, "bold"))
     lines = [("template", words(finding.template))] if several else []
     lines.append(("found", words(finding.message)))
     if finding.conversations:

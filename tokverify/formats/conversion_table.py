@@ -12,8 +12,8 @@ from tokverify.formats.case_section import case_sections
 from tokverify.formats.conversion import explained, tried, verdict
 from tokverify.formats.heading import vocabulary_section
 from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

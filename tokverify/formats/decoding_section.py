@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, exact, labeled, words
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tokverify.formats.effect import effect
 from tokverify.formats.layout import DIM, labeled, words
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

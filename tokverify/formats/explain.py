@@ -15,9 +15,9 @@ from tokverify.formats.explain_model import MODELS, legends, model_sections
 from tokverify.formats.explain_part import indented, note, spaced, title
 from tokverify.formats.explain_reference import reference_section
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
-from tokverify.formats.verdict import plural
 from tokverify.trace import Match, Stretch
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,8 @@ from tokverify.formats.explain_match import draw_matches
 from tokverify.formats.explain_merge import draw_merges
 from tokverify.formats.explain_part import indented, note
 from tokverify.formats.layout import DIM, exact
-from tokverify.formats.verdict import plural
 from tokverify.trace import Lattice, Matching, Merging, Whole
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

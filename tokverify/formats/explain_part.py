@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tokverify.formats.explain_fold import Fold, middle_out
 from tokverify.formats.layout import DIM, exact, exact_or_folded
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.effect import effect
-from tokverify.formats.verdict import plural
 from tokverify.visible import visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from pathlib import Path

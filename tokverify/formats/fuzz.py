@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.ci import Told, ci_formats
 from tokverify.formats.presentation import Presentation, bound
-from tokverify.formats.verdict import plural
 from tokverify.fuzzing.report import Stop
 from tokverify.fuzzing.trial import Kind
 from tokverify.visible import visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

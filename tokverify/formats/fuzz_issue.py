@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.issue import VOCABULARY_CHECK, Check, Issue, Level, case_issue, vocabulary_issues
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

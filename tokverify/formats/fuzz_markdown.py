@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.fuzz import shares, tried, verdict
 from tokverify.formats.markdown import case, compared, others
-from tokverify.formats.markdown_text import joined, prose, table
-from tokverify.formats.verdict import plural
+from tokverify.formats.markdown_text import joined, mark, prose, table
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ def render(fuzzed: FuzzReport, options: RenderOptions, limit: int | None = None)
 
 
 def _sections(fuzzed: FuzzReport, options: RenderOptions) -> Iterator[str]:
-    mark = {0: "✅", 1: "❌"}.get(fuzzed.exit_code, "⚠️")
-    yield f"## {mark} tokverify fuzz: {prose(fuzzed.report.actual.name)}\n"
+    yield f"## {mark(fuzzed.exit_code)} tokverify fuzz: {prose(fuzzed.report.actual.name)}\n"
     yield f"**{prose(verdict(fuzzed))}**\n"
     if options.quiet:
         return

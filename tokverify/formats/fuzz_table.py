@@ -26,7 +26,7 @@ _VERDICT_STYLES = {0: "bold green", 1: "bold red"}
 def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
     """Write a run as tables; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(fuzzed, verbose=options.verbose))
-    return draw([*sections, Text(verdict(fuzzed), _VERDICT_STYLES.get(fuzzed.exit_code, "bold yellow"))], options)
+    return draw([*sections, words(verdict(fuzzed), _VERDICT_STYLES.get(fuzzed.exit_code, "bold yellow"))], options)
 
 
 def _sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[RenderableType]:

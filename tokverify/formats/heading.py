@@ -9,8 +9,8 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, exact, labeled, table, words
-from tokverify.formats.verdict import plural
-from tokverify.report import Status
+from tokverify.report import NEARLY_ALL, Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokverify.report import PieceDifference, Report, Side, VocabularyDifference
 
 _MAX_LINES = 10
+_DIFFERENT = "different tokens"
 # Two quite different vocabularies differ in every piece, and drawing those would take minutes.
 _MAX_VERBOSE_PIECES = 1000
 _STATUS_STYLES = {
@@ -79,8 +80,11 @@ def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
         yield Text(f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected", "red")
     for role, (actual, expected) in vocabulary.special_ids.items():
         yield words(f"{role} is {actual} in actual, {expected} in expected", "red")
-    for difference, count in Counter(map(_kind, vocabulary.pieces)).items():
+    counts = Counter(map(_kind, vocabulary.pieces))
+    for difference, count in counts.items():
         yield Text(f"{plural(count, 'id')} {'stands' if count == 1 else 'stand'} for {difference}", "red")
+    if counts[_DIFFERENT] > NEARLY_ALL * min(vocabulary.actual_size, vocabulary.expected_size):
+        yield Text("nearly all ids differ: is this the reference of this model? Name the right one with -r", "yellow")
     if vocabulary.respelled:
         yield Text(f"{plural(vocabulary.respelled, 'token')} spelled otherwise, for the same bytes", DIM)
 
@@ -88,7 +92,7 @@ def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Text]:
 def _kind(piece: PieceDifference) -> str:
     if piece.expected is None:
         return "a token in actual only"
-    return "different tokens" if piece.actual is not None else "a token in expected only"
+    return _DIFFERENT if piece.actual is not None else "a token in expected only"
 
 
 def _pieces(pieces: Sequence[PieceDifference], verbose: bool) -> RenderableType:

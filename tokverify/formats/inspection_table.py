@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
-from tokverify.formats.verdict import plural
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
     from tokverify.report import CaseResult, Report
+
+_MOST_LINES = 40
 
 
 class Level(StrEnum):
@@ -77,8 +79,12 @@ CHECKS: Mapping[str, Check] = {
 }
 """What a report of `tokverify run` can tell of."""
 
-_MOST_LINES = 40
-_LEVELS = {Severity.ERROR: Level.ERROR, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
+LEVELS: Mapping[Severity, Level] = {
+    Severity.ERROR: Level.ERROR,
+    Severity.WARNING: Level.WARNING,
+    Severity.INFO: Level.NOTE,
+}
+"""Severity of a finding -> how bad an issue it is."""
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
@@ -97,15 +103,24 @@ def audit_issues(report: AuditReport) -> Iterator[Issue]:
 
 
 def audit_checks(report: AuditReport) -> list[Check]:
-    """Return the rules that an audit selected, with their manuals."""
+    """Return the rules that an audit selected, with their manuals.
+
+    A saved report may be of a tokverify that has other rules; of those no more is known than what they found.
+    """
     from tokverify.formats.manual import explain
     from tokverify.rules import RULES
 
-    rules = [RULES[code] for code in report.codes if code in RULES]
-    return [
-        Check(rule.code, rule.name, rule.manual.partition("\n")[0], _LEVELS[rule.severity], explain(rule))
-        for rule in rules
-    ]
+    found = [*report.findings, *(waived.finding for waived in report.waived)]
+    known = [RULES[code] for code in {*report.codes, *(finding.code for finding in found)} if code in RULES]
+    checks = {
+        finding.code: Check(finding.code, finding.name, "A rule of another tokverify.", LEVELS[finding.severity])
+        for finding in found
+    }
+    checks |= {
+        rule.code: Check(rule.code, rule.name, rule.manual.partition("\n")[0], LEVELS[rule.severity], explain(rule))
+        for rule in known
+    }
+    return sorted(checks.values(), key=lambda check: check.id)
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
@@ -121,18 +136,23 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
     lines = [headline(result), *more, *description(result)]
     if result.difference:
         lines += alignment_lines(result.difference, other_side(result))
-    if len(lines) > _MOST_LINES:
-        lines[_MOST_LINES:] = [f"... {len(lines) - _MOST_LINES:,} more lines ..."]
     return Issue(
         check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
         title=f"{result.status}: {plain(result.name)}",
-        message="\n".join(lines),
+        message=message_of(lines),
         path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
         key=f"{report.actual.name}\0{result.name}",
         accepted=plain(known_text(result.known)) if result.known else None,
     )
+
+
+def message_of(lines: Sequence[str]) -> str:
+    """Join the lines of a message; the end of a very long one is left out, and said to be."""
+    left_out = len(lines) - _MOST_LINES
+    more = [f"... {left_out:,} more lines ..."] if left_out > 0 else []
+    return "\n".join([*lines[:_MOST_LINES], *more])
 
 
 def _way(result: CaseResult) -> str:
@@ -183,7 +203,7 @@ def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None =
     lines = [finding.message, f"repair: {finding.repair}" if finding.repair else "", accepted and f"waived: {accepted}"]
     return Issue(
         check=finding.code,
-        level=_LEVELS[finding.severity],
+        level=LEVELS[finding.severity],
         title=f"{finding.code} {finding.name}",
         message="\n".join(plain(line) for line in lines if line),
         path=report.source,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
 from tokverify.formats.effect import effect
-from tokverify.formats.markdown_text import block, cell_code, code, details, joined, prose, table
-from tokverify.formats.verdict import plural, verdict
+from tokverify.formats.markdown_text import block, cell_code, code, details, joined, mark, prose, table
+from tokverify.formats.verdict import verdict
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,8 +29,7 @@ def render(report: Report, options: RenderOptions, limit: int | None = None) -> 
 
 
 def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
-    mark = {0: "✅", 1: "❌"}.get(report.exit_code, "⚠️")
-    yield f"## {mark} tokverify: {prose(report.actual.name)}\n"
+    yield f"## {mark(report.exit_code)} tokverify: {prose(report.actual.name)}\n"
     yield f"**{prose(verdict(report))}**\n"
     if options.quiet:
         return

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#$@]|(?<=www)\.|:(?=/)")
 _BACKTICKS = re.compile("`+")
 _MIN_FENCE = 3
+_MARKS = {0: "✅", 1: "❌"}
 _LEFT_OUT = "And {:,} more parts, for which there is no room here: write the report to a file to read them.\n"
+
+
+def mark(exit_code: int) -> str:
+    """Return what a heading begins with, by the exit code that a report stands for."""
+    return _MARKS.get(exit_code, "⚠️")
 
 
 def joined(sections: Iterable[str], limit: int | None = None) -> str:

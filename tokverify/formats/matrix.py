@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, table, words
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

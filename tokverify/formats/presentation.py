@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokverify.formats import RenderOptions
+
+Report = TypeVar("Report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Presentation:
     summary: Callable[[int], str] | None = None
 
 
-def bound(formats: Mapping[str, Callable[..., str]], *report: object) -> dict[str, Callable[[RenderOptions], str]]:
-    """Bind formats to what they write."""
-    return {name: partial(render, *report) for name, render in formats.items()}
+def bound(
+    formats: Mapping[str, Callable[[Report, RenderOptions], str]], report: Report
+) -> dict[str, Callable[[RenderOptions], str]]:
+    """Bind formats to the report that they write."""
+    return {name: partial(render, report) for name, render in formats.items()}

@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.layout import draw, labeled, words
-from tokverify.formats.verdict import plural
 from tokverify.recording import Change
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import headline, plain
 from tokverify.formats.presentation import Presentation, bound
-from tokverify.formats.verdict import plural
 from tokverify.report_diff import Kind
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,9 +65,9 @@ def _table(diff: ReportDiff, options: RenderOptions) -> str:
 
 
 def _markdown(diff: ReportDiff, options: RenderOptions) -> str:
-    from tokverify.formats.markdown_text import escaped, prose, table
+    from tokverify.formats.markdown_text import escaped, mark, prose, table
 
-    sections = [f"## {'❌' if diff.exit_code else '✅'} tokverify: what changed\n", f"**{prose(verdict(diff))}**\n"]
+    sections = [f"## {mark(diff.exit_code)} tokverify: what changed\n", f"**{prose(verdict(diff))}**\n"]
     if not options.quiet:
         sections.append(table(("", ""), [(label, prose(told)) for label, told in _sides(diff)]))
         for kind in Kind:

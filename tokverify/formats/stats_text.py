@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.verdict import plural
 from tokverify.stats.probe import SHORT_NUMBERS
 from tokverify.stats.text import PIECE_BYTES, parallel_samples
 from tokverify.stats.vocabulary import LONG
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

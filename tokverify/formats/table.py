@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from tokverify.formats.case_section import case_sections
 from tokverify.formats.diagnosis_section import diagnosis_section
 from tokverify.formats.heading import heading, suites_section, vocabulary_section
-from tokverify.formats.layout import draw
+from tokverify.formats.layout import draw, words
 from tokverify.formats.verdict import verdict
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ def render(report: Report, options: RenderOptions) -> str:
     """Write a report as tables; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(report, verbose=options.verbose))
     style = _VERDICT_STYLES[2 if report.exit_code == 0 and report.vocabulary else report.exit_code]
-    return draw([*sections, Text(verdict(report), style)], options)
+    return draw([*sections, words(verdict(report), style)], options)
 
 
 def _sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:

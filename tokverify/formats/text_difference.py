@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.chat.text_difference import Stretch, compare_texts, lines_of
 from tokverify.formats.alignment import Fold
 from tokverify.formats.case_text import shortened
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

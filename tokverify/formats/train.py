@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.effect import effect
-from tokverify.formats.verdict import plural, verdict
+from tokverify.formats.verdict import verdict
 from tokverify.visible import visible_message
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

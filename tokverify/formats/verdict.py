@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tokverify.report import Status
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +39,3 @@ def _reservations(report: Report) -> Iterator[str]:
         yield "tokens around texts were not compared"
     if report.expected.caveat:
         yield f"but {re.split('[:;]', report.expected.caveat)[0]}"
-
-
-def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun; `nouns` is its plural, where that is not formed with an s."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import ERROR, WARNING, Finding
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, tokens
 from tokverify.family import FAMILIES
 from tokverify.gguf_file import TOKENS, TYPES
 from tokverify.spec import TokenType
+from tokverify.wording import listed, plural, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import INFO, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import quoted
 from tokverify.gguf_file import ADD_BOS, CHAT_TEMPLATE
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

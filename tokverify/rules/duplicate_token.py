@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, WARNING, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted
 from tokverify.gguf_file import TOKENS
+from tokverify.wording import listed, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,9 @@ from tokverify.attribute import Attribute
 from tokverify.audit.finding import ERROR, WARNING, Finding
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import plural, tokens
 from tokverify.family import BYTE_PAIR_ALGORITHMS
 from tokverify.gguf_file import TOKENS, TYPES
+from tokverify.wording import plural, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ from tokverify.audit.finding import ERROR, INFO, Finding
 from tokverify.audit.marker import PLACEHOLDER
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.family import FAMILIES
 from tokverify.gguf_file import MERGES
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.wording import listed, plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

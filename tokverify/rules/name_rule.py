@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import WARNING, Finding
 from tokverify.audit.repair import new_metadata
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import quoted
 from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import INFO, WARNING, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import shortened
 from tokverify.inspection import net_overrides
+from tokverify.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import plural, tokens
 from tokverify.gguf_file import TYPES
+from tokverify.wording import plural, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

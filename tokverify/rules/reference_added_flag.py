@@ -8,7 +8,7 @@ from tokverify.audit.behavior import differing, encode_both, require_parsing
 from tokverify.audit.cutting import normalize
 from tokverify.audit.finding import ERROR, INFO, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import plural, quoted, tokens
+from tokverify.wording import plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

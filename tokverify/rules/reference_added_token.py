@@ -10,9 +10,9 @@ from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import plural, quoted, tokens
 from tokverify.gguf_file import TOKENS, TYPES
 from tokverify.spec import TokenType
+from tokverify.wording import plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

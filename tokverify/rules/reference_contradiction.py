@@ -8,9 +8,9 @@ from tokverify.audit.behavior import ids_around
 from tokverify.audit.finding import WARNING, Finding
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
-from tokverify.audit.wording import plural, quoted, tokens
 from tokverify.errors import TokverifyError
 from tokverify.references.config import token_text
+from tokverify.wording import plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import WARNING, Finding
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
-from tokverify.audit.wording import quoted
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from tokverify.audit.cutting import normalize, plain
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, quoted
 from tokverify.gguf_file import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.normalizer import ESCAPED_SPACE
+from tokverify.wording import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from tokverify.audit.behavior import ids_around
 from tokverify.audit.finding import ERROR, Finding
 from tokverify.audit.repair import set_flag, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import tokens
 from tokverify.gguf_file import ADD_BOS, ADD_EOS
+from tokverify.wording import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

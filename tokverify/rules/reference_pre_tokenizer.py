@@ -10,9 +10,9 @@ from tokverify.audit.cutting import agreeing_names, cut_by, is_neutral, normaliz
 from tokverify.audit.finding import ERROR, INFO, Finding
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted
 from tokverify.gguf_file import PRE
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.wording import listed, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ from tokverify.audit.behavior import differing, probes
 from tokverify.audit.finding import ERROR, INFO, Finding
 from tokverify.audit.repair import FIX, set_flag
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.gguf_file import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.normalizer import unescape_spaces
 from tokverify.spec import TokenType
+from tokverify.wording import listed, plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,9 @@ from tokverify.audit.finding import INFO, WARNING, Finding
 from tokverify.audit.repair import new_metadata
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
-from tokverify.audit.wording import quoted
 from tokverify.gguf_file import CHAT_TEMPLATE
 from tokverify.references.config import chat_templates
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import PADDING
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted
 from tokverify.gguf_file import TOKENS
 from tokverify.vocabulary import compare_vocabularies
+from tokverify.wording import listed, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import shortened
 from tokverify.errors import BrokenFileError
+from tokverify.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import PADDING
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import plural, tokens
 from tokverify.gguf_file import SCORES, TYPES, VOCAB_SIZE
+from tokverify.wording import plural, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import quoted
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted
 from tokverify.errors import EncodeError
 from tokverify.gguf_file import CHAT_TEMPLATE
+from tokverify.wording import listed, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import ERROR, Finding
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import quoted, tokens
 from tokverify.gguf_file import CHAT_TEMPLATE
+from tokverify.wording import quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

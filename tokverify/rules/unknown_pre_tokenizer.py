@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import ERROR, Finding
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import quoted
 from tokverify.family import BYTE_PAIR_ALGORITHMS, FAMILIES
 from tokverify.gguf_file import MODEL, PRE
 from tokverify.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

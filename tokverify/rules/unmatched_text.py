@@ -9,9 +9,9 @@ from tokverify.attribute import Attribute
 from tokverify.audit.finding import INFO, WARNING, Finding
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.audit.wording import listed, plural, quoted, tokens
 from tokverify.gguf_file import TOKENS
 from tokverify.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
+from tokverify.wording import listed, plural, quoted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

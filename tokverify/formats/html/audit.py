@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tokverify.audit.report import AuditReport
 
 
-def render(report: AuditReport, fail_on: Severity) -> str:
+def render(report: AuditReport) -> str:
     """Write a page that holds the whole audit."""
-    failed = report.exit_code(fail_on)
+    found = "something" if report.exit_code else "nothing"
     first, _, others = verdict(report).partition("; ")
     context = {
         "title": f"{plain(report.source)}: audit",
-        "outcome": "Failed" if failed else "Passed",
-        "exit_code": failed,
-        "exit_meaning": f"{'something' if failed else 'nothing'} found as bad as {fail_on.name} or worse",
+        "outcome": "Failed" if report.exit_code else "Passed",
+        "exit_code": report.exit_code,
+        "exit_meaning": f"{found} found as bad as {report.fail_on.name} or worse",
         "verdict": first,
         "reservations": others,
         "sides": _sides(report),

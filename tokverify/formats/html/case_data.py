@@ -9,9 +9,9 @@ from tokverify.expectation import NO_TOKEN
 from tokverify.formats.case_text import description, headline, other_side, plain
 from tokverify.formats.code_point import code_points
 from tokverify.formats.html.cause import causes
-from tokverify.formats.verdict import plural
 from tokverify.report import Status
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

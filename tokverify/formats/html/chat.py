@@ -13,7 +13,7 @@ from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.html.page import page
 from tokverify.formats.html.run import outcome, side_data
 from tokverify.formats.text_difference import BOTH, text_lines
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from tokverify.formats.case_text import plain, shortened
 from tokverify.formats.fuzz import percent, tried, verdict
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.run import case_list, case_page, comparison, outcome
-from tokverify.formats.verdict import plural
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,10 @@ from tokverify.formats.html.case_data import cases_data
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.page import page, script_json
 from tokverify.formats.html.suite_plot import segments, suite_counts, ticks
-from tokverify.formats.verdict import plural, verdict
+from tokverify.formats.verdict import verdict
 from tokverify.report import Status
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

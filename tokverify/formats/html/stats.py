@@ -19,8 +19,8 @@ from tokverify.formats.stats_text import (
     token_lists,
     verdict,
 )
-from tokverify.formats.verdict import plural
 from tokverify.visible import visible
+from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

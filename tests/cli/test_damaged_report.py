@@ -1,0 +1,97 @@
+"""`tokverify report show` of reports that somebody damaged, or means harm with."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hostile import FORBIDDEN
+
+from tokverify.cli import main
+from tokverify.formats.audit import AUDIT_FORMATS
+
+SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+BROKEN, REFERENCE = (str(SAMPLE / name) for name in ("sample-broken.gguf", "sample.tokenizer.model"))
+HOSTILE = "\x1b[31m\x00\u202e"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("saved")
+    for command in (["run", BROKEN, "-r", REFERENCE, "-k", "tabs/only-*"], ["audit", BROKEN, "-r", REFERENCE]):
+        result = CliRunner().invoke(main, [*command, "-o", str(directory / f"{command[0]}.json")])
+        assert result.exit_code == 1, result.output
+    return directory
+
+
+def show(saved: Path, kind: str, place: list[object], value: object, name: str = "table") -> Result:
+    """Show a report in which another value stands at a place."""
+    told = json.loads((saved / f"{kind}.json").read_text())
+    owner = told
+    for key in place[:-1]:
+        owner = owner[key]
+    owner[place[-1]] = value
+    path = saved / "damaged.json"
+    path.write_text(json.dumps(told))
+    return CliRunner().invoke(main, ["report", "show", str(path), "-f", name])
+
+
+def complaint(result: Result) -> str:
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert not any(character in result.stderr for character in FORBIDDEN)
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "told"),
+    [
+        (
+            "run",
+            ["kind"],
+            f"odd\n{HOSTILE}",
+            'is of the kind "odd↵\\x1b[31m\\x00\\u202e", which this tokverify does not',
+        ),
+        ("run", ["actual", "settings"], [], "actual.settings is a list; wanted is an object"),
+        ("audit", ["codes", 0], HOSTILE, "codes[0] is '\\x1b[31m\\x00\\u202e'; wanted is the code of a rule"),
+        ("audit", ["findings", 0, "code"], "", "findings[0].code is ''; wanted is the code of a rule"),
+        ("audit", ["findings", 0, "name"], HOSTILE, "; wanted is the name of a rule, such as byte-token"),
+        ("audit", ["not_evaluated", 0, "name"], "a b", "not_evaluated[0].name is 'a b'; wanted is the name of a rule"),
+        ("audit", ["fingerprint"], HOSTILE, "; wanted is bytes in hexadecimal"),
+    ],
+)
+def test_what_cannot_be_so_is_told_in_a_line(saved: Path, kind: str, place: list[object], value: object, told: str):
+    assert told in complaint(show(saved, kind, place, value))
+
+
+@pytest.mark.parametrize("place", [["options", "deep"], ["actual", "settings", "deep"]])
+def test_what_is_nested_too_deep_is_refused(saved: Path, place: list[object]):
+    deep: list[object] = []
+    for _ in range(98):
+        deep = [deep]
+    assert show(saved, "run", place, deep, "json").exit_code == 1
+    assert "nested at most 100 deep" in complaint(show(saved, "run", place, [deep], "json"))
+
+
+@pytest.mark.parametrize("name", ["table", "markdown", "html"])
+@pytest.mark.parametrize("place", [["expected", "caveat"], ["actual", "source"], ["cases", 0, "file"]])
+def test_nothing_hostile_reaches_the_terminal(saved: Path, place: list[object], name: str):
+    result = show(saved, "run", place, HOSTILE, name)
+    assert result.exit_code == 1, result.output
+    assert not any(character in result.stdout for character in FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab", "sarif"])
+@pytest.mark.parametrize("file", ["\ud800", "a\0b", "https://example.org//a", "C:\\a.yaml", "../" * 50])
+def test_no_path_is_too_odd_for_ci_systems(saved: Path, name: str, file: str):
+    result = show(saved, "run", ["cases", 0, "file"], file, name)
+    assert result.exit_code == 1, result.output
+    result.stdout_bytes.decode()
+
+
+@pytest.mark.parametrize("name", AUDIT_FORMATS)
+@pytest.mark.parametrize("place", [["findings", 0, "code"], ["codes", 0], ["codes"], ["not_evaluated", 0, "code"]])
+def test_an_audit_by_other_rules_is_shown(saved: Path, place: list[object], name: str):
+    result = show(saved, "audit", place, [] if place == ["codes"] else "TV999", name)
+    assert result.exit_code == 1, result.output
