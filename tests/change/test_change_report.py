@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def test_the_file_is_that_of_the_location(tmp_path: Path):
     directory.mkdir()
     shutil.copy(reference, directory / "tokenizer.model")
     assert open_version(str(directory), tmp_path).file == str(directory / "tokenizer.model")
+
+
+def test_a_tiktoken_file_with_its_pattern_is_read_and_named(tmp_path: Path):
+    pytest.importorskip("tiktoken")
+    file = tmp_path / "x.tiktoken"
+    file.write_bytes(b"".join(b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)))
+    version = open_version(f"{file}:gpt2", tmp_path)
+    assert version.file == str(file)
+    assert version.spec is not None, version.unread
 
 
 @pytest.mark.usefixtures("own_git")

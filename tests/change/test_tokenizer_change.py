@@ -16,7 +16,7 @@ from tokverify.change.compare import measure
 from tokverify.change.example import examples
 from tokverify.change.part import Change, compare_parts
 from tokverify.change.report import Effect
-from tokverify.change.version import Version
+from tokverify.change.version import Version, open_version
 from tokverify.cli import main
 from tokverify.encoder import Encoder
 from tokverify.load import load_gguf
@@ -291,3 +291,42 @@ def test_hostile_tokens_are_shown_safely(tmp_path):
         shown = run(tmp_path / "old.gguf", tmp_path / "new.gguf", "-k", "seed/*", "-f", format).stdout
         assert "INST" in shown
         assert not any(character in shown for character in ("\x1b", "\u202e"))
+
+
+def bpe_json(path: Path, merges: list[object], tokens: list[dict[str, object]], **stages: object) -> Path:
+    """Write a tokenizer.json that GGUF cannot express: its normalizer makes letters small."""
+    vocab = {piece: id for id, piece in enumerate(["a", "b", "c", "ab", "bc"])}
+    model = {"type": "BPE", "vocab": vocab, "merges": merges}
+    content = {"version": "1.0", "added_tokens": tokens, "model": model, "normalizer": {"type": "Lowercase"}, **stages}
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_two_files_that_gguf_cannot_express_are_compared_in_their_own_words(tmp_path: Path):
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    token = {"id": 5, "content": "<x>", **flags}
+    old = bpe_json(tmp_path / "old.json", ["a b", "b c"], [{**token, "special": True}])
+    new = bpe_json(tmp_path / "new.json", [["b", "c"], ["a", "b"]], [{**token, "rstrip": True}])
+    parts, not_compared = compare_parts(*(open_version(str(path), tmp_path) for path in (old, new)))
+    assert {part.name: part.changes for part in parts} == {
+        "merges": (Change("reordered", "b c", "after a b", "before a b"),),
+        "added tokens": (Change("changed", "<x>", "special", "rstrip"),),
+    }
+    assert len(not_compared) == 2
+    assert all(
+        told.startswith("only what the two files say, not what llama.cpp would make of ") for told in not_compared
+    )
+
+    result = run(old, new, "-q", "-k", "seed/*")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("merges: 1 reordered; added tokens: 1 changed; not all parts were compared; 16")
+
+
+def test_scores_of_two_files_that_gguf_cannot_express(tmp_path: Path):
+    paths = []
+    for name, score in (("old", -1.5), ("new", -2.5)):
+        model = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", score], ["b", -3.0]]}
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps({"version": "1.0", "model": model, "normalizer": {"type": "Lowercase"}}))
+    parts, _ = compare_parts(*(open_version(str(path), tmp_path) for path in paths))
+    assert [(part.name, part.changes) for part in parts] == [("scores", (Change("changed", "a", "-1.5", "-2.5"),))]

@@ -57,9 +57,9 @@ class Part:
 
 def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """Return the parts that changed, and sentences on what could not be compared."""
-    not_compared = [
-        f"only the tokens of {version.side.source}: {version.unread}" for version in (old, new) if version.spec is None
-    ]
+    before, after = _document(old), _document(new)
+    left = "only what the two files say, not what llama.cpp would make of" if before and after else "only the tokens of"
+    not_compared = [f"{left} {version.side.source}: {version.unread}" for version in (old, new) if version.spec is None]
     found = [Part("tokens", tuple(_tokens(old.tokenizer, new.tokenizer)))]
     if old.spec and new.spec:
         parts = PARTS
@@ -69,7 +69,10 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
             not_compared.append(f"not the {', '.join(_OF_ONE_MODEL)}, since {models}")
         declared = _Declared(old.spec), _Declared(new.spec)
         found += [Part(name, tuple(compare(*declared))) for name, compare in parts.items()]
-    found.append(Part("stages", tuple(_stages(old, new))))
+    if before and after:
+        if not (old.spec and new.spec):
+            found += [Part(name, tuple(compare(before, after))) for name, compare in DOCUMENT_PARTS.items()]
+        found.append(Part("stages", tuple(_mapping(_stages(before), _stages(after)))))
     return tuple(part for part in found if part.changes), tuple(not_compared)
 
 
@@ -141,8 +144,11 @@ def _type_name(type: int) -> str:
 
 
 def _merges(old: _Declared, new: _Declared) -> Iterator[Change]:
-    before = {merge: rank for rank, merge in enumerate(old.spec.merges or ())}
-    after = {merge: rank for rank, merge in enumerate(new.spec.merges or ())}
+    yield from _ranks(old.spec.merges or (), new.spec.merges or ())
+
+
+def _ranks(old: Iterable[str], new: Iterable[str]) -> Iterator[Change]:
+    before, after = ({merge: rank for rank, merge in enumerate(merges)} for merges in (old, new))
     yield from (Change("removed", merge, f"rank {rank}", None) for merge, rank in before.items() if merge not in after)
     yield from (Change("added", merge, None, f"rank {rank}") for merge, rank in after.items() if merge not in before)
     kept = [merge for merge in before if merge in after]
@@ -176,8 +182,11 @@ def _digest(data: bytes) -> str:
 
 
 def _added_tokens(old: _Declared, new: _Declared) -> Iterator[Change]:
-    before, after = (_added(d.settings) for d in (old, new))
-    for change in _mapping(before, after):
+    yield from _entries(_added(old.settings), _added(new.settings))
+
+
+def _entries(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Change]:
+    for change in _mapping(old, new):
         kind = "removed" if change.new is None else "added" if change.old is None else "changed"
         yield change._replace(kind=kind)
 
@@ -213,22 +222,45 @@ def _mapping(old: Mapping[str, object], new: Mapping[str, object], left_out: str
             yield Change("changed", name, *(None if value is None else str(value) for value in (before, after)))
 
 
-def _stages(old: Version, new: Version) -> Iterator[Change]:
-    """Compare what two tokenizer.json files say of their stages, in so many words."""
-    before, after = _document(old), _document(new)
-    if before and after:
-        yield from _mapping(before, after)
-
-
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
 
 
-def _document(version: Version) -> dict[str, str | None]:
+def _document(version: Version) -> dict[str, Any]:
+    """Return a tokenizer.json in its own words; nothing for any other kind of file."""
     if version.path is None or version.tokenizer.name != "tokenizers":
         return {}
-    document = json.loads(version.path.read_bytes())
-    model = {key: value for key, value in document.get("model", {}).items() if key not in {"vocab", "merges"}}
+    document: dict[str, Any] = json.loads(version.path.read_bytes())
+    return document
+
+
+def _stages(document: Mapping[str, Any]) -> dict[str, str | None]:
+    model = {key: value for key, value in document["model"].items() if key not in {"vocab", "merges"}}
     return {name: _compact(document.get(name)) for name in _STAGES} | {"model": _compact(model)}
+
+
+def _document_merges(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    before, after = (document["model"].get("merges") or () for document in (old, new))
+    # A merge is written as "a b" or ["a", "b"], by the version of the library.
+    yield from _ranks(*([m if isinstance(m, str) else " ".join(m) for m in merges] for merges in (before, after)))
+
+
+def _document_scores(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    before, after = (document["model"].get("vocab") for document in (old, new))
+    # Unigram's vocabulary is a list of pairs; others give no scores.
+    if isinstance(before, list) and isinstance(after, list):
+        scores = dict(after)
+        kept = ((piece, was, scores[piece]) for piece, was in before if piece in scores)
+        yield from (Change("changed", piece, f"{was:g}", f"{now:g}") for piece, was, now in kept if was != now)
+
+
+def _document_added_tokens(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    yield from _entries(_flags(old), _flags(new))
+
+
+def _flags(document: Mapping[str, Any]) -> dict[str, object]:
+    """Map the text of each added token to the names of its flags that are on."""
+    entries = document.get("added_tokens") or ()
+    return {entry["content"]: ", ".join(sorted(name for name in entry if entry[name] is True)) for entry in entries}
 
 
 def _compact(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
@@ -243,3 +275,11 @@ PARTS: Mapping[str, Callable[[_Declared, _Declared], Iterable[Change]]] = {
     "added tokens": _added_tokens,
     "chat templates": _templates,
 }
+"""Name -> how a part of two tokenizers is compared in terms of GGUF."""
+
+DOCUMENT_PARTS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[Change]]] = {
+    "scores": _document_scores,
+    "merges": _document_merges,
+    "added tokens": _document_added_tokens,
+}
+"""The same of two tokenizer.json files, of which one cannot be put in terms of GGUF."""

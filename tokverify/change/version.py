@@ -75,10 +75,11 @@ def _open(location: str, path: Path | None) -> Version:
     side = replace(
         side_of(found.tokenizer), source=found.source, reason=found.reason, caveat=found.caveat, sha256=found.sha256
     )
-    spec, unread = _read(found.path, location)
-    is_named = Path(location).expanduser().exists() or file_and_rest(location)
-    file = str(found.path) if found.path and is_named else ""
-    return Version(found.tokenizer, side, spec, unread, found.path, file)
+    file_of_pattern = file_and_rest(location)
+    path = file_of_pattern[0] if file_of_pattern else found.path
+    spec, unread = _read(path, location)
+    is_named = Path(location).expanduser().exists() or file_of_pattern
+    return Version(found.tokenizer, side, spec, unread, path, str(path) if path and is_named else "")
 
 
 def _read(path: Path | None, location: str) -> tuple[TokenizerSpec | None, str]:

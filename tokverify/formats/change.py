@@ -26,7 +26,11 @@ _MOST_NAMES = 20
 
 def verdict(report: ChangeReport) -> str:
     """Sum up, such as `tokens: 2 added; 648 cases: 630 match, 18 mismatch`."""
-    parts = [summary(part) for part in report.parts] or ["no part differs"]
+    parts = [summary(part) for part in report.parts]
+    if report.not_compared:
+        parts.append("not all parts were compared")
+    elif not parts:
+        parts.append("no part differs")
     parts.append(cases_verdict(report.report))
     if report.fuzzed:
         parts.append(f"{report.fuzzed.failing:,} of {plural(report.fuzzed.strings, 'fuzzed string')} differ")
