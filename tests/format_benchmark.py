@@ -138,7 +138,7 @@ def measure_here(arguments: argparse.Namespace) -> None:
     """Measure the first format."""
     name, kind = arguments.formats[0], arguments.kind
     if arguments.saved:
-        measure(name, lambda: RESTORED[kind](open_saved(arguments.file)), making_counts=True)
+        measure(name, lambda: RESTORED[kind](open_saved(arguments.file, [kind])), making_counts=True)
     else:
         measure(name, lambda: MADE[kind](arguments.cases, arguments.mismatches), making_counts=False)
 

@@ -95,20 +95,13 @@ def open_comparison(model: Path, location: str | None) -> ReferenceComparison:
 
 
 def _with_reference(model: Path, encoder: Encoder, location: str | None) -> ReferenceComparison:
-    from tokverify.side import side_of
+    from tokverify.side import reference_side
 
     found = _reference(model, encoder, location)
-    expected = replace(
-        side_of(found.tokenizer),
-        source=found.source,
-        reason=found.reason,
-        caveat=found.caveat,
-        sha256=found.sha256,
-    )
     return ReferenceComparison(
         actual=encoder,
         expected=found.tokenizer,
-        sides=(model_side(model, encoder), expected),
+        sides=(model_side(model, encoder), reference_side(found)),
         versions={"python": platform.python_version(), **found.versions},
         path=found.path,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from tokverify.report import Side
 
 if TYPE_CHECKING:
     from tokverify.encoder import Encoder
+    from tokverify.references import FoundReference
     from tokverify.settings import Settings
     from tokverify.tokenizer import Tokenizer
 
@@ -23,6 +24,13 @@ def side_of(tokenizer: Tokenizer) -> Side:
     if isinstance(tokenizer, Encoder):
         return _encoder_side(tokenizer)
     return Side(name=tokenizer.name, source=tokenizer.name)
+
+
+def reference_side(found: FoundReference) -> Side:
+    """Describe a reference, with where it came from."""
+    return replace(
+        side_of(found.tokenizer), source=found.source, reason=found.reason, caveat=found.caveat, sha256=found.sha256
+    )
 
 
 def _encoder_side(encoder: Encoder) -> Side:

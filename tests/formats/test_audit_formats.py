@@ -58,7 +58,7 @@ def test_a_job_summary_keeps_to_its_size():
 def test_an_audit_comes_back_as_it_was_told(tmp_path):
     path = tmp_path / "audit.json"
     path.write_text(AUDIT_FORMATS["json"](hostile_audit(), RenderOptions()))
-    again = restore_audit(open_saved(path))
+    again = restore_audit(open_saved(path, ["audit"]))
     assert again.fail_on is Severity.ERROR
     assert again == hostile_audit()
     for name, write in AUDIT_FORMATS.items():
@@ -70,4 +70,4 @@ def test_a_severity_that_there_is_not(tmp_path):
     text = AUDIT_FORMATS["json"](hostile_audit(), RenderOptions())
     path.write_text(text.replace('"severity": "INFO"', '"severity": "BAD"'))
     with pytest.raises(TokverifyError, match=r"findings\[1\].severity is 'BAD'; wanted is INFO or WARNING or ERROR"):
-        restore_audit(open_saved(path))
+        restore_audit(open_saved(path, ["audit"]))

@@ -23,7 +23,7 @@ from tokverify.diff import compare
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.chat import CHAT_FORMATS
-from tokverify.formats.html.case_data import cases_data, report_data
+from tokverify.formats.html.case_data import cases_data
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.change import render as write_change
 from tokverify.formats.html.page import script_json
@@ -32,6 +32,10 @@ from tokverify.formats.html.suite_plot import SuiteCount, segments, suite_counts
 from tokverify.formats.stats import STATS_FORMATS
 from tokverify.report import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.tokenizer import Token
+
+
+def report_data(report: Report) -> dict[str, object]:
+    return cases_data([(report, causes(report))])
 
 
 def run_page(report: Report | None = None) -> str:

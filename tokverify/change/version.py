@@ -10,7 +10,7 @@ from tokverify.change.revision import revision_of
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.references.location import file_and_rest
-from tokverify.side import side_of
+from tokverify.side import reference_side, side_of
 
 if TYPE_CHECKING:
     from tokverify.report import Side
@@ -72,23 +72,21 @@ def _open(location: str, path: Path | None) -> Version:
         encoder = load_gguf(path)
         return Version(encoder, replace(side_of(encoder), source=location), encoder.spec, path=path, file=location)
     found = open_reference(location)
-    side = replace(
-        side_of(found.tokenizer), source=found.source, reason=found.reason, caveat=found.caveat, sha256=found.sha256
-    )
+    side = reference_side(found)
     file_of_pattern = file_and_rest(location)
     path = file_of_pattern[0] if file_of_pattern else found.path
-    spec, unread = _read(path, location)
+    spec, unread = _read(location if file_of_pattern else path)
     is_named = Path(location).expanduser().exists() or file_of_pattern
     return Version(found.tokenizer, side, spec, unread, path, str(path) if path and is_named else "")
 
 
-def _read(path: Path | None, location: str) -> tuple[TokenizerSpec | None, str]:
+def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
     from tokverify.tokenizer_file import read_spec
 
-    if path is None:
+    if location is None:
         return None, "what encodes it tells nothing more of it"
     try:
-        return read_spec(location if file_and_rest(location) else path), ""
+        return read_spec(location), ""
     except TokverifyError as error:
         # Its own library reads it, or nobody would get here.
         return None, str(error)

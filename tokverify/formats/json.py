@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.diff import excerpt
 from tokverify.formats.code_point import code_points
 from tokverify.report import Status
-from tokverify.saved.kind import SCHEMA_VERSIONS
+from tokverify.saved import SCHEMA_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.lfs_pointer import require_fetched
 from tokverify.saved.json_node import JsonNode
-from tokverify.saved.kind import SCHEMA_VERSIONS
 from tokverify.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+SCHEMA_VERSIONS: Mapping[str, int] = {"run": 2, "fuzz": 3, "diff": 2, "audit": 1, "chat": 2, "stats": 2}
+"""The kinds of reports, named as the commands that write them -> the `schema_version` that is written and read."""
 
 _MAX_BYTES = 1 << 30
 
 
-def open_saved(path: Path | str, kinds: Collection[str] = tuple(SCHEMA_VERSIONS)) -> JsonNode:
+def open_saved(path: Path | str, kinds: Collection[str]) -> JsonNode:
     """Open a saved report, and check that it is of one of these kinds and of a version that can be read.
 
     Raises:

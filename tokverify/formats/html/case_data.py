@@ -8,7 +8,6 @@ from tokverify.diff import excerpt
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.case_text import description, headline, other_side, plain
 from tokverify.formats.code_point import code_points
-from tokverify.formats.html.cause import causes
 from tokverify.report import Status
 from tokverify.visible import visible
 from tokverify.wording import plural
@@ -51,11 +50,6 @@ class TokenTable:
             id = None if token.id == NO_TOKEN else token.id
             self.rows.append((id, visible(token.piece), token.token_bytes.hex()))
         return number
-
-
-def report_data(report: Report) -> dict[str, object]:
-    """Return all cases of a report."""
-    return cases_data([(report, causes(report))])
 
 
 def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
