@@ -2,14 +2,13 @@
 
 import json
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from hostile_finding import hostile_change
-from test_saved_report import SCHEMA, places_in, remove, saved, strict
+from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, set_to, strict
 
 from tokverify.change.report import ChangeReport
 from tokverify.errors import TokverifyError
@@ -43,9 +42,7 @@ def test_a_comparison_comes_back_whole(tmp_path: Path, report: ChangeReport):
     again = restored(tmp_path, json.loads(written(report)))
     assert again == report
     assert again.exit_code == report.exit_code
-    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-        for name, render in present(again).formats.items():
-            assert render(options) == CHANGE_FORMATS[name](report, options), name
+    assert_shown_alike(present(again), CHANGE_FORMATS, report)
 
 
 def test_the_schema_names_every_key():
@@ -83,14 +80,9 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     places = [place for place in places_in(told) if place[0] not in {"run", "fuzz"} or len(place) == 1]
     assert len(places) > 30
     for place in places:
-        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
-            damaged = deepcopy(told)
-            owner = damaged
-            for key in place[:-1]:
-                owner = owner[key]
-            damage(owner, place[-1])
+        for damage in (remove, set_to(1.5)):
             with suppress(TokverifyError) if is_derived(place) else ONE_LINE:
-                restored(tmp_path, damaged)
+                restored(tmp_path, damaged(told, place, damage))
 
 
 def is_derived(place: tuple[object, ...]) -> bool:

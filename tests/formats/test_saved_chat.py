@@ -1,14 +1,13 @@
 """Reading a report of `tokverify chat` back."""
 
 import json
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from hostile_chat import hostile_chat
-from test_saved_report import SCHEMA, places_in, remove, saved, strict
+from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, set_to, strict
 
 from tokverify.chat.report import ChatReport
 from tokverify.errors import TokverifyError
@@ -35,9 +34,7 @@ def test_a_report_comes_back_whole(tmp_path: Path, report: ChatReport):
     again = restored(tmp_path, json.loads(written(report)))
     assert again == report
     assert again.exit_code == report.exit_code
-    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-        for name, render in present(again).formats.items():
-            assert render(options) == CHAT_FORMATS[name](report, options), name
+    assert_shown_alike(present(again), CHAT_FORMATS, report)
 
 
 def test_the_schema_names_every_key():
@@ -101,16 +98,11 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     places = [place for place in places_in(told) if not is_free(place)]
     assert ("results", 0, "difference", "blocks", 0, "actual", 0, "bytes") in places
     for place in places:
-        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
-            damaged = deepcopy(told)
-            owner = damaged
-            for key in place[:-1]:
-                owner = owner[key]
-            damage(owner, place[-1])
+        for damage in (remove, set_to(1.5)):
             if isinstance(place[-1], int) and damage is remove:
                 continue
             with pytest.raises(TokverifyError, match=r"^[^\n]*$"):
-                restored(tmp_path, damaged)
+                restored(tmp_path, damaged(told, place, damage))
 
 
 def is_free(place: tuple[object, ...]) -> bool:

@@ -2,14 +2,14 @@
 
 import json
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from hostile_finding import hostile_fuzz, present_fuzz
-from test_saved_report import SCHEMA, is_derived, places_in, remove, saved, strict
+from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, set_to, strict
+from test_saved_report import is_derived
 
 from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
@@ -45,9 +45,7 @@ def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
     assert again == fuzzed
     assert written(again) == written(fuzzed)
     assert again.exit_code == fuzzed.exit_code
-    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-        for name, render in present(again).formats.items():
-            assert render(options) == FUZZ_FORMATS[name](fuzzed, options), name
+    assert_shown_alike(present(again), FUZZ_FORMATS, fuzzed)
 
 
 def test_every_kind_of_cause_is_among_them():
@@ -85,15 +83,10 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     places = list(places_in(told))
     assert ("causes", 0, "decoded", "actual", "bytes") in places
     for place in places:
-        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
-            damaged = deepcopy(told)
-            owner = damaged
-            for key in place[:-1]:
-                owner = owner[key]
-            damage(owner, place[-1])
+        for damage in (remove, set_to(1.5)):
             one_line = pytest.raises(TokverifyError, match=r"^[^\n]*$")
             with suppress(TokverifyError) if can_do_without(place) else one_line:
-                restored(tmp_path, damaged)
+                restored(tmp_path, damaged(told, place, damage))
 
 
 def can_do_without(place: tuple[object, ...]) -> bool:

@@ -2,13 +2,13 @@
 
 import json
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from make_golden import hostile_report
+from saved_file import SCHEMA, damaged, places_in, remove, saved, set_to, strict
 from test_audit_formats import hostile_audit
 
 from tokverify.errors import TokverifyError, UnsupportedError
@@ -19,20 +19,12 @@ from tokverify.report import Report
 from tokverify.saved.run import read_report
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
-FREE = {("options",), ("actual", "settings"), ("expected", "settings")}
 
 
 def without_changes(report: Report) -> Report:
     """Leave out what a file cannot hold: what the changes of a diagnosis do."""
     explanations = tuple(replace(found, change=None) for found in report.diagnosis.explanations)
     return replace(report, diagnosis=replace(report.diagnosis, explanations=explanations))
-
-
-def saved(tmp_path: Path, content: object) -> Path:
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps(content))
-    return path
 
 
 def test_a_report_comes_back_whole(tmp_path: Path):
@@ -55,19 +47,6 @@ def test_pieces_that_are_expected_come_back(tmp_path: Path):
 
 
 # The schema
-
-
-def strict(schema: object) -> object:
-    """Allow no key that the schema does not name."""
-    if isinstance(schema, list):
-        return [strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: strict(value) for key, value in schema.items()}
-    # At the root only the kind is named, which says where all keys are.
-    if schema.get("required") and "properties" in schema and "$schema" not in schema:
-        made["additionalProperties"] = False
-    return made
 
 
 def test_the_schema_is_one():
@@ -169,29 +148,11 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     places = list(places_in(told))
     assert len(places) > 100
     for place in places:
-        for damage in (remove, lambda owner, key: owner.__setitem__(key, 1.5)):
-            damaged = deepcopy(told)
-            owner = damaged
-            for key in place[:-1]:
-                owner = owner[key]
-            damage(owner, place[-1])
-            path = saved(tmp_path, damaged)
+        for damage in (remove, set_to(1.5)):
+            path = saved(tmp_path, damaged(told, place, damage))
             one_line = pytest.raises(TokverifyError, match=r"^[^\n]*$")
             with suppress(TokverifyError) if is_derived(place) else one_line:
                 read_report(path)
-
-
-def places_in(value: object, at: tuple[object, ...] = ()):
-    """Yield the place of every value, of a list's items only the first."""
-    items = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*at, key)
-        if (*at, key) not in FREE:
-            yield from places_in(item, (*at, key))
-
-
-def remove(owner, key) -> None:
-    del owner[key]
 
 
 def is_derived(place: tuple[object, ...]) -> bool:

@@ -1,0 +1,70 @@
+"""What the tests of reading reports back share: files, the strict schema, every place of a report, and damage to it."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from tokverify.formats import RenderOptions
+from tokverify.formats.presentation import Presentation
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
+FREE = {("options",), ("actual", "settings"), ("expected", "settings")}
+
+Place = tuple[object, ...]
+
+
+def saved(tmp_path: Path, content: object) -> Path:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def strict(schema: object) -> object:
+    """Allow no key that the schema does not name."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(value) for key, value in schema.items()}
+    # At the root only the kind is named, which says where all keys are.
+    if schema.get("required") and "properties" in schema and "$schema" not in schema:
+        made["additionalProperties"] = False
+    return made
+
+
+def assert_shown_alike(again: Presentation, formats: Mapping[str, Callable[..., str]], report: object) -> None:
+    """Check that every format writes what was read back as it writes the report that was saved."""
+    for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
+        for name, render in again.formats.items():
+            assert render(options) == formats[name](report, options), name
+
+
+def places_in(value: object, at: Place = ()) -> Iterator[Place]:
+    """Yield the place of every value, of a list's items only the first."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*at, key)
+        if (*at, key) not in FREE:
+            yield from places_in(item, (*at, key))
+
+
+def damaged(content: Any, place: Place, damage: Callable[[Any, Any], None]) -> Any:
+    """Return a copy in which `damage` was done to the owner of a place, and its key there."""
+    copy = owner = deepcopy(content)
+    for key in place[:-1]:
+        owner = owner[key]
+    damage(owner, place[-1])
+    return copy
+
+
+def remove(owner: Any, key: Any) -> None:
+    del owner[key]
+
+
+def set_to(value: object) -> Callable[[Any, Any], None]:
+    def damage(owner: Any, key: Any) -> None:
+        owner[key] = value
+
+    return damage
