@@ -6,6 +6,7 @@ from tokverify.errors import UnsupportedError
 from tokverify.fuzzing.sample import Sample
 from tokverify.fuzzing.trial import Kind, Trial
 from tokverify.report import Side, Status
+from tokverify.tokenizer import Token
 from tokverify.verify import verify
 
 GOOD = FakeTokenizer("a", "b", "ab", "<s>", " ", special=["<s>"], name="good", special_ids={"bos": 3})
@@ -36,6 +37,20 @@ def test_a_mismatch_is_aligned():
     assert [token.piece for token in replaced.actual] == ["a", "b"]
     assert [token.piece for token in replaced.expected] == ["ab"]
     assert report.exit_code == 1
+
+
+def test_the_report_tells_what_the_ids_of_matches_are():
+    report = verify(FakeTokenizer("a", "b", "c"), FakeTokenizer("a", "b", "c", "▁", "bb"), [case("ca"), case("bb")])
+    a, c = Token(0, "a", b"a"), Token(2, "c", b"c")
+    assert report.tokens == {0: (a, a), 2: (c, c)}
+
+
+def test_an_id_of_a_match_is_what_each_side_has_for_it():
+    spelled = FakeTokenizer("▁", "a")
+    assert verify(FakeTokenizer(" ", "a"), spelled, [case("a")]).tokens == {1: (Token(1, "a", b"a"),) * 2}
+    spelled.encode = lambda text, **_: [0]
+    report = verify(FakeTokenizer(" ", "a"), spelled, [case(" ")])
+    assert report.tokens == {0: (Token(0, " ", b" "), Token(0, "▁", b" "))}
 
 
 def test_vocabularies_are_compared():

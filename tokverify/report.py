@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tokverify.cases import Case, Expect
     from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
+    from tokverify.tokenizer import Token
 
 
 class Status(StrEnum):
@@ -150,6 +151,7 @@ class Report:
     user asked for, `versions` the versions of tokverify and the libraries involved.
     `stopped_early` is True when `--fail-fast` left cases unrun. `diagnosis` tells why cases fail; None where none does,
     or nobody asked. `baseline` tells of the entries that a baseline could do without; None where there was none.
+    `tokens` maps the ids of results without a difference to what they are on the (actual, expected) side.
     """
 
     actual: Side
@@ -161,6 +163,7 @@ class Report:
     stopped_early: bool = False
     diagnosis: Diagnosis | None = None
     baseline: BaselineOutcome | None = None
+    tokens: Mapping[int, tuple[Token, Token]] = field(default_factory=dict)
 
     def count(self, status: Status) -> int:
         """Count the results with `status`."""

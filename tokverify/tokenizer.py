@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,13 @@ def shown_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the tokens of `ids` to show them; one outside the vocabulary has no piece and no bytes."""
     known = range(tokenizer.vocab_size)
     return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
+
+
+def shown_pairs(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:
+    """Look up what each id is on either side, to show it; the lowest id comes first."""
+    distinct = sorted(set(ids))
+    sides = (shown_tokens(tokenizer, distinct) for tokenizer in (actual, expected))
+    return dict(zip(distinct, zip(*sides, strict=True), strict=True))
 
 
 def pieces_of(tokenizer: Tokenizer) -> Sequence[str]:

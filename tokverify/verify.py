@@ -14,7 +14,7 @@ from tokverify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expe
 from tokverify.failure import FAILURES, Failure, blame, joined
 from tokverify.report import CaseResult, Report, Status
 from tokverify.side import side_of
-from tokverify.tokenizer import decoding_of, shown_tokens
+from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
 from tokverify.utf8 import to_utf8
 from tokverify.vocabulary import compare_vocabularies
 
@@ -67,7 +67,13 @@ def verify(  # noqa: PLR0913 - the optional ones are keywords
         versions={"tokverify": __version__},
         stopped_early=len(results) < len(cases),
         baseline=judge.outcome(results) if judge else None,
+        tokens=shown_pairs(actual, expected or actual, _undisputed_ids(results)),
     )
+
+
+def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
+    """Yield the ids whose tokens no difference in the report holds."""
+    return (id for result in results if result.difference is None for id in result.actual)
 
 
 def _told(

@@ -34,7 +34,7 @@ TABLE = [
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 mismatch; stopped"], []),
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
-    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 2'], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 3'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
     (["report", "show", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json: not a report of tokverify"]),
     (

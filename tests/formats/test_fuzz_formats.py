@@ -77,7 +77,7 @@ def test_the_json_has_all_of_it(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     assert list(told) == [
         "schema_version", "kind", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis",
-        "baseline", "cases", "notes", "coverage", "generators", "causes",
+        "baseline", "cases", "tokens", "notes", "coverage", "generators", "causes",
     ]  # fmt: skip
     assert told["summary"]["strings"] == 2000
     assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0

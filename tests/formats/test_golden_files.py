@@ -36,7 +36,7 @@ def test_json_gives_back_what_the_report_holds():
     assert document["cases"][3]["text"] == "a\ud800"
     assert [case["ids"]["actual"] for case in document["cases"]] == [list(r.actual) for r in report.results]
     assert document["summary"]["exit_code"] == report.exit_code == 1
-    assert document["schema_version"] == 2
+    assert document["schema_version"] == 3
 
 
 def test_json_is_ascii_and_stable():

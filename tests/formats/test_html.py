@@ -249,11 +249,15 @@ def test_two_reports_may_have_cases_of_one_name():
 
 
 def columns(actual: list[Token], expected: list[Token]) -> list[list]:
-    data = report_data(report_of(mismatch("s/a", actual, expected)))
-    pieces = [row[1] for row in data["tokens"]]
+    return drawn(report_data(report_of(mismatch("s/a", actual, expected))))
+
+
+def drawn(data: dict) -> list[list]:
+    """Return the columns of the first case, as the page's script draws them."""
+    rows = data["tokens"]
+    whole = [(1, [one], [one], rows[one][3]) if isinstance(one, int) else one for one in data["cases"][0]["columns"]]
     return [
-        (equal, [pieces[n] for n in left], [pieces[n] for n in right], text)
-        for equal, left, right, text in data["cases"][0]["columns"]
+        (equal, [rows[n][1] for n in left], [rows[n][1] for n in right], text) for equal, left, right, text in whole
     ]
 
 
@@ -285,7 +289,7 @@ def test_a_column_whose_sides_decode_differently_has_no_text():
 
 def test_a_token_is_held_once():
     data = report_data(report_of(mismatch("s/a", [AB], [A, B]), mismatch("s/b", [A, B], [AB])))
-    assert data["tokens"] == [(3, "ab", "6162"), (1, "a", "61"), (2, "b", "62")]
+    assert data["tokens"] == [(3, "ab", "6162", "ab"), (1, "a", "61", "a"), (2, "b", "62", "b")]
 
 
 def test_spans_say_whether_they_count_the_text():
@@ -294,7 +298,17 @@ def test_spans_say_whether_they_count_the_text():
     assert [case["exact"] for case in cases] == [[True, True], [False, True]]
 
 
-def test_a_match_holds_its_ids():
+def test_a_match_holds_the_tokens_of_both_sides():
+    spelled = Token(2, "[b]", b"b")
+    result = result_of("s/a", Status.MATCH, actual=(1, 2), expected=(1, 2))
+    data = report_data(replace(report_of(result), tokens={1: (A, A), 2: (B, spelled)}))
+    case = data["cases"][0]
+    assert drawn(data) == [(1, ["a"], ["a"], "a"), (1, ["b"], ["[b]"], "b")]
+    assert (case["other"], case["exact"]) == ("expected", [True, True])
+    assert ("tokens", "2 on both sides, for 2 characters") in case["facts"]
+
+
+def test_a_match_whose_tokens_the_report_does_not_tell_holds_its_ids():
     result = result_of("s/a", Status.MATCH, actual=(7, 8), expected=(7, 8))
     case = report_data(report_of(result))["cases"][0]
     assert (case["ids"], case["text"], "columns" in case) == ([7, 8], "ab", False)

@@ -221,16 +221,22 @@ def test_long_lists_grow_on_request(open_page):
     assert focused(page, "element => element.parentElement === document.querySelectorAll('.case')[100]")
 
 
-def test_a_match_opens_with_its_text_and_ids(open_page):
+def test_a_match_is_drawn_with_the_tokens_of_both_sides(open_page):
     page = open_page("broken")
-    page.fill("#search", "tabs/")
+    page.fill("#search", "byte-fallback/rare-then-word")
     page.click("button[data-status=mismatch]")
     page.click("button[data-status=match]")
-    case = page.locator(".case").first
-    case.locator("summary").first.click()
-    assert case.locator("p.text").inner_text() == "→"
+    case = page.locator(".case")
+    assert case.locator(".column > .text").all_inner_texts() == ["𓂀", "w", "ord", "·word", "𓂀"]
+    rare = ["<0xF0>", "<0x93>", "<0x82>", "<0x80>"]
+    for side in ("actual", "expected"):
+        assert case.locator(f".token.{side}").all_inner_texts() == [*rare, "w", "ord", "▁word", *rare]
+    assert case.locator(".differs, .fold").count() == 0
+    case.locator(".token.expected").nth(4).hover()
+    tip = " ".join(page.inner_text("#tip").split())
+    assert tip == "expected token 1733 piece w bytes 77 span bytes 4 to 5 of the text"
     case.locator("details.ids summary").click()
-    assert case.locator("details.ids code").inner_text().startswith("[")
+    assert case.locator("details.ids code").all_inner_texts() == ["[274,181,164,162,1733,409,490,274,181,164,162]"]
 
 
 def test_pointing_at_a_token_tells_of_it(open_page):

@@ -17,6 +17,7 @@ from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.json import document, render
 from tokverify.report import Report
 from tokverify.saved.run import read_report
+from tokverify.tokenizer import Token
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +45,14 @@ def test_pieces_that_are_expected_come_back(tmp_path: Path):
     case = replace(first.case, expect={"fake": ("▁a", "\udc80"), "other": (), "third": (1, -1)})
     report = replace(report, results=(replace(first, case=case, expect=("▁a",)),), vocabulary=None, diagnosis=None)
     assert read_report(saved(tmp_path, document(report))).results == report.results
+
+
+def test_what_ids_are_on_both_sides_comes_back(tmp_path: Path):
+    actual = Token(1, "▁a", b" a")
+    tokens = {1: (actual, Token(1, " a", b" a")), 2: (Token(2, "\udc80", b"\x80"),) * 2}
+    told = document(replace(hostile_report(), tokens=tokens))
+    jsonschema.validate(told, strict(SCHEMA))
+    assert read_report(saved(tmp_path, told)).tokens == tokens
 
 
 # The schema
@@ -98,10 +107,10 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
         (b"[]", "the file is a list; wanted is an object with the key 'kind'"),
         (b"{}", "the file is an object; wanted is an object with the key 'kind'"),
         (b'{"kind": "run", "schema_version": true}', "schema_version is True; wanted is a whole number"),
-        (b'{"kind": "run", "schema_version": 1}', "has schema_version 1, of an older tokverify, and this one reads 2"),
-        (b'{"kind": "run", "schema_version": 99}', "of a newer tokverify, and this one reads 2; update tokverify"),
+        (b'{"kind": "run", "schema_version": 1}', "has schema_version 1, of an older tokverify, and this one reads 3"),
+        (b'{"kind": "run", "schema_version": 99}', "of a newer tokverify, and this one reads 3; update tokverify"),
         (b'{"kind": "fuzz", "schema_version": 2}', "is a report of `tokverify fuzz`; give one of `tokverify run`"),
-        (b'{"kind": "run", "schema_version": 2, "cases": {}}', "an object with the key 'actual'"),
+        (b'{"kind": "run", "schema_version": 3, "cases": {}}', "an object with the key 'actual'"),
     ],
 )
 def test_what_is_no_report(tmp_path: Path, content: bytes, told: str):

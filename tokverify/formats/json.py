@@ -46,6 +46,7 @@ def document(report: Report) -> dict[str, object]:
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
         "baseline": _baseline(report.baseline) if report.baseline else None,
         "cases": [_case(result) for result in report.results],
+        "tokens": [_pair(*pair) for pair in report.tokens.values()],
     }
 
 
@@ -236,6 +237,11 @@ def token_objects(tokens: Sequence[Token]) -> list[Mapping[str, object]]:
 @lru_cache(maxsize=10_000)
 def _token(token: Token) -> Mapping[str, object]:
     return {"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()}
+
+
+def _pair(actual: Token, expected: Token) -> Mapping[str, object]:
+    told = _token(actual)
+    return told if actual == expected else {**told, "expected": _token(expected)}
 
 
 def bytes_object(data: bytes) -> dict[str, str]:

@@ -14,7 +14,7 @@ from tokverify.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-SCHEMA_VERSIONS: Mapping[str, int] = {"run": 2, "fuzz": 3, "diff": 2, "audit": 1, "chat": 2, "stats": 2}
+SCHEMA_VERSIONS: Mapping[str, int] = {"run": 3, "fuzz": 4, "diff": 3, "audit": 1, "chat": 2, "stats": 2}
 """The kinds of reports, named as the commands that write them -> the `schema_version` that is written and read."""
 
 _MAX_BYTES = 1 << 30

@@ -67,6 +67,7 @@ def restore_comparison(root: JsonNode) -> Report:
         versions=root.get("versions").entries(JsonNode.string),
         diagnosis=root.get("diagnosis").optional(_diagnosis),
         baseline=root.get("baseline").optional(_baseline),
+        tokens=dict(root.get("tokens").items(_pair)),
     )
 
 
@@ -251,6 +252,11 @@ def _block(node: JsonNode) -> Block:
 def restore_token(node: JsonNode) -> Token:
     """Return a token."""
     return Token(node.get("id").integer(), node.get("piece").string(), node.get("bytes").hex_bytes())
+
+
+def _pair(node: JsonNode) -> tuple[int, tuple[Token, Token]]:
+    actual = restore_token(node)
+    return actual.id, (actual, restore_token(node.get("expected")) if node.has("expected") else actual)
 
 
 def _decoded(node: JsonNode) -> tuple[bytes, bytes]:

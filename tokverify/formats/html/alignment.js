@@ -8,12 +8,17 @@ const SHOWN_EQUAL = 4;
 const DETAILS = new WeakMap();
 const TIP = element("div", { id: "tip", role: "tooltip", hidden: "" });
 
-// tokens: [id, piece, bytes in hexadecimal]; columns: [equal, actual tokens, expected tokens, text or null].
+// tokens: [id, piece, bytes in hexadecimal, text]; columns: [equal, actual tokens, expected tokens, text or null], or the
+// number of the one token on both sides.
+function columnsOf(tokens, result) {
+  return result.columns.map((column) => (typeof column === "number" ? [1, [column], [column], tokens[column][3]] : column));
+}
+
 function drawAlignment(tokens, result) {
   const drawn = element("div", {
     class: "alignment", role: "group", "aria-label": "Tokens of both sides, aligned; the arrow keys move among them",
   });
-  appendInChunks(drawn, fold(placed(tokens, result.columns)), MOST_COLUMNS, "column", (item) =>
+  appendInChunks(drawn, fold(placed(tokens, columnsOf(tokens, result))), MOST_COLUMNS, "column", (item) =>
     item.columns ? drawFold(item.columns, tokens, result) : drawColumn(item, tokens, result));
   const first = drawn.querySelector(".differs .token") ?? drawn.querySelector(".token");
   first?.setAttribute("tabindex", "0");
@@ -33,8 +38,9 @@ function placed(tokens, columns) {
   });
 }
 
-// Puts the middle of each long run of equal columns into one item.
+// Puts the middle of each long run of equal columns into one item, unless they are all equal.
 function fold(columns) {
+  if (columns.every((column) => column.equal)) return columns;
   const folded = [];
   for (let start = 0; start < columns.length;) {
     let end = start;

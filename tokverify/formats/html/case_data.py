@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diff import excerpt
+from tokverify.diff import Block, excerpt
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.case_text import description, headline, other_side, plain
 from tokverify.formats.code_point import code_points
@@ -13,14 +13,14 @@ from tokverify.visible import visible
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokverify.diff import Block, Difference
     from tokverify.formats.html.cause import Causes
     from tokverify.report import CaseResult, Report
     from tokverify.tokenizer import Token
 
-    Column = tuple[int, list[int], list[int], str | None]
+    Pairs = Mapping[int, tuple[Token, Token]]
+    Column = int | tuple[int, list[int], list[int], str | None]
 
 _CODE_POINTS = 4
 
@@ -33,30 +33,34 @@ class Numbering(dict[str, int]):
 
 
 class TokenTable:
-    """Holds each token once, as (id, piece, bytes in hexadecimal), so that cases only name its row."""
+    """Holds each token once, as (id, piece, bytes in hexadecimal, text), so that cases only name its row.
+
+    The text is that of a column in which both sides have this token and nothing else.
+    """
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int | None, str, str]] = []
+        self.rows: list[tuple[int | None, str, str, str]] = []
         self._numbers: dict[Token, int] = {}
 
-    def numbers(self, tokens: Sequence[Token]) -> list[int]:
-        """Return the rows of tokens."""
-        return [self._number(token) for token in tokens]
-
-    def _number(self, token: Token) -> int:
+    def number(self, token: Token) -> int:
+        """Return the row of a token."""
         number = self._numbers.get(token)
         if number is None:
             number = self._numbers[token] = len(self.rows)
             id = None if token.id == NO_TOKEN else token.id
-            self.rows.append((id, visible(token.piece), token.token_bytes.hex()))
+            self.rows.append((id, visible(token.piece), token.token_bytes.hex(), visible(token.token_bytes)))
         return number
+
+    def numbers(self, tokens: Sequence[Token]) -> list[int]:
+        """Return the rows of tokens."""
+        return list(map(self.number, tokens))
 
 
 def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
     """Return the cases of reports, with the suites, tags, causes and tokens that they name by number."""
     suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
     cases = []
-    for result, causes_of_it in _results(reports):
+    for result, causes_of_it, pairs in _results(reports):
         told: dict[str, object] = {
             "name": plain(result.name),
             "status": str(result.status),
@@ -64,7 +68,7 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
             "tags": [tags[plain(tag)] for tag in result.case.tags],
             "causes": [cause_numbers[cause] for cause in causes_of_it],
         }
-        cases.append(told | _case(result, tokens))
+        cases.append(told | _case(result, _blocks(result, pairs), tokens))
     return {
         "suites": list(suites),
         "tags": list(tags),
@@ -74,25 +78,35 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
     }
 
 
-def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str]]]:
+def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str], Pairs]]:
     # subtle: two reports can have cases of the same name, and each its own causes.
     for report, causes_by_name in reports:
         for result in report.results:
-            yield result, causes_by_name.get(result.name, ())
+            yield result, causes_by_name.get(result.name, ()), report.tokens
 
 
-def _case(result: CaseResult, tokens: TokenTable) -> dict[str, object]:
+def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:
+    """Return both tokenizations of a case; nothing where a report does not tell what its ids are."""
+    if result.difference:
+        return result.difference.blocks
+    if not result.actual or not all(id in pairs for id in result.actual):
+        return ()
+    actual, expected = zip(*(pairs[id] for id in result.actual), strict=True)
+    return (Block(True, actual, expected),)
+
+
+def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> dict[str, object]:
     case = result.case
     told: dict[str, object] = {
         "text": visible(case.text),
         "place": plain(f"{case.file}:{case.line}") if case.file else "",
         "headline": "" if result.status is Status.MATCH else headline(result),
-        "facts": list(_facts(result)),
+        "facts": list(_facts(result, blocks)),
     }
-    if result.difference:
-        told["other"] = other_side(result)
-        told["columns"] = [column for block in result.difference.blocks for column in _columns(block, tokens)]
-        told["exact"] = _decodes_to(result.difference, case.text)
+    if blocks:
+        told["other"] = other_side(result) if result.difference else "expected"
+        told["columns"] = [column for block in blocks for column in _columns(block, tokens)]
+        told["exact"] = _decodes_to(blocks, case.text)
     elif result.status is Status.MATCH:
         told["ids"] = list(result.actual)
     if result.decode_difference:
@@ -100,7 +114,7 @@ def _case(result: CaseResult, tokens: TokenTable) -> dict[str, object]:
     return told
 
 
-def _facts(result: CaseResult) -> Iterator[tuple[str, str]]:
+def _facts(result: CaseResult, blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
     for line in description(result):
         label, _, value = line.partition(": ")
         if label != "text":
@@ -109,33 +123,45 @@ def _facts(result: CaseResult) -> Iterator[tuple[str, str]]:
         around = excerpt(result.difference)
         if around.expected and around.actual == around.expected:
             yield "characters", ", ".join(code_points(around.expected[:_CODE_POINTS]))
-        counts = [len(tokens) for tokens in _sides(result.difference)]
-        characters = plural(len(result.case.text), "character")
-        yield "tokens", f"{counts[0]:,} in actual, {counts[1]:,} in {other_side(result)}, for {characters}"
+    if blocks:
+        yield "tokens", f"{_token_counts(result, blocks)}, for {plural(len(result.case.text), 'character')}"
 
 
-def _sides(difference: Difference) -> tuple[list[Token], list[Token]]:
+def _token_counts(result: CaseResult, blocks: Sequence[Block]) -> str:
+    actual, expected = map(len, _sides(blocks))
+    if result.difference is None:
+        return f"{actual:,} on both sides"
+    return f"{actual:,} in actual, {expected:,} in {other_side(result)}"
+
+
+def _sides(blocks: Sequence[Block]) -> tuple[list[Token], list[Token]]:
     """Return all tokens of both sides."""
     return (
-        [token for block in difference.blocks for token in block.actual],
-        [token for block in difference.blocks for token in block.expected],
+        [token for block in blocks for token in block.actual],
+        [token for block in blocks for token in block.expected],
     )
 
 
-def _decodes_to(difference: Difference, text: str) -> list[bool]:
+def _decodes_to(blocks: Sequence[Block], text: str) -> list[bool]:
     """Tell for each side whether its tokens stand for exactly the text, so that spans count the text's bytes."""
     data = text.encode("utf-8", "surrogatepass")
-    return [b"".join(token.token_bytes for token in side) == data for side in _sides(difference)]
+    return [b"".join([token.token_bytes for token in side]) == data for side in _sides(blocks)]
 
 
 def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
-    """Cut a block into columns: whether it is equal, the tokens of both sides, and the text, if that is the same."""
+    """Cut a block into columns.
+
+    A column is whether it is equal, the tokens of both sides, and the text, if that is the same; or the row of the only
+    token on both sides, as in most, so that the page stays small.
+    """
     if not block.equal:
         yield _column(block.equal, block.actual, block.expected, tokens)
         return
     start = 0
     for end in _character_ends(block.actual):
-        yield _column(block.equal, block.actual[start:end], block.expected[start:end], tokens)
+        actual, expected = block.actual[start:end], block.expected[start:end]
+        is_one = len(actual) == 1 and actual == expected
+        yield tokens.number(actual[0]) if is_one else _column(block.equal, actual, expected, tokens)
         start = end
 
 

@@ -20,7 +20,7 @@ function haystack(result) {
 }
 
 function differingPieces(result) {
-  const columns = (result.columns ?? []).filter(([equal]) => !equal);
+  const columns = (result.columns ?? []).filter((column) => column.length && !column[0]);
   return columns.flatMap(([, actual, expected]) => [...actual, ...expected]).map((number) => REPORT.tokens[number][1]);
 }
 
@@ -73,10 +73,16 @@ function drawCase(result) {
 }
 
 function idLists(result) {
-  const idsOf = (side) => result.columns.flatMap((column) => column[side]).map((number) => REPORT.tokens[number][0]);
-  const lists = result.columns ? { actual: idsOf(1), [result.other]: idsOf(2) } : result.ids ? { ids: result.ids } : {};
-  return Object.entries(lists).map(([label, ids]) =>
-    element("details", { class: "ids" }, element("summary", {}, `${label === "ids" ? "" : `${label}: `}${plural(ids.length, "id")}`), element("code", {}, JSON.stringify(ids))));
+  return Object.entries(idsBySide(result)).map(([label, ids]) =>
+    element("details", { class: "ids" }, element("summary", {}, `${label && `${label}: `}${plural(ids.length, "id")}`), element("code", {}, JSON.stringify(ids))));
+}
+
+// One list without a label where both sides have the same.
+function idsBySide(result) {
+  if (!result.columns) return result.ids ? { "": result.ids } : {};
+  const columns = columnsOf(REPORT.tokens, result);
+  const idsOf = (side) => columns.flatMap((column) => column[side]).map((number) => REPORT.tokens[number][0]);
+  return columns.every(([equal]) => equal) ? { "": idsOf(1) } : { actual: idsOf(1), [result.other]: idsOf(2) };
 }
 
 function fillChoices(select, names, numbersOf) {
