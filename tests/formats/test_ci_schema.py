@@ -1,7 +1,6 @@
 """Files and reports for CI systems against the schemas that are published for them.
 
-Those of workflows, actions and pipelines come with check-jsonschema. Those of SARIF and JUnit no package has: they are
-looked for in `schemas/` among the shared data (see CONTRIBUTING.md).
+Those of workflows, actions and pipelines come with check-jsonschema; those of SARIF and JUnit `.ci/schemas` downloads.
 """
 
 import json
@@ -25,6 +24,7 @@ from tokverify.formats.start import render_workflow
 from tokverify.starting import Start
 
 ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / ".ci" / "published-schemas"
 
 
 def assert_valid(schema: str, *files: Path) -> None:
@@ -61,14 +61,7 @@ def test_pipelines_in_the_documentation(tmp_path):
     assert_valid("gitlab-ci", *tmp_path.iterdir())
 
 
-@pytest.fixture
-def published(shared):
-    """Return where the schemas are that no package has."""
-    directory = shared / "schemas"
-    if not directory.is_dir():
-        pytest.skip(f"no published schemas in {directory}")
-    return directory
-
+needs_published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason=f"no {PUBLISHED}: .ci/schemas makes it")
 
 HOSTILE = {
     "run": lambda: present(hostile_report()),
@@ -80,16 +73,18 @@ HOSTILE = {
 """Command -> how a report of its is written whose every text tries to break out."""
 
 
+@needs_published
 @pytest.mark.parametrize("command", HOSTILE)
-def test_sarif(published, command: str):
-    schema = json.loads((published / "sarif-schema-2.1.0.json").read_text())
+def test_sarif(command: str):
+    schema = json.loads((PUBLISHED / "sarif-schema-2.1.0.json").read_text())
     document = json.loads(HOSTILE[command]().formats["sarif"](RenderOptions()))
     assert document["runs"][0]["results"]
     jsonschema.validate(document, schema)
 
 
+@needs_published
 @pytest.mark.parametrize("command", [command for command in HOSTILE if command != "audit"])
-def test_junit(published, command: str):
+def test_junit(command: str):
     document = etree.fromstring(HOSTILE[command]().formats["junit"](RenderOptions()).encode())
     assert document.findall(".//failure")
-    etree.XMLSchema(etree.parse(published / "junit-10.xsd")).assertValid(document)
+    etree.XMLSchema(etree.parse(PUBLISHED / "junit-10.xsd")).assertValid(document)
