@@ -8,7 +8,7 @@ from tokverify.audit.report import AuditReport, NotEvaluated, Waived
 from tokverify.audit.waiver import Waiver
 from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
-from tokverify.formats.audit import AUDIT_FORMATS, job_summary
+from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.saved import open_saved
 from tokverify.saved.audit import restore_audit
 
@@ -49,8 +49,8 @@ def test_every_finding_is_in_the_markdown():
 
 
 def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_audit(), 1 << 20)
-    cut = job_summary(hostile_audit(), len(whole.encode()) // 2)
+    whole = AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions(limit=1 << 20))
+    cut = AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions(limit=len(whole.encode()) // 2))
     assert len(cut.encode()) <= len(whole.encode()) // 2
     assert "more parts, for which there is no room here" in cut
 

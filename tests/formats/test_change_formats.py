@@ -12,7 +12,7 @@ from tokverify.cases import Case
 from tokverify.change.part import Change, Part
 from tokverify.change.report import ChangeReport, Effect
 from tokverify.formats import RenderOptions
-from tokverify.formats.change import CHANGE_FORMATS, change_line, job_summary, summary, verdict
+from tokverify.formats.change import CHANGE_FORMATS, change_line, summary, verdict
 from tokverify.formats.change_issue import change_issues
 from tokverify.formats.issue import Level
 from tokverify.fuzzing.report import Stop
@@ -123,8 +123,8 @@ def test_markdown_shows_one_case_for_each_cause():
 
 
 def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_change(), 1 << 20)
-    cut = job_summary(hostile_change(), len(whole.encode()) // 2)
+    whole = CHANGE_FORMATS["markdown"](hostile_change(), RenderOptions(limit=1 << 20))
+    cut = CHANGE_FORMATS["markdown"](hostile_change(), RenderOptions(limit=len(whole.encode()) // 2))
     assert len(cut.encode()) <= len(whole.encode()) // 2
     assert "more parts, for which there is no room here" in cut
 

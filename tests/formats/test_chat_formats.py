@@ -14,7 +14,7 @@ from test_ci_formats import DATA, check_visible, runner_reads
 from tokverify.audit.finding import Severity
 from tokverify.chat.report import ChatReport, Template
 from tokverify.formats import RenderOptions
-from tokverify.formats.chat import CHAT_FORMATS, job_summary, present, verdict
+from tokverify.formats.chat import CHAT_FORMATS, present, verdict
 from tokverify.formats.chat_issue import CHAT_CHECKS
 from tokverify.report import Side
 
@@ -88,8 +88,8 @@ def test_markdown_folds_the_texts_away():
 
 
 def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_chat(), 1 << 20)
-    cut = job_summary(hostile_chat(), len(whole.encode()) // 2)
+    whole = CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(limit=1 << 20))
+    cut = CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(limit=len(whole.encode()) // 2))
     assert len(cut.encode()) <= len(whole.encode()) // 2
     assert "more parts, for which there is no room here" in cut
 

@@ -9,7 +9,7 @@ from lxml import etree
 
 from tokverify.errors import UnsupportedError
 from tokverify.formats import RenderOptions
-from tokverify.formats.fuzz import FUZZ_FORMATS, job_summary, percent, verdict
+from tokverify.formats.fuzz import FUZZ_FORMATS, percent, verdict
 from tokverify.formats.fuzz_issue import fuzz_issues
 from tokverify.formats.issue import Level
 from tokverify.fuzzing.coverage import Share
@@ -178,8 +178,8 @@ def test_markdown_tells_what_was_tried(hostile):
     assert "### 1 cause found by fuzzing" in text
     assert "Tried: 2,000 strings, all that were asked for; coverage: " in text
     assert "| pieces | 2,000 | " in text
-    assert job_summary(hostile, 100_000) == text
-    assert len(job_summary(hostile, 900).encode()) <= 900
+    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(limit=100_000)) == text
+    assert len(FUZZ_FORMATS["markdown"](hostile, RenderOptions(limit=900)).encode()) <= 900
     assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 

@@ -10,7 +10,7 @@ from make_golden import hostile_report
 from markdown_it import MarkdownIt
 from test_audit_formats import hostile_audit
 
-from tokverify.formats import FORMATS, RenderOptions, job_summary
+from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.chat import CHAT_FORMATS
 from tokverify.formats.markdown_text import block, cell_code, code, details, prose, table
@@ -83,8 +83,8 @@ def check_plain(text: str) -> None:
 def test_a_summary_holds_what_fits():
     report = hostile_report()
     whole = FORMATS["markdown"](report, RenderOptions())
-    assert job_summary(report, 1 << 20) == whole
+    assert FORMATS["markdown"](report, RenderOptions(limit=1 << 20)) == whole
     for size in range(200, len(whole), 500):
-        cut = job_summary(report, size)
+        cut = FORMATS["markdown"](report, RenderOptions(limit=size))
         assert len(cut.encode()) <= size
         assert cut.endswith("write the report to a file to read them.\n")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _MOST_RANGES = 12
 
 
-def render(report: AuditReport, options: RenderOptions, limit: int | None = None) -> str:
-    """Write an audit as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(report, options), limit)
+def render(report: AuditReport, options: RenderOptions) -> str:
+    """Write an audit as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(report, options), options.limit)
 
 
 def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:

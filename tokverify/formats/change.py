@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.formats.ci import Told, ci_formats
-from tokverify.formats.presentation import Presentation, bound
+from tokverify.formats.presentation import CI_FORMATS, Presentation, bound, renderers
 from tokverify.formats.verdict import verdict as cases_verdict
 from tokverify.fuzzing.report import Stop
 from tokverify.visible import visible, visible_message
@@ -95,87 +93,19 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.2f}%"
 
 
-def _table(report: ChangeReport, options: RenderOptions) -> str:
-    from tokverify.formats.change_table import render
-
-    return render(report, options)
-
-
-def _markdown(report: ChangeReport, options: RenderOptions) -> str:
-    from tokverify.formats.change_markdown import render
-
-    return render(report, options)
-
-
-def _json(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from dataclasses import asdict
-
-    from tokverify.formats.fuzz import document as fuzz_document
-    from tokverify.formats.json import document, header, write
-
-    return write(
-        {
-            **header("diff"),
-            "versions": dict(sorted(report.versions.items())),
-            "options": dict(report.options),
-            "old": report.old.source,
-            "new": report.new.source,
-            "file": report.file,
-            "summary": {"exit_code": report.exit_code, "behaves_alike": report.behaves_alike},
-            "behavior_only": report.behavior_only,
-            "not_compared": list(report.not_compared),
-            "parts": [
-                {"name": part.name, "counts": part.counts, "changes": [_change(change) for change in part.changes]}
-                for part in report.parts
-            ],
-            "effect": asdict(report.effect) if report.effect else None,
-            "run": document(report.report),
-            "fuzz": fuzz_document(report.fuzzed) if report.fuzzed else None,
-        }
-    )
-
-
-def _change(change: Change) -> dict[str, object]:
-    return change._asdict()
-
-
-def _html(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.html.change import render
-
-    return render(report)
-
-
-def _junit(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.change_junit import render
-
-    return render(report)
-
-
-def _told(report: ChangeReport) -> Told:
-    from tokverify.formats.change_issue import CHANGE_CHECKS, change_issues
-
-    return Told(issues=change_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
-
-
-def job_summary(report: ChangeReport, limit: int) -> str:
-    """Write what GitHub shows of a step, in at most `limit` bytes."""
-    from tokverify.formats import RenderOptions
-    from tokverify.formats.change_markdown import render
-
-    return render(report, RenderOptions(), limit)
-
-
-CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = {
-    "table": _table,
-    "json": _json,
-    "markdown": _markdown,
-    "html": _html,
-    "junit": _junit,
-    **ci_formats(_told),
-}
+CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = renderers(
+    {
+        "table": "tokverify.formats.change_table",
+        "json": "tokverify.formats.change_json",
+        "markdown": "tokverify.formats.change_markdown",
+        "html": "tokverify.formats.html.change",
+        "junit": "tokverify.formats.change_junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.change_issue"),
+    }
+)
 """Name -> how what changed is written."""
 
 
 def present(report: ChangeReport) -> Presentation:
     """Return how what changed is written."""
-    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code, partial(job_summary, report))
+    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code)

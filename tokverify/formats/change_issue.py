@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.change.example import examples
 from tokverify.formats.case_text import plain
-from tokverify.formats.change import alike, change_lines, effect, summary
+from tokverify.formats.change import alike, change_lines, effect, summary, verdict
+from tokverify.formats.ci import Told
 from tokverify.formats.fuzz_issue import FINDING_CHECKS, finding_issues
 from tokverify.formats.issue import DECODING_CHECK, Check, Issue, Level, case_issue, decoding_issues
 
@@ -28,6 +29,16 @@ CHANGE_CHECKS = (
 """What a report of `tokverify diff` can tell of."""
 
 _MOST_CHANGES = 10
+
+
+def tell(report: ChangeReport) -> Told:
+    """Return what CI systems are told of what changed."""
+    return Told(
+        issues=change_issues(report),
+        checks=CHANGE_CHECKS,
+        verdict=verdict(report),
+        exit_code=report.exit_code,
+    )
 
 
 def change_issues(report: ChangeReport) -> Iterator[Issue]:

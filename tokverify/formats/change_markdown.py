@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _EXAMPLES = 50
 
 
-def render(report: ChangeReport, options: RenderOptions, limit: int | None = None) -> str:
-    """Write what changed as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(report, options), limit)
+def render(report: ChangeReport, options: RenderOptions) -> str:
+    """Write what changed as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(report, options), options.limit)
 
 
 def _sections(report: ChangeReport, options: RenderOptions) -> Iterator[str]:

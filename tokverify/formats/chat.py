@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.formats.ci import Told, ci_formats
-from tokverify.formats.presentation import Presentation, bound
+from tokverify.formats.presentation import CI_FORMATS, Presentation, bound, renderers
 from tokverify.formats.severity import NOUNS
 from tokverify.wording import plural
 
@@ -41,68 +39,19 @@ def place(result: Rendered) -> str:
     return f"{conversation.file}:{conversation.line}" if conversation.file else ""
 
 
-def _table(report: ChatReport, options: RenderOptions) -> str:
-    from tokverify.formats.chat_table import render
-
-    return render(report, options)
-
-
-def _json(report: ChatReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.chat_json import render
-
-    return render(report)
-
-
-def _markdown(report: ChatReport, options: RenderOptions) -> str:
-    from tokverify.formats.chat_markdown import render
-
-    return render(report, options)
-
-
-def _html(report: ChatReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.html.chat import render
-
-    return render(report)
-
-
-def _junit(report: ChatReport, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.chat_junit import render
-
-    return render(report)
-
-
-def _told(report: ChatReport) -> Told:
-    from tokverify.formats.chat_issue import CHAT_CHECKS, chat_issues
-    from tokverify.visible import visible_message
-
-    return Told(
-        issues=chat_issues(report),
-        checks=CHAT_CHECKS,
-        verdict=verdict(report),
-        exit_code=report.exit_code,
-        skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
-    )
-
-
-def job_summary(report: ChatReport, limit: int) -> str:
-    """Write what GitHub shows of a step, in at most `limit` bytes."""
-    from tokverify.formats import RenderOptions
-    from tokverify.formats.chat_markdown import render
-
-    return render(report, RenderOptions(), limit)
-
-
-CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = {
-    "table": _table,
-    "json": _json,
-    "markdown": _markdown,
-    "html": _html,
-    "junit": _junit,
-    **ci_formats(_told),
-}
+CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = renderers(
+    {
+        "table": "tokverify.formats.chat_table",
+        "json": "tokverify.formats.chat_json",
+        "markdown": "tokverify.formats.chat_markdown",
+        "html": "tokverify.formats.html.chat",
+        "junit": "tokverify.formats.chat_junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.chat_issue"),
+    }
+)
 """Name -> how what was found is written."""
 
 
 def present(report: ChatReport) -> Presentation:
     """Return how what was found is written."""
-    return Presentation(bound(CHAT_FORMATS, report), verdict(report), report.exit_code, partial(job_summary, report))
+    return Presentation(bound(CHAT_FORMATS, report), verdict(report), report.exit_code)

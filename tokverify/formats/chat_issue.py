@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
 from tokverify.formats.case_text import plain
+from tokverify.formats.chat import verdict
 from tokverify.formats.chat_text import WITH_TEXTS, result_lines, shown_with
+from tokverify.formats.ci import Told
 from tokverify.formats.issue import LEVELS, Check, Issue, message_of
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -22,6 +25,17 @@ CHAT_CHECKS: Sequence[Check] = tuple(
     for kind, about in KINDS.items()
 )
 """What can be found in chat templates."""
+
+
+def tell(report: ChatReport) -> Told:
+    """Return what CI systems are told of what was found."""
+    return Told(
+        issues=chat_issues(report),
+        checks=CHAT_CHECKS,
+        verdict=verdict(report),
+        exit_code=report.exit_code,
+        skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
+    )
 
 
 def chat_issues(report: ChatReport) -> Iterator[Issue]:

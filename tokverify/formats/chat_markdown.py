@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tokverify.formats import RenderOptions
 
 
-def render(report: ChatReport, options: RenderOptions, limit: int | None = None) -> str:
-    """Write what was found as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(report, options), limit)
+def render(report: ChatReport, options: RenderOptions) -> str:
+    """Write what was found as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(report, options), options.limit)
 
 
 def _sections(report: ChatReport, options: RenderOptions) -> Iterator[str]:

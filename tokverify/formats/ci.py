@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from tokverify.formats.presentation import CI_FORMATS
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from tokverify.formats import RenderOptions
     from tokverify.formats.issue import Check, Issue
-
-Report = TypeVar("Report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +31,11 @@ class Told:
     skipped: Iterable[str] = ()
 
 
-def ci_formats(tell: Callable[[Report], Told]) -> dict[str, Callable[[Report, RenderOptions], str]]:
-    """Return the formats of a kind of report by name; `tell` says what is told of one."""
-
-    def format_of(render: Callable[[Told], str]) -> Callable[[Report, RenderOptions], str]:
-        def write(report: Report, options: RenderOptions) -> str:
-            told = tell(report)
-            issues = (replace(issue, path=path_from(options.root, issue.path)) for issue in told.issues)
-            return render(replace(told, issues=issues))
-
-        return write
-
-    return {name: format_of(render) for name, render in _RENDERERS.items()}
+def write(format: str, told: Told, root: str) -> str:
+    """Write what CI systems are told in a format of theirs, with paths as seen from the directory `root`."""
+    issues = (replace(issue, path=path_from(root, issue.path)) for issue in told.issues)
+    text: str = import_module(CI_FORMATS[format]).render(replace(told, issues=issues))
+    return text
 
 
 def path_from(root: str, path: str) -> str:
@@ -66,24 +58,3 @@ def _can_be_one(path: str) -> bool:
         return "\0" not in path and bool(path.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         return False
-
-
-def _github(told: Told) -> str:
-    from tokverify.formats.github import render
-
-    return render(told.issues, told.verdict)
-
-
-def _gitlab(told: Told) -> str:
-    from tokverify.formats.gitlab import render
-
-    return render(told.issues)
-
-
-def _sarif(told: Told) -> str:
-    from tokverify.formats.sarif import render
-
-    return render(told.issues, told.checks, exit_code=told.exit_code, skipped=told.skipped)
-
-
-_RENDERERS: Mapping[str, Callable[[Told], str]] = {"github": _github, "gitlab": _gitlab, "sarif": _sarif}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from tokverify.formats.presentation import renderers
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -39,35 +39,7 @@ def explained(conversion: Conversion) -> str:
     return "for no known reason" if left == all else f"{left:,} of them for no known reason"
 
 
-def _table(conversion: Conversion, options: RenderOptions) -> str:
-    from tokverify.formats.conversion_table import render
-
-    return render(conversion, options)
-
-
-def _json(conversion: Conversion, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.json import document, write
-
-    told = document(conversion.report)
-    told["kind"] = "convert"
-    pre_tokenizer = conversion.pre_tokenizer
-    told["conversion"] = {
-        "exit_code": conversion.exit_code,
-        "source": {"path": str(conversion.source), "kind": conversion.kinds[0]},
-        "target": {"path": str(conversion.target), "kind": conversion.kinds[1]},
-        "written": conversion.written,
-        "model": conversion.model,
-        "tokens": conversion.size,
-        "pre_tokenizer": pre_tokenizer and asdict(pre_tokenizer),
-        "strings": conversion.strings,
-        "differing": conversion.differing,
-        "unexplained": conversion.unexplained,
-        "untransportable": [
-            {"part": part, "explains": count}
-            for part, count in zip(conversion.untransportable, conversion.explained, strict=True)
-        ],
-    }
-    return write(told)
-
-
-CONVERSION_FORMATS: Mapping[str, Callable[[Conversion, RenderOptions], str]] = {"table": _table, "json": _json}
+CONVERSION_FORMATS: Mapping[str, Callable[[Conversion, RenderOptions], str]] = renderers(
+    {"table": "tokverify.formats.conversion_table", "json": "tokverify.formats.conversion_json"}
+)
+"""Name -> how a conversion is written."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.formats.ci import Told
+from tokverify.formats.fuzz import verdict
 from tokverify.formats.issue import VOCABULARY_CHECK, Check, Issue, Level, case_issue, vocabulary_issues
 from tokverify.report import Status
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -23,6 +26,17 @@ FINDING_CHECKS = (
 
 FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
 """What a report of `tokverify fuzz` can tell of."""
+
+
+def tell(fuzzed: FuzzReport) -> Told:
+    """Return what CI systems are told of a run."""
+    return Told(
+        issues=fuzz_issues(fuzzed),
+        checks=FUZZ_CHECKS,
+        verdict=verdict(fuzzed),
+        exit_code=fuzzed.exit_code,
+        skipped=map(visible_message, fuzzed.notes),
+    )
 
 
 def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tokverify.fuzzing.report import FuzzReport
 
 
-def render(fuzzed: FuzzReport, options: RenderOptions, limit: int | None = None) -> str:
-    """Write a run as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(fuzzed, options), limit)
+def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
+    """Write a run as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(fuzzed, options), options.limit)
 
 
 def _sections(fuzzed: FuzzReport, options: RenderOptions) -> Iterator[str]:

@@ -12,8 +12,9 @@ from tokverify.formats.case_text import plain
 from tokverify.formats.issue import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
+    from tokverify.formats.ci import Told
     from tokverify.formats.issue import Issue
 
 _SHOWN = 10
@@ -23,20 +24,20 @@ _DATA = {"##[": "#\\x23[", "%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def render(issues: Iterable[Issue], verdict: str) -> str:
+def render(told: Told) -> str:
     """Write an annotation for each issue, and one for all that are accepted.
 
     Where GitHub would not show all errors, the verdict is the first.
     """
-    issues = list(issues)
+    issues = list(told.issues)
     lines = [_annotation(issue) for issue in issues if issue.accepted is None]
     if sum(issue.level is Level.ERROR for issue in issues) > _SHOWN:
-        told = f"{verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
-        lines.insert(0, f"::error title=tokverify::{_escaped(plain(told), _DATA)}")
+        verdict = f"{told.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
+        lines.insert(0, f"::error title=tokverify::{_escaped(plain(verdict), _DATA)}")
     accepted = [f"{issue.title} ({issue.accepted})" for issue in issues if issue.accepted is not None]
     if accepted:
-        told = _escaped("\n".join(accepted), _DATA)
-        lines.append(f"::notice title=tokverify%3A {len(accepted)} accepted::{told}")
+        message = _escaped("\n".join(accepted), _DATA)
+        lines.append(f"::notice title=tokverify%3A {len(accepted)} accepted::{message}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -9,16 +9,15 @@ from tokverify.formats.case_text import plain
 from tokverify.formats.issue import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from tokverify.formats.ci import Told
     from tokverify.formats.issue import Issue
 
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 
 
-def render(issues: Iterable[Issue]) -> str:
+def render(told: Told) -> str:
     """Write a code quality report."""
-    return json.dumps(list(map(_entry, issues)), indent=2) + "\n"
+    return json.dumps(list(map(_entry, told.issues)), indent=2) + "\n"
 
 
 def _entry(issue: Issue) -> dict[str, object]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
+from tokverify.formats.ci import Told
+from tokverify.formats.verdict import verdict
 from tokverify.report import Status
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokverify.audit.finding import Finding
-    from tokverify.audit.report import AuditReport
     from tokverify.report import CaseResult, Report
 
 _MOST_LINES = 40
@@ -87,40 +87,22 @@ LEVELS: Mapping[Severity, Level] = {
 """Severity of a finding -> how bad an issue it is."""
 
 
+def tell(report: Report) -> Told:
+    """Return what CI systems are told of a report."""
+    return Told(
+        issues=report_issues(report),
+        checks=list(CHECKS.values()),
+        verdict=verdict(report),
+        exit_code=report.exit_code,
+    )
+
+
 def report_issues(report: Report) -> Iterator[Issue]:
     """Yield the failing cases of a report, what else is to be told, and what a baseline accepts."""
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
     yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
     yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
-
-
-def audit_issues(report: AuditReport) -> Iterator[Issue]:
-    """Yield the findings of an audit, then those that are waived."""
-    yield from (_finding_issue(finding, report) for finding in report.findings)
-    for waived in report.waived:
-        yield _finding_issue(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
-
-
-def audit_checks(report: AuditReport) -> list[Check]:
-    """Return the rules that an audit selected, with their manuals.
-
-    A saved report may be of a tokverify that has other rules; of those no more is known than what they found.
-    """
-    from tokverify.formats.manual import explain
-    from tokverify.rules import RULES
-
-    found = [*report.findings, *(waived.finding for waived in report.waived)]
-    known = [RULES[code] for code in {*report.codes, *(finding.code for finding in found)} if code in RULES]
-    checks = {
-        finding.code: Check(finding.code, finding.name, "A rule of another tokverify.", LEVELS[finding.severity])
-        for finding in found
-    }
-    checks |= {
-        rule.code: Check(rule.code, rule.name, rule.manual.partition("\n")[0], LEVELS[rule.severity], explain(rule))
-        for rule in known
-    }
-    return sorted(checks.values(), key=lambda check: check.id)
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
@@ -197,16 +179,3 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
 
 def _warning(check: str, message: str, path: str, key: str) -> Issue:
     return Issue(check=check, level=Level.WARNING, title=check, message=message, path=path, key=key)
-
-
-def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
-    lines = [finding.message, f"repair: {finding.repair}" if finding.repair else "", accepted and f"waived: {accepted}"]
-    return Issue(
-        check=finding.code,
-        level=LEVELS[finding.severity],
-        title=f"{finding.code} {finding.name}",
-        message="\n".join(plain(line) for line in lines if line),
-        path=report.source,
-        key=f"{report.source}\0{finding.message}",
-        accepted=None if accepted is None else plain(accepted),
-    )

@@ -23,9 +23,9 @@ _MOST_NAMES = 20
 _MOST_OVERRIDES = 10
 
 
-def render(report: Report, options: RenderOptions, limit: int | None = None) -> str:
-    """Write a report as Markdown, or as much of it as fits `limit` bytes."""
-    return joined(_sections(report, options), limit)
+def render(report: Report, options: RenderOptions) -> str:
+    """Write a report as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(report, options), options.limit)
 
 
 def _sections(report: Report, options: RenderOptions) -> Iterator[str]:

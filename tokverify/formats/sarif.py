@@ -7,38 +7,30 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+    from tokverify.formats.ci import Told
     from tokverify.formats.issue import Check, Issue
 
 _VERSION = "2.1.0"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def render(issues: Iterable[Issue], checks: Sequence[Check], *, exit_code: int, skipped: Iterable[str] = ()) -> str:
-    """Write a SARIF log of one run.
-
-    Args:
-        issues: What was found, of one of the `checks` each.
-        checks: All that was looked for.
-        exit_code: That of the command.
-        skipped: Sentences on what could not be checked.
-    """
+def render(told: Told) -> str:
+    """Write a SARIF log of one run."""
     from tokverify import __version__
 
-    indexes = {check.id: index for index, check in enumerate(checks)}
-    notifications = [{"level": "note", "message": _message(sentence)} for sentence in skipped]
+    indexes = {check.id: index for index, check in enumerate(told.checks)}
+    notifications = [{"level": "note", "message": _message(sentence)} for sentence in told.skipped]
     run = {
-        "tool": {"driver": {"name": "tokverify", "version": __version__, "rules": list(map(_rule, checks))}},
+        "tool": {"driver": {"name": "tokverify", "version": __version__, "rules": list(map(_rule, told.checks))}},
         "invocations": [
             {
                 "executionSuccessful": True,
-                "exitCode": exit_code,
+                "exitCode": told.exit_code,
                 "toolConfigurationNotifications": notifications,
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(issue, indexes) for issue in issues],
+        "results": [_result(issue, indexes) for issue in told.issues],
     }
     return json.dumps({"$schema": _SCHEMA, "version": _VERSION, "runs": [run]}, indent=2) + "\n"
 

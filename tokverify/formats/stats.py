@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.presentation import Presentation, bound
+from tokverify.formats.presentation import Presentation, bound, renderers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,36 +13,14 @@ if TYPE_CHECKING:
     from tokverify.stats.report import Stats
 
 
-def _table(stats: Stats, options: RenderOptions) -> str:
-    from tokverify.formats.stats_table import render
-
-    return render(stats, options)
-
-
-def _json(stats: Stats, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.stats_json import render
-
-    return render(stats)
-
-
-def _markdown(stats: Stats, options: RenderOptions) -> str:
-    from tokverify.formats.stats_markdown import render
-
-    return render(stats, options)
-
-
-def _html(stats: Stats, options: RenderOptions) -> str:  # noqa: ARG001 - the signature of every format
-    from tokverify.formats.html.stats import render
-
-    return render(stats)
-
-
-STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = {
-    "table": _table,
-    "json": _json,
-    "markdown": _markdown,
-    "html": _html,
-}
+STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = renderers(
+    {
+        "table": "tokverify.formats.stats_table",
+        "json": "tokverify.formats.stats_json",
+        "markdown": "tokverify.formats.stats_markdown",
+        "html": "tokverify.formats.html.stats",
+    }
+)
 """Name -> how statistics are written."""
 
 

@@ -29,8 +29,8 @@ _TEXT_HEAD = ("kind", "text", "bytes", "characters", "words", "tokenizer", "toke
 
 
 def render(stats: Stats, options: RenderOptions) -> str:
-    """Write what was measured as Markdown."""
-    return joined(_sections(stats, options))
+    """Write what was measured as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(stats, options), options.limit)
 
 
 def _sections(stats: Stats, options: RenderOptions) -> Iterator[str]:
