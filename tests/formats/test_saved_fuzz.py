@@ -14,7 +14,7 @@ from test_saved_report import is_derived
 from tokverify.errors import TokverifyError
 from tokverify.formats import RenderOptions
 from tokverify.formats.fuzz import FUZZ_FORMATS, present
-from tokverify.formats.fuzz_json import document
+from tokverify.formats.fuzz.json import document
 from tokverify.fuzzing.coverage import Share
 from tokverify.fuzzing.report import FuzzReport, Stop
 from tokverify.fuzzing.trial import Kind

@@ -8,7 +8,7 @@ from tokverify.change.example import examples
 from tokverify.formats.case_text import plain
 from tokverify.formats.change import alike, change_lines, effect, summary, verdict
 from tokverify.formats.ci import Told
-from tokverify.formats.fuzz_issue import FINDING_CHECKS, finding_issues
+from tokverify.formats.fuzz.issue import FINDING_CHECKS, finding_issues
 from tokverify.formats.issue import DECODING_CHECK, Check, Issue, Level, case_issue, decoding_issues
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tokverify.formats.fuzz_json import document as fuzz_document
+from tokverify.formats.fuzz.json import document as fuzz_document
 from tokverify.formats.json import document, header, write
 
 if TYPE_CHECKING:

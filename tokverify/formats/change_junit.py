@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
 from tokverify.formats.change import change_lines, effect, summary, verdict
-from tokverify.formats.fuzz_junit import fuzz_suites
+from tokverify.formats.fuzz.junit import fuzz_suites
 from tokverify.formats.junit import case_suites, document, not_passed, passed, suite
 
 if TYPE_CHECKING:

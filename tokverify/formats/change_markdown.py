@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.change.example import examples
 from tokverify.formats.change import alike, cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
-from tokverify.formats.fuzz_markdown import findings
+from tokverify.formats.fuzz.markdown import findings
 from tokverify.formats.markdown import case, others, suites
 from tokverify.formats.markdown_text import cell_code, details, joined, mark, prose, table
 from tokverify.report import Status

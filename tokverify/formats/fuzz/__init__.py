@@ -64,12 +64,12 @@ def percent(share: Share) -> str:
 
 FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.fuzz_table",
-        "json": "tokverify.formats.fuzz_json",
-        "markdown": "tokverify.formats.fuzz_markdown",
+        "table": "tokverify.formats.fuzz.table",
+        "json": "tokverify.formats.fuzz.json",
+        "markdown": "tokverify.formats.fuzz.markdown",
         "html": "tokverify.formats.html.fuzz",
-        "junit": "tokverify.formats.fuzz_junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.fuzz_issue"),
+        "junit": "tokverify.formats.fuzz.junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.fuzz.issue"),
     }
 )
 """Name -> how a run is written."""

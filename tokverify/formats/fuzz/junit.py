@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
 from tokverify.formats.fuzz import verdict
-from tokverify.formats.fuzz_issue import finding_issues
+from tokverify.formats.fuzz.issue import finding_issues
 from tokverify.formats.issue import Level
 from tokverify.formats.junit import case_suites, document, not_passed, passed, properties_of, suite
 
