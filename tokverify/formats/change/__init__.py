@@ -95,12 +95,12 @@ def share(part: int, whole: int) -> str:
 
 CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.change_table",
-        "json": "tokverify.formats.change_json",
-        "markdown": "tokverify.formats.change_markdown",
+        "table": "tokverify.formats.change.table",
+        "json": "tokverify.formats.change.json",
+        "markdown": "tokverify.formats.change.markdown",
         "html": "tokverify.formats.html.change",
-        "junit": "tokverify.formats.change_junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.change_issue"),
+        "junit": "tokverify.formats.change.junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.change.issue"),
     }
 )
 """Name -> how what changed is written."""
