@@ -15,7 +15,7 @@ from tokverify.audit.finding import Severity
 from tokverify.chat.report import ChatReport, Template
 from tokverify.formats import RenderOptions
 from tokverify.formats.chat import CHAT_FORMATS, present, verdict
-from tokverify.formats.chat_issue import CHAT_CHECKS
+from tokverify.formats.chat.issue import CHAT_CHECKS
 from tokverify.report import Side
 
 EMPTY = ChatReport(Side("m", "m.gguf"), None, (Template("default", "x"),), (), ())

@@ -10,9 +10,9 @@ from tokverify.chat.kind import KINDS
 from tokverify.formats.alignment import Fold
 from tokverify.formats.case_text import alignment_lines, plain, shortened
 from tokverify.formats.chat import place, template_state, verdict
+from tokverify.formats.chat.text_difference import BOTH, text_lines
 from tokverify.formats.html.page import page
 from tokverify.formats.html.run import outcome, side_data
-from tokverify.formats.text_difference import BOTH, text_lines
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

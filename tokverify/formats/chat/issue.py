@@ -8,7 +8,7 @@ from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
 from tokverify.formats.case_text import plain
 from tokverify.formats.chat import verdict
-from tokverify.formats.chat_text import WITH_TEXTS, result_lines, shown_with
+from tokverify.formats.chat.text import WITH_TEXTS, result_lines, shown_with
 from tokverify.formats.ci import Told
 from tokverify.formats.issue import LEVELS, Check, Issue, message_of
 from tokverify.visible import visible_message

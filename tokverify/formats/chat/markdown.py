@@ -8,10 +8,10 @@ from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
 from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, template_state, verdict
-from tokverify.formats.chat_text import result_lines
+from tokverify.formats.chat.text import result_lines
+from tokverify.formats.chat.text_difference import difference_lines
 from tokverify.formats.markdown import side_row
 from tokverify.formats.markdown_text import block, code, details, joined, mark, prose, table
-from tokverify.formats.text_difference import difference_lines
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.finding import Severity
 from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, verdict
-from tokverify.formats.chat_text import finding_line, result_lines
+from tokverify.formats.chat.text import finding_line, result_lines
 from tokverify.formats.junit import document, not_passed, passed, suite
 
 if TYPE_CHECKING:

@@ -41,12 +41,12 @@ def place(result: Rendered) -> str:
 
 CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.chat_table",
-        "json": "tokverify.formats.chat_json",
-        "markdown": "tokverify.formats.chat_markdown",
+        "table": "tokverify.formats.chat.table",
+        "json": "tokverify.formats.chat.json",
+        "markdown": "tokverify.formats.chat.markdown",
         "html": "tokverify.formats.html.chat",
-        "junit": "tokverify.formats.chat_junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.chat_issue"),
+        "junit": "tokverify.formats.chat.junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.chat.issue"),
     }
 )
 """Name -> how what was found is written."""

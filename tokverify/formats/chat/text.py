@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import alignment_lines, plain, shortened
-from tokverify.formats.text_difference import difference_lines
+from tokverify.formats.chat.text_difference import difference_lines
 from tokverify.visible import visible
 
 if TYPE_CHECKING:

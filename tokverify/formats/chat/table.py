@@ -12,12 +12,12 @@ from tokverify.chat.kind import KINDS
 from tokverify.formats.alignment import Fold
 from tokverify.formats.alignment_table import alignment_table
 from tokverify.formats.chat import place, template_state, verdict
-from tokverify.formats.chat_text import WITH_TEXTS
+from tokverify.formats.chat.text import WITH_TEXTS
+from tokverify.formats.chat.text_difference import ACTUAL as IN_ACTUAL
+from tokverify.formats.chat.text_difference import EXPECTED as IN_EXPECTED
+from tokverify.formats.chat.text_difference import caret_rows, text_lines
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, words
 from tokverify.formats.severity import STYLES
-from tokverify.formats.text_difference import ACTUAL as IN_ACTUAL
-from tokverify.formats.text_difference import EXPECTED as IN_EXPECTED
-from tokverify.formats.text_difference import caret_rows, text_lines
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokverify.chat.rendering import Rendering
     from tokverify.chat.report import ChatFinding, ChatReport, Rendered, Template
     from tokverify.formats import RenderOptions
-    from tokverify.formats.text_difference import TextLine
+    from tokverify.formats.chat.text_difference import TextLine
     from tokverify.report import Side
 
 _LINE_STYLES = {IN_ACTUAL: ACTUAL, IN_EXPECTED: EXPECTED}
