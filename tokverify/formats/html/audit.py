@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.formats.audit import verdict
+from tokverify.formats.audit.id_range import id_ranges
+from tokverify.formats.audit.manual import manual_parts
 from tokverify.formats.case_text import plain
 from tokverify.formats.html.page import page
-from tokverify.formats.id_range import id_ranges
-from tokverify.formats.manual import manual_parts
 
 if TYPE_CHECKING:
     from tokverify.audit.finding import Finding

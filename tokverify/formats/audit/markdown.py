@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
+from tokverify.formats.audit.id_range import id_ranges
 from tokverify.formats.case_text import plain
-from tokverify.formats.id_range import id_ranges
 from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
+from tokverify.formats.audit.manual import explain
 from tokverify.formats.case_text import plain
 from tokverify.formats.ci import Told
 from tokverify.formats.issue import LEVELS, Check, Issue
-from tokverify.formats.manual import explain
 from tokverify.rules import RULES
 
 if TYPE_CHECKING:

@@ -30,11 +30,11 @@ def verdict(report: AuditReport) -> str:
 
 AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.audit_table",
-        "json": "tokverify.formats.audit_json",
-        "markdown": "tokverify.formats.audit_markdown",
+        "table": "tokverify.formats.audit.table",
+        "json": "tokverify.formats.audit.json",
+        "markdown": "tokverify.formats.audit.markdown",
         "html": "tokverify.formats.html.audit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.audit_issue"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.audit.issue"),
     }
 )
 """Name -> how an audit is written."""

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.audit import verdict
-from tokverify.formats.id_range import id_ranges
+from tokverify.formats.audit.id_range import id_ranges
 from tokverify.formats.layout import DIM, draw, labeled, words
 from tokverify.formats.severity import STYLES
 
