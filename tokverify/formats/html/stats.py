@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.formats.case_text import plain
 from tokverify.formats.html.page import page
 from tokverify.formats.html.run import entries, outcome
-from tokverify.formats.stats_text import (
+from tokverify.formats.stats.text import (
     NOTHING,
     counts,
     failures,

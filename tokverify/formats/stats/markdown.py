@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
 from tokverify.formats.markdown_text import cell_code, details, joined, prose, table
-from tokverify.formats.stats_text import (
+from tokverify.formats.stats.text import (
     counts,
     failures,
     length,

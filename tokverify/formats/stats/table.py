@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
-from tokverify.formats.stats_text import (
+from tokverify.formats.stats.text import (
     counts,
     failures,
     length,

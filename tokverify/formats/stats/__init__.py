@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.stats_table",
-        "json": "tokverify.formats.stats_json",
-        "markdown": "tokverify.formats.stats_markdown",
+        "table": "tokverify.formats.stats.table",
+        "json": "tokverify.formats.stats.json",
+        "markdown": "tokverify.formats.stats.markdown",
         "html": "tokverify.formats.html.stats",
     }
 )
@@ -26,7 +26,7 @@ STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = renderers(
 
 def present(stats: Stats) -> Presentation:
     """Return how statistics are written."""
-    from tokverify.formats.stats_text import verdict
+    from tokverify.formats.stats.text import verdict
     from tokverify.visible import visible_message
 
     return Presentation(bound(STATS_FORMATS, stats), visible_message(verdict(stats)), stats.exit_code)
