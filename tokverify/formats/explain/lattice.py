@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.explain_fold import Fold, middle_out
-from tokverify.formats.explain_part import RIVALS, listed, note, weight
+from tokverify.formats.explain.fold import Fold, middle_out
+from tokverify.formats.explain.part import RIVALS, listed, note, weight
 from tokverify.formats.layout import DIM, exact, table
 from tokverify.trace import Lattice
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokverify.explanation import Explanation
     from tokverify.formats.column import Columns
-    from tokverify.formats.explain_fold import Shown
+    from tokverify.formats.explain.fold import Shown
     from tokverify.trace import Candidate, Row, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 40, 10_000

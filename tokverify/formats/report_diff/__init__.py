@@ -83,9 +83,9 @@ def _told(result: CaseResult) -> str:
 
 DIFF_FORMATS: Mapping[str, Callable[[ReportDiff, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.report_diff_table",
-        "json": "tokverify.formats.report_diff_json",
-        "markdown": "tokverify.formats.report_diff_markdown",
+        "table": "tokverify.formats.report_diff.table",
+        "json": "tokverify.formats.report_diff.json",
+        "markdown": "tokverify.formats.report_diff.markdown",
     }
 )
 """Name -> how a comparison of two reports is written."""

@@ -10,10 +10,10 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.code_point import code_points
-from tokverify.formats.explain_fold import Fold, middle_out
-from tokverify.formats.explain_model import MODELS, legends, model_sections
-from tokverify.formats.explain_part import indented, note, spaced, title
-from tokverify.formats.explain_reference import reference_section
+from tokverify.formats.explain.fold import Fold, middle_out
+from tokverify.formats.explain.model import MODELS, legends, model_sections
+from tokverify.formats.explain.part import indented, note, spaced, title
+from tokverify.formats.explain.reference import reference_section
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.trace import Match, Stretch
 from tokverify.visible import visible

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-def render_json(inspection: Inspection, source: str) -> str:
+def render(inspection: Inspection, source: str) -> str:
     """Write all of an inspection."""
     told = asdict(inspection)
     told["eog"] = [{"id": id, "piece": piece} for id, piece in inspection.eog]

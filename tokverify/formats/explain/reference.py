@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tokverify.formats.alignment_table import alignment_table
 from tokverify.formats.code_point import code_points
-from tokverify.formats.explain_part import indented, title
+from tokverify.formats.explain.part import indented, title
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, exact, table, words
 from tokverify.parting import Outcome, common_length
 

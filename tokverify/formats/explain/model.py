@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokverify.formats.explain_fold import Fold, fold_words
-from tokverify.formats.explain_lattice import draw_lattice
-from tokverify.formats.explain_match import draw_matches
-from tokverify.formats.explain_merge import draw_merges
-from tokverify.formats.explain_part import indented, note
+from tokverify.formats.explain.fold import Fold, fold_words
+from tokverify.formats.explain.lattice import draw_lattice
+from tokverify.formats.explain.match import draw_matches
+from tokverify.formats.explain.merge import draw_merges
+from tokverify.formats.explain.part import indented, note
 from tokverify.formats.layout import DIM, exact
 from tokverify.trace import Lattice, Matching, Merging, Whole
 from tokverify.wording import plural
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.explanation import Explanation
-    from tokverify.formats.explain_fold import Shown
+    from tokverify.formats.explain.fold import Shown
     from tokverify.trace import Stretch
 
 _DRAWERS: Mapping[type, Callable[..., RenderableType]] = {

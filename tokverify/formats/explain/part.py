@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from tokverify.formats.explain_fold import Fold, middle_out
+from tokverify.formats.explain.fold import Fold, middle_out
 from tokverify.formats.layout import DIM, exact, exact_or_folded
 from tokverify.wording import plural
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.explanation import Explanation
-    from tokverify.formats.explain_fold import Shown
+    from tokverify.formats.explain.fold import Shown
     from tokverify.trace import Stretch
 
 INDENT = 3
