@@ -14,7 +14,7 @@ from tokverify.change.report import ChangeReport, Effect
 from tokverify.formats import RenderOptions
 from tokverify.formats.change import CHANGE_FORMATS, change_line, summary, verdict
 from tokverify.formats.change.issue import change_issues
-from tokverify.formats.issue import Level
+from tokverify.formats.ci.issue import Level
 from tokverify.fuzzing.report import Stop
 from tokverify.report import CaseResult, Report, Side, Status
 

@@ -9,9 +9,9 @@ from lxml import etree
 
 from tokverify.errors import UnsupportedError
 from tokverify.formats import RenderOptions
+from tokverify.formats.ci.issue import Level
 from tokverify.formats.fuzz import FUZZ_FORMATS, percent, verdict
 from tokverify.formats.fuzz.issue import fuzz_issues
-from tokverify.formats.issue import Level
 from tokverify.fuzzing.coverage import Share
 from tokverify.fuzzing.loop import fuzz
 from tokverify.fuzzing.report import FuzzReport, Plan, Stop

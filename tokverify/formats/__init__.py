@@ -32,12 +32,12 @@ class RenderOptions:
 
 FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.table",
+        "table": "tokverify.formats.run.table",
         "json": "tokverify.formats.json",
-        "markdown": "tokverify.formats.markdown",
+        "markdown": "tokverify.formats.run.markdown",
         "html": "tokverify.formats.html.run",
-        "junit": "tokverify.formats.junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.issue"),
+        "junit": "tokverify.formats.run.junit",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.run.issue"),
     }
 )
 """Name -> how a report is written."""
@@ -45,7 +45,7 @@ FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
 
 def present(report: Report) -> Presentation:
     """Return how a report is written."""
-    from tokverify.formats.verdict import verdict
+    from tokverify.formats.run.verdict import verdict
 
     return Presentation(bound(FORMATS, report), verdict(report), report.exit_code)
 

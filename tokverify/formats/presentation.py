@@ -17,9 +17,9 @@ Report = TypeVar("Report")
 _FOR_EYES = {"table", "markdown"}
 
 CI_FORMATS: Mapping[str, str] = {
-    "github": "tokverify.formats.github",
-    "gitlab": "tokverify.formats.gitlab",
-    "sarif": "tokverify.formats.sarif",
+    "github": "tokverify.formats.ci.github",
+    "gitlab": "tokverify.formats.ci.gitlab",
+    "sarif": "tokverify.formats.ci.sarif",
 }
 """Name of a format for CI systems -> the module whose `render` writes what they are told of a report of any kind."""
 

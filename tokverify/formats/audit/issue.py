@@ -8,7 +8,7 @@ from tokverify.formats.audit import verdict
 from tokverify.formats.audit.manual import explain
 from tokverify.formats.case_text import plain
 from tokverify.formats.ci import Told
-from tokverify.formats.issue import LEVELS, Check, Issue
+from tokverify.formats.ci.issue import LEVELS, Check, Issue
 from tokverify.rules import RULES
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.presentation import CI_FORMATS, Presentation, bound, renderers
-from tokverify.formats.verdict import verdict as cases_verdict
+from tokverify.formats.run.verdict import verdict as cases_verdict
 from tokverify.fuzzing.report import Stop
 from tokverify.visible import visible, visible_message
 from tokverify.wording import plural

@@ -8,8 +8,9 @@ from tokverify.change.example import examples
 from tokverify.formats.case_text import plain
 from tokverify.formats.change import alike, change_lines, effect, summary, verdict
 from tokverify.formats.ci import Told
+from tokverify.formats.ci.issue import Check, Issue, Level
 from tokverify.formats.fuzz.issue import FINDING_CHECKS, finding_issues
-from tokverify.formats.issue import DECODING_CHECK, Check, Issue, Level, case_issue, decoding_issues
+from tokverify.formats.run.issue import DECODING_CHECK, case_issue, decoding_issues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

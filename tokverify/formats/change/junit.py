@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
 from tokverify.formats.change import change_lines, effect, summary, verdict
+from tokverify.formats.ci.junit import document, not_passed, passed, suite
 from tokverify.formats.fuzz.junit import fuzz_suites
-from tokverify.formats.junit import case_suites, document, not_passed, passed, suite
+from tokverify.formats.run.junit import case_suites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

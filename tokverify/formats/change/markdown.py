@@ -8,8 +8,8 @@ from tokverify.change.example import examples
 from tokverify.formats.change import alike, cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.fuzz.markdown import findings
-from tokverify.formats.markdown import case, others, suites
 from tokverify.formats.markdown_text import cell_code, details, joined, mark, prose, table
+from tokverify.formats.run.markdown import case, others, suites
 from tokverify.report import Status
 from tokverify.visible import visible, visible_message
 from tokverify.wording import plural

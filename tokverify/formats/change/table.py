@@ -9,11 +9,11 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.change.example import examples
-from tokverify.formats.case_section import case_sections
 from tokverify.formats.change import cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
-from tokverify.formats.heading import suites_section
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, labeled, table, words
+from tokverify.formats.run.case_section import case_sections
+from tokverify.formats.run.heading import suites_section
 from tokverify.report import Status
 from tokverify.wording import plural
 

@@ -10,7 +10,7 @@ from tokverify.formats.case_text import plain
 from tokverify.formats.chat import verdict
 from tokverify.formats.chat.text import WITH_TEXTS, result_lines, shown_with
 from tokverify.formats.ci import Told
-from tokverify.formats.issue import LEVELS, Check, Issue, message_of
+from tokverify.formats.ci.issue import LEVELS, Check, Issue, message_of
 from tokverify.visible import visible_message
 from tokverify.wording import plural
 

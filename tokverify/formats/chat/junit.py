@@ -8,7 +8,7 @@ from tokverify.audit.finding import Severity
 from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, verdict
 from tokverify.formats.chat.text import finding_line, result_lines
-from tokverify.formats.junit import document, not_passed, passed, suite
+from tokverify.formats.ci.junit import document, not_passed, passed, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

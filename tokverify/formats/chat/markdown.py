@@ -10,8 +10,8 @@ from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.chat.text import result_lines
 from tokverify.formats.chat.text_difference import difference_lines
-from tokverify.formats.markdown import side_row
 from tokverify.formats.markdown_text import block, code, details, joined, mark, prose, table
+from tokverify.formats.run.markdown import side_row
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.case_section import case_sections
 from tokverify.formats.conversion import explained, tried, verdict
-from tokverify.formats.heading import vocabulary_section
 from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
+from tokverify.formats.run.case_section import case_sections
+from tokverify.formats.run.heading import vocabulary_section
 from tokverify.report import Status
 from tokverify.wording import plural
 

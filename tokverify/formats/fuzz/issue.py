@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.ci import Told
+from tokverify.formats.ci.issue import Check, Issue, Level
 from tokverify.formats.fuzz import verdict
-from tokverify.formats.issue import VOCABULARY_CHECK, Check, Issue, Level, case_issue, vocabulary_issues
+from tokverify.formats.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
 from tokverify.report import Status
 from tokverify.visible import visible_message
 from tokverify.wording import plural

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
+from tokverify.formats.ci.issue import Level
+from tokverify.formats.ci.junit import document, not_passed, passed, suite
 from tokverify.formats.fuzz import verdict
 from tokverify.formats.fuzz.issue import finding_issues
-from tokverify.formats.issue import Level
-from tokverify.formats.junit import case_suites, document, not_passed, passed, properties_of, suite
+from tokverify.formats.run.junit import case_suites, properties_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.fuzz import shares, tried, verdict
-from tokverify.formats.markdown import case, compared, others
 from tokverify.formats.markdown_text import joined, mark, prose, table
+from tokverify.formats.run.markdown import case, compared, others
 from tokverify.report import Status
 from tokverify.wording import plural
 

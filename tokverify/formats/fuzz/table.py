@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.case_section import case_sections
 from tokverify.formats.fuzz import shares, tried, verdict
-from tokverify.formats.heading import heading, vocabulary_section
 from tokverify.formats.layout import draw, labeled, table, words
+from tokverify.formats.run.case_section import case_sections
+from tokverify.formats.run.heading import heading, vocabulary_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.effect import effect
 from tokverify.formats.layout import DIM, labeled, words
+from tokverify.formats.run.effect import effect
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

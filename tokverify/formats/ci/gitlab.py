@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
-from tokverify.formats.issue import Level
+from tokverify.formats.ci.issue import Level
 
 if TYPE_CHECKING:
     from tokverify.formats.ci import Told
-    from tokverify.formats.issue import Issue
+    from tokverify.formats.ci.issue import Issue
 
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 

@@ -12,8 +12,8 @@ from tokverify.diff import excerpt
 from tokverify.formats.alignment_table import alignment_table
 from tokverify.formats.case_text import known_text
 from tokverify.formats.code_point import code_points
-from tokverify.formats.decoding_section import decoding_section
 from tokverify.formats.layout import DIM, exact, exact_or_folded, labeled, table, words
+from tokverify.formats.run.decoding_section import decoding_section
 from tokverify.report import Status
 from tokverify.visible import visible
 from tokverify.wording import listed, plural

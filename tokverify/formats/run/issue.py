@@ -1,97 +1,39 @@
-"""Issue: one thing with a place that a CI system is told of, by the `github`, `gitlab` and `sarif` formats."""
+"""What a run tells CI systems: the cases that fail, each at its place, and what concerns all of them."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tokverify.audit.finding import Severity
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
 from tokverify.formats.ci import Told
-from tokverify.formats.verdict import verdict
+from tokverify.formats.ci.issue import Check, Issue, Level, message_of
+from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from tokverify.report import CaseResult, Report
-
-_MOST_LINES = 40
-
-
-class Level(StrEnum):
-    """How bad an issue is."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A kind of issue; `manual` says in Markdown what it is about."""
-
-    id: str
-    name: str
-    summary: str
-    level: Level
-    manual: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
-    """Something found; `key` names it from run to run.
-
-    `message` may have several lines; it and `title` have passed `visible`. `path` and `line` (1-based) are where it
-    is shown. `accepted` is the reason why it does not count, None where it does.
-    """
-
-    check: str
-    level: Level
-    title: str
-    message: str
-    path: str
-    line: int = 1
-    key: str
-    accepted: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the key, in hexadecimal."""
-        return hashlib.sha256(f"{self.check}\0{self.key}".encode("utf-8", "surrogatepass")).hexdigest()
-
 
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 
-CHECKS: Mapping[str, Check] = {
-    check.id: check
-    for check in (
-        Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
-        Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
-        VOCABULARY_CHECK,
-        DECODING_CHECK,
-        Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
-    )
-}
+RUN_CHECKS = (
+    Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
+    Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
+    VOCABULARY_CHECK,
+    DECODING_CHECK,
+    Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
+)
 """What a report of `tokverify run` can tell of."""
-
-LEVELS: Mapping[Severity, Level] = {
-    Severity.ERROR: Level.ERROR,
-    Severity.WARNING: Level.WARNING,
-    Severity.INFO: Level.NOTE,
-}
-"""Severity of a finding -> how bad an issue it is."""
 
 
 def tell(report: Report) -> Told:
     """Return what CI systems are told of a report."""
     return Told(
         issues=report_issues(report),
-        checks=list(CHECKS.values()),
+        checks=RUN_CHECKS,
         verdict=verdict(report),
         exit_code=report.exit_code,
     )
@@ -128,13 +70,6 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
         key=f"{report.actual.name}\0{result.name}",
         accepted=plain(known_text(result.known)) if result.known else None,
     )
-
-
-def message_of(lines: Sequence[str]) -> str:
-    """Join the lines of a message; the end of a very long one is left out, and said to be."""
-    left_out = len(lines) - _MOST_LINES
-    more = [f"... {left_out:,} more lines ..."] if left_out > 0 else []
-    return "\n".join([*lines[:_MOST_LINES], *more])
 
 
 def _way(result: CaseResult) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import plain
-from tokverify.formats.issue import Level
+from tokverify.formats.ci.issue import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokverify.formats.ci import Told
-    from tokverify.formats.issue import Issue
+    from tokverify.formats.ci.issue import Issue
 
 _SHOWN = 10
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}

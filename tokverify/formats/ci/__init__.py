@@ -14,7 +14,7 @@ from tokverify.visible import visible_message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokverify.formats.issue import Check, Issue
+    from tokverify.formats.ci.issue import Check, Issue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

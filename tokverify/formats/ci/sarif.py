@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from tokverify.formats.ci import Told
-    from tokverify.formats.issue import Check, Issue
+    from tokverify.formats.ci.issue import Check, Issue
 
 _VERSION = "2.1.0"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

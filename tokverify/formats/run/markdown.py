@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
-from tokverify.formats.effect import effect
 from tokverify.formats.markdown_text import block, cell_code, code, details, joined, mark, prose, table
-from tokverify.formats.verdict import verdict
+from tokverify.formats.run.effect import effect
+from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.wording import plural
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_section import case_sections
-from tokverify.formats.diagnosis_section import diagnosis_section
-from tokverify.formats.heading import heading, suites_section, vocabulary_section
 from tokverify.formats.layout import draw, words
-from tokverify.formats.verdict import verdict
+from tokverify.formats.run.case_section import case_sections
+from tokverify.formats.run.diagnosis_section import diagnosis_section
+from tokverify.formats.run.heading import heading, suites_section, vocabulary_section
+from tokverify.formats.run.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
