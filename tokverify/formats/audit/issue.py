@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.manual import explain
-from tokverify.formats.case_text import plain
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import LEVELS, Check, Issue
 from tokverify.rules import RULES
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None =
         check=finding.code,
         level=LEVELS[finding.severity],
         title=f"{finding.code} {finding.name}",
-        message="\n".join(plain(line) for line in lines if line),
+        message="\n".join(visible_message(line) for line in lines if line),
         path=report.source,
         key=f"{report.source}\0{finding.message}",
-        accepted=None if accepted is None else plain(accepted),
+        accepted=None if accepted is None else visible_message(accepted),
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.id_range import id_ranges
-from tokverify.formats.case_text import plain
 from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +30,18 @@ def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
     if options.quiet:
         return
     if report.reference is not None:
-        yield f"Reference: {code(plain(report.reference))}{f', {prose(report.caveat)}' if report.caveat else ''}\n"
+        caveat = f", {prose(report.caveat)}" if report.caveat else ""
+        yield f"Reference: {code(visible_message(report.reference))}{caveat}\n"
     for finding in report.findings:
         yield _finding(finding, verbose=options.verbose)
     if report.waived:
         rows = [(w.finding.code, prose(w.finding.message), prose(w.waiver.reason)) for w in report.waived]
         yield f"### Waived\n\n{table(('rule', 'finding', 'reason'), rows)}"
     if report.unused_waivers:
-        rows = [(waiver.code, cell_code(plain(waiver.place)), prose(waiver.reason)) for waiver in report.unused_waivers]
+        rows = [
+            (waiver.code, cell_code(visible_message(waiver.place)), prose(waiver.reason))
+            for waiver in report.unused_waivers
+        ]
         yield f"### Waivers that accept nothing any more\n\n{table(('rule', 'waiver', 'reason'), rows)}"
     if report.not_evaluated:
         rows = [(rule.code, prose(rule.name), prose(rule.reason)) for rule in report.not_evaluated]
@@ -49,7 +53,7 @@ def _finding(finding: Finding, *, verbose: bool) -> str:
     if finding.ids:
         told.append(f"ids {id_ranges(finding.ids, None if verbose else _MOST_RANGES)}\n")
     if finding.keys:
-        told.append(f"keys {', '.join(code(plain(key)) for key in finding.keys)}\n")
+        told.append(f"keys {', '.join(code(visible_message(key)) for key in finding.keys)}\n")
     if finding.repair:
-        told.append(f"repair: {code(plain(finding.repair))}\n")
+        told.append(f"repair: {code(visible_message(finding.repair))}\n")
     return "\n".join(told)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.change.example import examples
-from tokverify.formats.case_text import plain
 from tokverify.formats.change import alike, change_lines, effect, summary, verdict
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import Check, Issue, Level
 from tokverify.formats.fuzz.issue import FINDING_CHECKS, finding_issues
 from tokverify.formats.run.issue import DECODING_CHECK, case_issue, decoding_issues
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def tell(report: ChangeReport) -> Told:
 
 def change_issues(report: ChangeReport) -> Iterator[Issue]:
     """Yield what changed; where no file of a case is concerned, it points at the tokenizer's file."""
-    sides = [f"actual is {plain(report.new.source)}, expected is {plain(report.old.source)}"]
+    sides = [f"actual is {visible_message(report.new.source)}, expected is {visible_message(report.old.source)}"]
     yield from (_part_issue(part, report) for part in report.parts)
     if report.effect and report.effect.changed_lines:
         yield _issue("changed-corpus", Level.ERROR, "changed: corpus", effect(report.effect), report)
@@ -55,13 +55,13 @@ def change_issues(report: ChangeReport) -> Iterator[Issue]:
         yield from finding_issues(report.fuzzed, _file(report), sides)
     yield from decoding_issues(report.report, _file(report))
     for reason in report.not_compared:
-        yield _issue("not-compared", Level.WARNING, "not compared", plain(reason), report)
+        yield _issue("not-compared", Level.WARNING, "not compared", visible_message(reason), report)
 
 
 def _part_issue(part: Part, report: ChangeReport) -> Issue:
     lines = [summary(part), *change_lines(part, _MOST_CHANGES)]
     level = Level.NOTE if report.behavior_only else Level.ERROR
-    return _issue("changed-part", level, f"changed: {plain(part.name)}", "\n".join(lines), report)
+    return _issue("changed-part", level, f"changed: {visible_message(part.name)}", "\n".join(lines), report)
 
 
 def _issue(check: str, level: Level, title: str, message: str, report: ChangeReport) -> Issue:

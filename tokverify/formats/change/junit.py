@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
 from tokverify.formats.change import change_lines, effect, summary, verdict
 from tokverify.formats.ci.junit import document, not_passed, passed, suite
 from tokverify.formats.fuzz.junit import fuzz_suites
 from tokverify.formats.run.junit import case_suites
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def _parts(report: ChangeReport) -> Iterator[Element]:
     tag = "skipped" if report.behavior_only else "failure"
     for part in report.parts:
         yield not_passed(passed(part.name, _PARTS), tag, "changed", summary(part), change_lines(part, _MOST_CHANGES))
-    for number, reason in enumerate(map(plain, report.not_compared), 1):
+    for number, reason in enumerate(map(visible_message, report.not_compared), 1):
         yield not_passed(passed(f"not compared, {number}", _PARTS), "skipped", "not compared", reason, [reason])
 
 

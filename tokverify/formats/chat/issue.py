@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
-from tokverify.formats.case_text import plain
 from tokverify.formats.chat import verdict
 from tokverify.formats.chat.text import WITH_TEXTS, result_lines, shown_with
 from tokverify.formats.ci import Told
@@ -46,7 +45,7 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
         yield Issue(
             check=f"chat-{finding.kind}",
             level=LEVELS[finding.severity],
-            title=f"{finding.kind}: {plain(finding.template)}",
+            title=f"{finding.kind}: {visible_message(finding.template)}",
             message=message_of(_lines(finding, report)),
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
@@ -55,13 +54,13 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
 
 
 def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
-    lines = [plain(finding.message)]
+    lines = [visible_message(finding.message)]
     if finding.conversations:
-        names = ", ".join(map(plain, finding.conversations))
+        names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
     if finding.severity > Severity.INFO:
         lines.append(f"repair: {KINDS[finding.kind].repair}")
     result = shown_with(finding, report)
     if result and finding.kind in WITH_TEXTS:
-        lines += [f"conversation {plain(result.conversation.id)}:", *result_lines(result)]
+        lines += [f"conversation {visible_message(result.conversation.id)}:", *result_lines(result)]
     return lines

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
-from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, verdict
 from tokverify.formats.chat.text import finding_line, result_lines
 from tokverify.formats.ci.junit import document, not_passed, passed, suite
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def _result_test(result: Rendered, report: ChatReport) -> Element:
     told = list(map(finding_line, found))
     if all(finding.severity is Severity.INFO for finding in found):
         return passed(result.conversation.id, result.template, "\n".join(told))
-    where = [plain(place(result))] if place(result) else []
+    where = [visible_message(place(result))] if place(result) else []
     test = passed(result.conversation.id, result.template)
     # The worst finding is the first.
     return not_passed(test, "failure", found[0].kind, told[0], [*where, *told, *result_lines(result)])

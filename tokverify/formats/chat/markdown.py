@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.chat.kind import KINDS
-from tokverify.formats.case_text import plain
 from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.chat.text import result_lines
 from tokverify.formats.chat.text_difference import difference_lines
 from tokverify.formats.markdown_text import block, code, details, joined, mark, prose, table
 from tokverify.formats.run.markdown import side_row
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _finding(finding: ChatFinding) -> str:
     told = [f"### {finding.severity.name} {prose(finding.kind)}: {prose(finding.template)}\n"]
     told.append(f"{prose(finding.message)}\n")
     if finding.conversations:
-        names = ", ".join(code(plain(id)) for id in finding.conversations)
+        names = ", ".join(code(visible_message(id)) for id in finding.conversations)
         told.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}\n")
     if finding.severity > Severity.INFO:
         told.append(f"repair: {prose(KINDS[finding.kind].repair)}\n")
@@ -68,7 +68,7 @@ def _sources(report: ChatReport, *, fold: bool) -> Iterator[str]:
     for template in report.templates:
         if template.actual is not None and template.expected is not None and template.actual != template.expected:
             lines = difference_lines(template.actual, template.expected, fold=fold)
-            yield details(f"The source of the template {plain(template.name)}", block(lines, "diff"))
+            yield details(f"The source of the template {visible_message(template.name)}", block(lines, "diff"))
 
 
 def _results(report: ChatReport, *, verbose: bool) -> Iterator[str]:
@@ -80,8 +80,8 @@ def _results(report: ChatReport, *, verbose: bool) -> Iterator[str]:
 
 def _result(result: Rendered, *, several: bool, fold: bool) -> str:
     state = "another text" if result.drifts else "other ids" if result.difference else "written"
-    template = f"template {plain(result.template)}, " if several else ""
-    where = f" ({plain(place(result))})" if place(result) else ""
-    note = [f"catches: {plain(result.conversation.note)}"] if result.conversation.note else []
-    title = f"{state}: {template}conversation {plain(result.conversation.id)}{where}"
+    template = f"template {visible_message(result.template)}, " if several else ""
+    where = f" ({visible_message(place(result))})" if place(result) else ""
+    note = [f"catches: {visible_message(result.conversation.note)}"] if result.conversation.note else []
+    title = f"{state}: {template}conversation {visible_message(result.conversation.id)}{where}"
     return details(title, block([*note, *result_lines(result, fold=fold)], "diff"))

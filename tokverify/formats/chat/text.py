@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import alignment_lines, plain, shortened
+from tokverify.formats.case_text import alignment_lines, shortened
 from tokverify.formats.chat.text_difference import difference_lines
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def result_lines(result: Rendered, *, fold: bool = True) -> Iterator[str]:
 
 def finding_line(finding: ChatFinding) -> str:
     """Write a finding in one line, such as `ERROR drift: writes ...`."""
-    return f"{finding.severity.name} {plain(finding.kind)}: {plain(finding.message)}"
+    return f"{finding.severity.name} {visible_message(finding.kind)}: {visible_message(finding.message)}"
 
 
 def shown_with(finding: ChatFinding, report: ChatReport) -> Rendered | None:
@@ -47,5 +47,5 @@ def shown_with(finding: ChatFinding, report: ChatReport) -> Rendered | None:
 
 def _written(rendering: Rendering, fold: bool) -> str:
     if rendering.text is None:
-        return f"{'refuses' if rendering.deliberate else 'fails'}: {plain(rendering.error)}"
+        return f"{'refuses' if rendering.deliberate else 'fails'}: {visible_message(rendering.error)}"
     return (shortened(rendering.text, _MOST_CHARACTERS) if fold else visible(rendering.text)) or "(nothing)"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
 from tokverify.formats.ci.issue import Level
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ def render(told: Told) -> str:
     lines = [_annotation(issue) for issue in issues if issue.accepted is None]
     if sum(issue.level is Level.ERROR for issue in issues) > _SHOWN:
         verdict = f"{told.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
-        lines.insert(0, f"::error title=tokverify::{_escaped(plain(verdict), _DATA)}")
+        lines.insert(0, f"::error title=tokverify::{_escaped(visible_message(verdict), _DATA)}")
     accepted = [f"{issue.title} ({issue.accepted})" for issue in issues if issue.accepted is not None]
     if accepted:
         message = _escaped("\n".join(accepted), _DATA)
@@ -42,7 +42,7 @@ def render(told: Told) -> str:
 
 
 def _annotation(issue: Issue) -> str:
-    path = plain(issue.path)
+    path = visible_message(issue.path)
     properties = {"file": path, "line": str(issue.line), "title": issue.title}
     told = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[issue.level]} {told}::{_escaped(issue.message, _DATA)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
 from tokverify.formats.ci.issue import Level
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.formats.ci import Told
@@ -26,5 +26,5 @@ def _entry(issue: Issue) -> dict[str, object]:
         "check_name": issue.check,
         "fingerprint": issue.fingerprint,
         "severity": "info" if issue.accepted is not None else _SEVERITIES[issue.level],
-        "location": {"path": plain(issue.path), "lines": {"begin": issue.line}},
+        "location": {"path": visible_message(issue.path), "lines": {"begin": issue.line}},
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from tokverify.formats.case_text import plain
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,8 +31,8 @@ def suite(name: str, properties: Mapping[str, str], tests: Iterable[Element], fi
     """Return a suite of tests."""
     tests = list(tests)
     counts = {"tests": len(tests), **{name: sum(test.find(tag) is not None for test in tests) for name, tag in _TAGS}}
-    told = {"name": plain(name), **{name: str(count) for name, count in counts.items()}}
-    made = Element("testsuite", told | ({"file": plain(file)} if file else {}))
+    told = {"name": visible_message(name), **{name: str(count) for name, count in counts.items()}}
+    made = Element("testsuite", told | ({"file": visible_message(file)} if file else {}))
     _add_properties(made, properties)
     made.extend(tests)
     return made
@@ -40,7 +40,7 @@ def suite(name: str, properties: Mapping[str, str], tests: Iterable[Element], fi
 
 def passed(name: str, suite: str, told: str = "") -> Element:
     """Return a test that passed, with what it told; that has passed `visible`."""
-    test = Element("testcase", {"name": plain(name), "classname": plain(suite)})
+    test = Element("testcase", {"name": visible_message(name), "classname": visible_message(suite)})
     if told:
         SubElement(test, "system-out").text = told
     return test
@@ -56,4 +56,4 @@ def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:
     parent = SubElement(suite, "properties")
     for name, value in properties.items():
         if value:
-            SubElement(parent, "property", {"name": name, "value": plain(value)})
+            SubElement(parent, "property", {"name": name, "value": visible_message(value)})

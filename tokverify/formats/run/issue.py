@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
+from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import Check, Issue, Level, message_of
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
     return Issue(
         check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
-        title=f"{result.status}: {plain(result.name)}",
+        title=f"{result.status}: {visible_message(result.name)}",
         message=message_of(lines),
         path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
         key=f"{report.actual.name}\0{result.name}",
-        accepted=plain(known_text(result.known)) if result.known else None,
+        accepted=visible_message(known_text(result.known)) if result.known else None,
     )
 
 
@@ -82,14 +83,15 @@ def _way(result: CaseResult) -> str:
 def vocabulary_issues(report: Report) -> Iterator[Issue]:
     """Yield that the vocabularies differ, if they do."""
     if report.vocabulary:
-        message = f"the vocabularies of {plain(report.actual.name)} and {plain(report.expected.name)} differ"
+        sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
+        message = f"the vocabularies of {sides} differ"
         yield _warning("vocabulary", message, report.actual.source, report.actual.name)
 
 
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     """Yield that cases are decoded differently, if they are; `path` is where to point."""
     if report.decode_differences:
-        names = [plain(result.name) for result in report.results if result.decode_difference]
+        names = [visible_message(result.name) for result in report.results if result.decode_difference]
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
         yield _warning("decoding", message, path, report.actual.name)
 
@@ -100,11 +102,13 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     yield from decoding_issues(report, model)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
-        message = f"{plain(entry.case)} matches now; take its entry out of the baseline (--update-baseline does)"
+        message = (
+            f"{visible_message(entry.case)} matches now; take its entry out of the baseline (--update-baseline does)"
+        )
         yield Issue(
             check="baseline-fixed",
             level=Level.NOTE,
-            title=f"fixed: {plain(entry.case)}",
+            title=f"fixed: {visible_message(entry.case)}",
             message=message,
             path=path or model,
             line=int(line) if line.isdecimal() else 1,

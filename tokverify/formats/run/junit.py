@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
+from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.ci.junit import document, not_passed, passed, suite
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,12 +51,12 @@ def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRe
 def _case(result: CaseResult) -> Element:
     case, status = result.case, result.status
     if status is Status.MATCH:
-        return passed(case.id, case.suite, "\n".join(map(plain, result.notes)))
-    message = f"known: {plain(known_text(result.known))}" if result.known else headline(result)
+        return passed(case.id, case.suite, "\n".join(map(visible_message, result.notes)))
+    message = f"known: {visible_message(known_text(result.known))}" if result.known else headline(result)
     return not_passed(passed(case.id, case.suite), _ELEMENTS[status], str(status), message, _body(result))
 
 
 def _body(result: CaseResult) -> list[str]:
-    place = [f"{plain(result.case.file)}:{result.case.line}"] if result.case.file else []
+    place = [f"{visible_message(result.case.file)}:{result.case.line}"] if result.case.file else []
     lines = [*place, headline(result), *description(result)]
     return [*lines, *alignment_lines(result.difference, other_side(result))] if result.difference else lines

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side, plain
+from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.markdown_text import block, cell_code, code, details, joined, mark, prose, table
 from tokverify.formats.run.effect import effect
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ def compared(report: Report) -> Iterator[str]:
 
 def side_row(role: str, side: Side) -> tuple[str, str, str]:
     """Write a side as a row of three cells."""
-    told = [cell_code(plain(side.source))] if side.source != side.name else []
+    told = [cell_code(visible_message(side.source))] if side.source != side.name else []
     told += [prose(side.reason)] if side.reason else []
     told += [f"**{prose(side.caveat)}**"] if side.caveat else []
-    told += [f"fingerprint {cell_code(plain(side.fingerprint))}"] if side.fingerprint else []
+    told += [f"fingerprint {cell_code(visible_message(side.fingerprint))}"] if side.fingerprint else []
     return role, prose(side.name), "<br>".join(told)
 
 
@@ -80,7 +81,9 @@ def _diagnosis(diagnosis: Diagnosis) -> str:
 def _explanation(explanation: Explanation, diagnosis: Diagnosis) -> str:
     repair = "GGUF cannot express it"
     if explanation.expressible:
-        repair = f"repair: `tokverify fix`{f' or {code(plain(explanation.repair))}' if explanation.repair else ''}"
+        repair = (
+            f"repair: `tokverify fix`{f' or {code(visible_message(explanation.repair))}' if explanation.repair else ''}"
+        )
     return f"{prose(effect(explanation, diagnosis))}; {repair}"
 
 
@@ -103,17 +106,17 @@ def case(result: CaseResult, *, verbose: bool, more: Iterable[str] = ()) -> str:
     if result.difference:
         lines += alignment_lines(result.difference, other_side(result), fold=not verbose)
     place = f" ({result.case.file}:{result.case.line})" if result.case.file else ""
-    return details(f"{result.status} {plain(result.name)}{plain(place)}: {headline(result)}", block(lines, "diff"))
+    return details(f"{result.status} {visible_message(result.name + place)}: {headline(result)}", block(lines, "diff"))
 
 
 def others(report: Report, *, verbose: bool) -> Iterator[str]:
     """Tell of the cases that did not simply match, and yet do not fail."""
-    yield from _by_reason("Known", [(plain(known_text(r.known)), r) for r in report.results if r.known])
+    yield from _by_reason("Known", [(visible_message(known_text(r.known)), r) for r in report.results if r.known])
     if report.baseline:
         yield from _baseline(report.baseline)
-    skipped = [(plain(r.message or ""), r) for r in report.results if r.status is Status.SKIPPED]
+    skipped = [(visible_message(r.message or ""), r) for r in report.results if r.status is Status.SKIPPED]
     yield from _by_reason("Skipped", skipped)
-    noted = [(plain(note), r) for r in report.results if r.status is Status.MATCH for note in r.notes]
+    noted = [(visible_message(note), r) for r in report.results if r.status is Status.MATCH for note in r.notes]
     yield from _by_reason("Noted", noted)
     decoded = [("decoded differently by the two sides", r) for r in report.results if r.decode_difference]
     yield from _by_reason("Decoding", decoded)
@@ -124,17 +127,17 @@ def others(report: Report, *, verbose: bool) -> Iterator[str]:
 def _by_reason(label: str, results: list[tuple[str, CaseResult]]) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for reason, result in results:
-        names.setdefault(reason, []).append(plain(result.name))
+        names.setdefault(reason, []).append(visible_message(result.name))
     for reason, cases in names.items():
         title = f"{label}, {plural(len(cases), 'case')}{f': {reason}' if reason else ''}"
         yield details(title, block(cases))
 
 
 def _baseline(baseline: BaselineOutcome) -> Iterator[str]:
-    fixed = [plain(entry.case) for entry in baseline.fixed]
+    fixed = [visible_message(entry.case) for entry in baseline.fixed]
     if fixed:
         title = f"Fixed: {plural(len(fixed), 'entry', 'entries')} of the baseline can go"
         yield details(title, block(fixed))
     if baseline.not_run:
         count = plural(len(baseline.not_run), "entry", "entries")
-        yield details(f"{count} of the baseline not compared", block(plain(e.case) for e in baseline.not_run))
+        yield details(f"{count} of the baseline not compared", block(visible_message(e.case) for e in baseline.not_run))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
 from tokverify.formats.markdown_text import cell_code, details, joined, prose, table
 from tokverify.formats.stats.text import (
     counts,
@@ -17,7 +16,7 @@ from tokverify.formats.stats.text import (
     token_lists,
     verdict,
 )
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +37,7 @@ def _sections(stats: Stats, options: RenderOptions) -> Iterator[str]:
     yield f"**{prose(verdict(stats))}**\n"
     if options.quiet:
         return
-    sources = [(prose(m.name), cell_code(plain(m.source)), f"{m.vocab_size:,}") for m in stats.tokenizers]
+    sources = [(prose(m.name), cell_code(visible_message(m.source)), f"{m.vocab_size:,}") for m in stats.tokenizers]
     yield table(("tokenizer", "", "tokens"), sources, right=[2])
     yield "".join(f"- {prose(failure)}\n" for failure in failures(stats)) or f"Texts: {prose(texts_told(stats))}\n"
     yield table(_TEXT_HEAD, _texts(stats), right=[2, 3, 4, 6, 7, 8, 9])
@@ -65,5 +64,5 @@ def _longest(measured: Measured) -> str:
         for what, tokens in token_lists(measured).items()
         for token in tokens
     ]
-    title = f"The longest tokens of {plain(measured.name)}"
+    title = f"The longest tokens of {visible_message(measured.name)}"
     return details(title, table(("", "id", "characters", "token"), rows, right=[1, 2]))
