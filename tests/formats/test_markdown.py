@@ -2,13 +2,13 @@
 
 import re
 
+from hostile_audit import hostile_audit
 from hostile_chat import hostile_chat
 from hostile_stats import hostile_stats
 from hypothesis import given
 from hypothesis import strategies as st
 from make_golden import hostile_report
 from markdown_it import MarkdownIt
-from test_audit_formats import hostile_audit
 
 from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS

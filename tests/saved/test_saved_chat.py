@@ -1,28 +1,17 @@
 """Reading a report of `tokverify chat` back."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hostile_chat import hostile_chat
-from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, set_to, strict
+from saved_file import SavedKind, places_in, remove, set_to
 
 from tokverify.chat.report import ChatReport
-from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
 from tokverify.formats.chat import CHAT_FORMATS, present
-from tokverify.saved import open_saved
 from tokverify.saved.chat import restore_chat
 
-
-def written(report: ChatReport) -> str:
-    return CHAT_FORMATS["json"](report, RenderOptions())
-
-
-def restored(tmp_path: Path, content: object) -> ChatReport:
-    return restore_chat(open_saved(saved(tmp_path, content), ["chat"]))
+CHAT = SavedKind(name="chat", formats=CHAT_FORMATS, present=present, restore=restore_chat)
 
 
 @pytest.mark.parametrize(
@@ -31,14 +20,11 @@ def restored(tmp_path: Path, content: object) -> ChatReport:
     ids=["all", "without a reference", "nothing"],
 )
 def test_a_report_comes_back_whole(tmp_path: Path, report: ChatReport):
-    again = restored(tmp_path, json.loads(written(report)))
-    assert again == report
-    assert again.exit_code == report.exit_code
-    assert_shown_alike(present(again), CHAT_FORMATS, report)
+    CHAT.assert_comes_back(tmp_path, report)
 
 
 def test_the_schema_names_every_key():
-    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(json.loads(written(hostile_chat())))
+    CHAT.assert_in_schema(hostile_chat())
 
 
 def finding(**told: object):
@@ -65,12 +51,7 @@ def result(**told: object):
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    content = json.loads(written(hostile_chat()))
-    change(content)
-    with pytest.raises(TokverifyError) as raised:
-        restored(tmp_path, content)
-    assert told in str(raised.value)
-    assert str(raised.value).isprintable()
+    CHAT.assert_wrong(tmp_path, hostile_chat(), change, told)
 
 
 @pytest.mark.parametrize(
@@ -84,16 +65,11 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str)
     ],
 )
 def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
-    content = json.loads(written(hostile_chat()))
-    change(content)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, SCHEMA)
-    with pytest.raises(TokverifyError):
-        restored(tmp_path, content)
+    CHAT.assert_wrong_by_schema(tmp_path, hostile_chat(), change)
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = json.loads(written(hostile_chat()))
+    told = CHAT.written(hostile_chat())
     told["results"].sort(key=lambda result: result["difference"] is None)
     places = [place for place in places_in(told) if not is_free(place)]
     assert ("results", 0, "difference", "blocks", 0, "actual", 0, "bytes") in places
@@ -101,8 +77,7 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
         for damage in (remove, set_to(1.5)):
             if isinstance(place[-1], int) and damage is remove:
                 continue
-            with pytest.raises(TokverifyError, match=r"^[^\n]*$"):
-                restored(tmp_path, damaged(told, place, damage))
+            CHAT.assert_damage_told(tmp_path, told, place, damage)
 
 
 def is_free(place: tuple[object, ...]) -> bool:

@@ -1,42 +1,28 @@
 """Reading statistics of `tokverify stats` back."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hostile_stats import hostile_stats
-from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, strict
+from saved_file import SavedKind, places_in, remove
 
-from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
 from tokverify.formats.stats import STATS_FORMATS, present
-from tokverify.saved import open_saved
 from tokverify.saved.stats import restore_stats
 from tokverify.stats.report import Stats
 
-
-def written(stats: Stats) -> str:
-    return STATS_FORMATS["json"](stats, RenderOptions())
-
-
-def restored(tmp_path: Path, content: object) -> Stats:
-    return restore_stats(open_saved(saved(tmp_path, content), ["stats"]))
+STATS = SavedKind(name="stats", formats=STATS_FORMATS, present=present, restore=restore_stats)
 
 
 @pytest.mark.parametrize(
     "stats", [hostile_stats(), replace(hostile_stats(), tokenizers=(), rows=())], ids=["all", "nothing"]
 )
 def test_statistics_come_back_whole(tmp_path: Path, stats: Stats):
-    again = restored(tmp_path, json.loads(written(stats)))
-    assert again == stats
-    assert again.exit_code == stats.exit_code
-    assert_shown_alike(present(again), STATS_FORMATS, stats)
+    STATS.assert_comes_back(tmp_path, stats)
 
 
 def test_the_schema_names_every_key():
-    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(json.loads(written(hostile_stats())))
+    STATS.assert_in_schema(hostile_stats())
 
 
 def tokenizer(**told: object):
@@ -66,11 +52,7 @@ def tokenizer(**told: object):
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    content = json.loads(written(hostile_stats()))
-    change(content)
-    with pytest.raises(TokverifyError) as raised:
-        restored(tmp_path, content)
-    assert told in str(raised.value)
+    STATS.assert_wrong(tmp_path, hostile_stats(), change, told)
 
 
 @pytest.mark.parametrize(
@@ -85,24 +67,18 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str)
     ],
 )
 def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
-    content = json.loads(written(hostile_stats()))
-    change(content)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, SCHEMA)
-    with pytest.raises(TokverifyError):
-        restored(tmp_path, content)
+    STATS.assert_wrong_by_schema(tmp_path, hostile_stats(), change)
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = json.loads(written(hostile_stats()))
+    told = STATS.written(hostile_stats())
     places = [place for place in places_in(told) if not is_free(place)]
     assert ("tokenizers", 0, "longest", 0, "bytes") in places
     for place in places:
         for damage in (remove, lambda owner, key: owner.__setitem__(key, "odd" if key == "bytes" else 1.5)):
             if is_optional(place) and damage is remove:
                 continue
-            with pytest.raises(TokverifyError, match=r"^[^\n]*$"):
-                restored(tmp_path, damaged(told, place, damage))
+            STATS.assert_damage_told(tmp_path, told, place, damage)
 
 
 def is_free(place: tuple[object, ...]) -> bool:

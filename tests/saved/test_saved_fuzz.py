@@ -1,35 +1,21 @@
 """Reading a report of `tokverify fuzz` back."""
 
-import json
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hostile_finding import hostile_fuzz, present_fuzz
-from saved_file import SCHEMA, assert_shown_alike, damaged, places_in, remove, saved, set_to, strict
+from saved_file import SavedKind, places_in, remove, set_to
 from test_saved_report import is_derived
 
-from tokverify.errors import TokverifyError
-from tokverify.formats import RenderOptions
 from tokverify.formats.fuzz import FUZZ_FORMATS, present
 from tokverify.formats.fuzz.json import document
 from tokverify.fuzzing.coverage import Share
 from tokverify.fuzzing.report import FuzzReport, Stop
 from tokverify.fuzzing.trial import Kind
-from tokverify.saved import open_saved
 from tokverify.saved.fuzz import restore_fuzz
 
-ROOT = Path(__file__).parents[2]
-
-
-def written(fuzzed: FuzzReport) -> str:
-    return FUZZ_FORMATS["json"](fuzzed, RenderOptions())
-
-
-def restored(tmp_path: Path, content: object) -> FuzzReport:
-    return restore_fuzz(open_saved(saved(tmp_path, content), ["fuzz"]))
+FUZZ = SavedKind(name="fuzz", formats=FUZZ_FORMATS, present=present, restore=restore_fuzz)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +28,7 @@ def restored(tmp_path: Path, content: object) -> FuzzReport:
     ids=["all", "interrupted", "nothing"],
 )
 def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
-    again = restored(tmp_path, json.loads(written(fuzzed)))
-    assert again == fuzzed
-    assert written(again) == written(fuzzed)
-    assert again.exit_code == fuzzed.exit_code
-    assert_shown_alike(present(again), FUZZ_FORMATS, fuzzed)
+    FUZZ.assert_comes_back(tmp_path, fuzzed)
 
 
 def test_every_kind_of_cause_is_among_them():
@@ -54,7 +36,7 @@ def test_every_kind_of_cause_is_among_them():
 
 
 def test_the_schema_names_every_key():
-    jsonschema.Draft202012Validator(strict(SCHEMA)).validate(json.loads(written(hostile_fuzz())))
+    FUZZ.assert_in_schema(hostile_fuzz())
 
 
 @pytest.mark.parametrize(
@@ -69,15 +51,11 @@ def test_the_schema_names_every_key():
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    content = json.loads(written(hostile_fuzz()))
-    change(content)
-    with pytest.raises(TokverifyError) as raised:
-        restored(tmp_path, content)
-    assert told in str(raised.value)
+    FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, told)
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = json.loads(written(hostile_fuzz()))
+    told = FUZZ.written(hostile_fuzz())
     kinds = [cause["kind"] for cause in told["causes"]]
     kept = [kinds.index("decoding"), kinds.index("ids")]
     told["causes"], told["cases"] = ([told[key][at] for at in kept] for key in ("causes", "cases"))
@@ -85,9 +63,7 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     assert ("causes", 0, "decoded", "actual", "bytes") in places
     for place in places:
         for damage in (remove, set_to(1.5)):
-            one_line = pytest.raises(TokverifyError, match=r"^[^\n]*$")
-            with suppress(TokverifyError) if can_do_without(place) else one_line:
-                restored(tmp_path, damaged(told, place, damage))
+            FUZZ.assert_damage_told(tmp_path, told, place, damage, may_pass=can_do_without(place))
 
 
 def can_do_without(place: tuple[object, ...]) -> bool:
