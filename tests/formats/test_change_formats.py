@@ -122,13 +122,6 @@ def test_markdown_shows_one_case_for_each_cause():
     assert CHANGE_FORMATS["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
 
 
-def test_a_job_summary_keeps_to_its_size():
-    whole = CHANGE_FORMATS["markdown"](hostile_change(), RenderOptions(limit=1 << 20))
-    cut = CHANGE_FORMATS["markdown"](hostile_change(), RenderOptions(limit=len(whole.encode()) // 2))
-    assert len(cut.encode()) <= len(whole.encode()) // 2
-    assert "more parts, for which there is no room here" in cut
-
-
 def test_an_interrupted_comparison_is_neither_good_nor_bad():
     fuzzed = replace(hostile_change().fuzzed, stop=Stop.INTERRUPTED)
     report = replace(report_of(result("a", "x")), fuzzed=fuzzed)

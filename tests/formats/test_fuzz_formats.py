@@ -178,8 +178,6 @@ def test_markdown_tells_what_was_tried(hostile):
     assert "### 1 cause found by fuzzing" in text
     assert "Tried: 2,000 strings, all that were asked for; coverage: " in text
     assert "| pieces | 2,000 | " in text
-    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(limit=100_000)) == text
-    assert len(FUZZ_FORMATS["markdown"](hostile, RenderOptions(limit=900)).encode()) <= 900
     assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 

@@ -6,13 +6,14 @@ import sys
 
 import pytest
 
+from tokverify.cli.report import _KINDS
 from tokverify.formats import FORMATS
 from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.change import CHANGE_FORMATS
 from tokverify.formats.chat import CHAT_FORMATS
 from tokverify.formats.conversion import CONVERSION_FORMATS
 from tokverify.formats.fuzz import FUZZ_FORMATS
-from tokverify.formats.presentation import CI_FORMATS, Renderer
+from tokverify.formats.presentation import CI_FORMATS, load
 from tokverify.formats.report_diff import DIFF_FORMATS
 from tokverify.formats.stats import STATS_FORMATS
 
@@ -33,8 +34,8 @@ FOR_EYES = {"table", "markdown"}
     ("report", "format"), [(report, format) for report, formats in TABLES.items() for format in formats]
 )
 def test_every_renderer_is_there_and_takes_what_it_is_given(report: str, format: str):
-    # mypy cannot follow a module's name in a table, so the types are compared here.
-    signature = inspect.signature(TABLES[report][format].load())
+    # mypy cannot follow a name in a table, so the types are compared here.
+    signature = inspect.signature(load(TABLES[report][format].place))
     options = ["RenderOptions"] if format in FOR_EYES else []
     assert [parameter.annotation for parameter in signature.parameters.values()] == [report, *options]
     assert signature.return_annotation == ("Told" if format in CI_FORMATS else "str")
@@ -42,9 +43,17 @@ def test_every_renderer_is_there_and_takes_what_it_is_given(report: str, format:
 
 @pytest.mark.parametrize("format", CI_FORMATS)
 def test_every_renderer_for_ci_systems_is_there_and_takes_what_it_is_given(format: str):
-    signature = inspect.signature(Renderer("json", CI_FORMATS[format]).load())
+    signature = inspect.signature(load(CI_FORMATS[format]))
     assert [parameter.annotation for parameter in signature.parameters.values()] == ["Told"]
     assert signature.return_annotation == "str"
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_every_kind_of_saved_report_is_read_and_presented(kind: str):
+    restore, present = (inspect.signature(load(place)) for place in _KINDS[kind])
+    assert [parameter.annotation for parameter in restore.parameters.values()] == ["JsonNode"]
+    assert [parameter.annotation for parameter in present.parameters.values()] == [restore.return_annotation]
+    assert present.return_annotation == "Presentation"
 
 
 def test_a_report_that_ci_systems_are_told_of_can_be_summed_up():

@@ -32,12 +32,12 @@ class RenderOptions:
 
 FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.run.table",
-        "json": "tokverify.formats.json",
-        "markdown": "tokverify.formats.run.markdown",
-        "html": "tokverify.formats.html.run",
-        "junit": "tokverify.formats.run.junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.run.issue"),
+        "table": "tokverify.formats.run.table:render",
+        "json": "tokverify.formats.json:render",
+        "markdown": "tokverify.formats.run.markdown:render",
+        "html": "tokverify.formats.html.run:render",
+        "junit": "tokverify.formats.run.junit:render",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.run.issue:tell"),
     }
 )
 """Name -> how a report is written."""

@@ -17,11 +17,11 @@ Report = TypeVar("Report")
 _FOR_EYES = {"table", "markdown"}
 
 CI_FORMATS: Mapping[str, str] = {
-    "github": "tokverify.formats.ci.github",
-    "gitlab": "tokverify.formats.ci.gitlab",
-    "sarif": "tokverify.formats.ci.sarif",
+    "github": "tokverify.formats.ci.github:render",
+    "gitlab": "tokverify.formats.ci.gitlab:render",
+    "sarif": "tokverify.formats.ci.sarif:render",
 }
-"""Name of a format for CI systems -> the module whose `render` writes what they are told of a report of any kind."""
+"""Name of a format for CI systems -> the function that writes what they are told of a report of any kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +42,35 @@ def bound(
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """What writes a kind of report in a format, with a function of `module`, which is imported when it is needed.
+    """What writes a kind of report in a format, with a function that is imported when it is needed.
 
-    The function is `render`, of the report and in a format for eyes of the options, too. For a format for CI systems it
-    is `tell`, which returns what they are `Told` of the report.
+    `place` names it. It takes the report, and in a format for eyes the options, too; for a format for CI systems it
+    returns what they are `Told` of the report.
     """
 
     format: str
-    module: str
-
-    def load(self) -> Callable[..., Any]:
-        """Import the function."""
-        name = "tell" if self.format in CI_FORMATS else "render"
-        function: Callable[..., Any] = getattr(import_module(self.module), name)
-        return function
+    place: str
 
     def __call__(self, report: object, options: RenderOptions) -> str:
         """Write a report."""
-        function = self.load()
+        function = load(self.place)
         if self.format in CI_FORMATS:
-            from tokverify.formats.ci import write
+            from tokverify.formats.ci import rooted
 
-            return write(self.format, function(report), options.root)
-        text: str = function(report, options) if self.format in _FOR_EYES else function(report)
+            told = rooted(function(report), options.root)
+            text: str = load(CI_FORMATS[self.format])(told)
+        else:
+            text = function(report, options) if self.format in _FOR_EYES else function(report)
         return text
 
 
-def renderers(modules: Mapping[str, str]) -> dict[str, Renderer]:
-    """Return what writes a kind of report, by format; `modules` names what is to be imported for each."""
-    return {name: Renderer(name, module) for name, module in modules.items()}
+def renderers(places: Mapping[str, str]) -> dict[str, Renderer]:
+    """Return what writes a kind of report, by format; `places` names the function for each."""
+    return {format: Renderer(format, place) for format, place in places.items()}
+
+
+def load(place: str) -> Callable[..., Any]:
+    """Import a function that a table names, as `module:function`."""
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function

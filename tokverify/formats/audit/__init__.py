@@ -30,11 +30,11 @@ def verdict(report: AuditReport) -> str:
 
 AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.audit.table",
-        "json": "tokverify.formats.audit.json",
-        "markdown": "tokverify.formats.audit.markdown",
-        "html": "tokverify.formats.html.audit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.audit.issue"),
+        "table": "tokverify.formats.audit.table:render",
+        "json": "tokverify.formats.audit.json:render",
+        "markdown": "tokverify.formats.audit.markdown:render",
+        "html": "tokverify.formats.html.audit:render",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.audit.issue:tell"),
     }
 )
 """Name -> how an audit is written."""

@@ -95,12 +95,12 @@ def share(part: int, whole: int) -> str:
 
 CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.change.table",
-        "json": "tokverify.formats.change.json",
-        "markdown": "tokverify.formats.change.markdown",
-        "html": "tokverify.formats.html.change",
-        "junit": "tokverify.formats.change.junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.change.issue"),
+        "table": "tokverify.formats.change.table:render",
+        "json": "tokverify.formats.change.json:render",
+        "markdown": "tokverify.formats.change.markdown:render",
+        "html": "tokverify.formats.html.change:render",
+        "junit": "tokverify.formats.change.junit:render",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.change.issue:tell"),
     }
 )
 """Name -> how what changed is written."""

@@ -34,12 +34,7 @@ _MOST_CHANGES = 10
 
 def tell(report: ChangeReport) -> Told:
     """Return what CI systems are told of what changed."""
-    return Told(
-        issues=change_issues(report),
-        checks=CHANGE_CHECKS,
-        verdict=verdict(report),
-        exit_code=report.exit_code,
-    )
+    return Told(issues=change_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
 
 
 def change_issues(report: ChangeReport) -> Iterator[Issue]:

@@ -41,12 +41,12 @@ def place(result: Rendered) -> str:
 
 CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.chat.table",
-        "json": "tokverify.formats.chat.json",
-        "markdown": "tokverify.formats.chat.markdown",
-        "html": "tokverify.formats.html.chat",
-        "junit": "tokverify.formats.chat.junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.chat.issue"),
+        "table": "tokverify.formats.chat.table:render",
+        "json": "tokverify.formats.chat.json:render",
+        "markdown": "tokverify.formats.chat.markdown:render",
+        "html": "tokverify.formats.html.chat:render",
+        "junit": "tokverify.formats.chat.junit:render",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.chat.issue:tell"),
     }
 )
 """Name -> how what was found is written."""

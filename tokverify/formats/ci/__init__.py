@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from tokverify.formats.presentation import CI_FORMATS
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
@@ -31,11 +29,9 @@ class Told:
     skipped: Iterable[str] = ()
 
 
-def write(format: str, told: Told, root: str) -> str:
-    """Write what CI systems are told in a format of theirs, with paths as seen from the directory `root`."""
-    issues = (replace(issue, path=path_from(root, issue.path)) for issue in told.issues)
-    text: str = import_module(CI_FORMATS[format]).render(replace(told, issues=issues))
-    return text
+def rooted(told: Told, root: str) -> Told:
+    """Write the paths of all issues as seen from the directory `root`."""
+    return replace(told, issues=(replace(issue, path=path_from(root, issue.path)) for issue in told.issues))
 
 
 def path_from(root: str, path: str) -> str:

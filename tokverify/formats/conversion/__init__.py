@@ -40,6 +40,6 @@ def explained(conversion: Conversion) -> str:
 
 
 CONVERSION_FORMATS: Mapping[str, Callable[[Conversion, RenderOptions], str]] = renderers(
-    {"table": "tokverify.formats.conversion.table", "json": "tokverify.formats.conversion.json"}
+    {"table": "tokverify.formats.conversion.table:render", "json": "tokverify.formats.conversion.json:render"}
 )
 """Name -> how a conversion is written."""

@@ -64,12 +64,12 @@ def percent(share: Share) -> str:
 
 FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.fuzz.table",
-        "json": "tokverify.formats.fuzz.json",
-        "markdown": "tokverify.formats.fuzz.markdown",
-        "html": "tokverify.formats.html.fuzz",
-        "junit": "tokverify.formats.fuzz.junit",
-        **dict.fromkeys(CI_FORMATS, "tokverify.formats.fuzz.issue"),
+        "table": "tokverify.formats.fuzz.table:render",
+        "json": "tokverify.formats.fuzz.json:render",
+        "markdown": "tokverify.formats.fuzz.markdown:render",
+        "html": "tokverify.formats.html.fuzz:render",
+        "junit": "tokverify.formats.fuzz.junit:render",
+        **dict.fromkeys(CI_FORMATS, "tokverify.formats.fuzz.issue:tell"),
     }
 )
 """Name -> how a run is written."""

@@ -83,9 +83,9 @@ def _told(result: CaseResult) -> str:
 
 DIFF_FORMATS: Mapping[str, Callable[[ReportDiff, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.report_diff.table",
-        "json": "tokverify.formats.report_diff.json",
-        "markdown": "tokverify.formats.report_diff.markdown",
+        "table": "tokverify.formats.report_diff.table:render",
+        "json": "tokverify.formats.report_diff.json:render",
+        "markdown": "tokverify.formats.report_diff.markdown:render",
     }
 )
 """Name -> how a comparison of two reports is written."""

@@ -32,12 +32,7 @@ RUN_CHECKS = (
 
 def tell(report: Report) -> Told:
     """Return what CI systems are told of a report."""
-    return Told(
-        issues=report_issues(report),
-        checks=RUN_CHECKS,
-        verdict=verdict(report),
-        exit_code=report.exit_code,
-    )
+    return Told(issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
 
 
 def report_issues(report: Report) -> Iterator[Issue]:

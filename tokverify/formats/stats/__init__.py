@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 STATS_FORMATS: Mapping[str, Callable[[Stats, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.formats.stats.table",
-        "json": "tokverify.formats.stats.json",
-        "markdown": "tokverify.formats.stats.markdown",
-        "html": "tokverify.formats.html.stats",
+        "table": "tokverify.formats.stats.table:render",
+        "json": "tokverify.formats.stats.json:render",
+        "markdown": "tokverify.formats.stats.markdown:render",
+        "html": "tokverify.formats.html.stats:render",
     }
 )
 """Name -> how statistics are written."""
