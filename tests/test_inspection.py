@@ -8,7 +8,7 @@ import pytest
 from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 
 from tokverify.encoder import Encoder
-from tokverify.formats.inspection import render_json
+from tokverify.formats.inspection.json import render as render_json
 from tokverify.inspection import Flag, Run, SpecialToken, inspect, net_overrides
 from tokverify.override import Override
 

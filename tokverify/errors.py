@@ -1,4 +1,9 @@
-"""What can go wrong, as exceptions; this module knows nothing of the command line."""
+"""What can go wrong, as exceptions, and what can end a run early; this module knows nothing of the command line."""
+
+import signal
+
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals that ask a run to end, of those that this system has."""
 
 
 class TokverifyError(Exception):

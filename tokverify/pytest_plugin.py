@@ -163,8 +163,8 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     from dataclasses import replace
 
     from tokverify.formats import RenderOptions
-    from tokverify.formats.case_section import case_sections
     from tokverify.formats.layout import draw
+    from tokverify.formats.run.case_section import case_sections
 
     one = replace(_report(model), results=(result,), baseline=None)
     return draw(case_sections(one, verbose=False), RenderOptions())

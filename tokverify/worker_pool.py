@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import ENDING_SIGNALS, TokverifyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     T = TypeVar("T")
 
-_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WATCH_SECONDS = 0.5
 
 
@@ -72,7 +71,7 @@ def _signals_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
     finally:
@@ -83,7 +82,7 @@ def _begin(begin: Callable[[], object] | None) -> None:
     """Start a process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     # subtle: each process of a pool holds the pipe that its work comes through open for writing, so that none would
     # ever meet its end. And the parent may be gone by now, so that `os.getppid` would name another one.
     parent = parent_process()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.formats.manual import SECTIONS, explain, explain_all
+from tokverify.formats.audit.manual import SECTIONS, explain, explain_all
 from tokverify.rules import RULES
 
 DOCS = Path(__file__).parents[2] / "docs" / "rules.md"

@@ -12,9 +12,9 @@ from tokverify.cases import Case
 from tokverify.change.part import Change, Part
 from tokverify.change.report import ChangeReport, Effect
 from tokverify.formats import RenderOptions
-from tokverify.formats.change import CHANGE_FORMATS, change_line, job_summary, summary, verdict
-from tokverify.formats.change_issue import change_issues
-from tokverify.formats.issue import Level
+from tokverify.formats.change import CHANGE_FORMATS, change_line, summary, verdict
+from tokverify.formats.change.issue import change_issues
+from tokverify.formats.ci.issue import Level
 from tokverify.fuzzing.report import Stop
 from tokverify.report import CaseResult, Report, Side, Status
 
@@ -120,13 +120,6 @@ def test_markdown_shows_one_case_for_each_cause():
     assert text.count("<details><summary>error ") == 2
     assert CHANGE_FORMATS["markdown"](report, RenderOptions(verbose=True)).count("<summary>error ") == 4
     assert CHANGE_FORMATS["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
-
-
-def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_change(), 1 << 20)
-    cut = job_summary(hostile_change(), len(whole.encode()) // 2)
-    assert len(cut.encode()) <= len(whole.encode()) // 2
-    assert "more parts, for which there is no room here" in cut
 
 
 def test_an_interrupted_comparison_is_neither_good_nor_bad():

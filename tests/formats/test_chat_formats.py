@@ -14,8 +14,8 @@ from test_ci_formats import DATA, check_visible, runner_reads
 from tokverify.audit.finding import Severity
 from tokverify.chat.report import ChatReport, Template
 from tokverify.formats import RenderOptions
-from tokverify.formats.chat import CHAT_FORMATS, job_summary, present, verdict
-from tokverify.formats.chat_issue import CHAT_CHECKS
+from tokverify.formats.chat import CHAT_FORMATS, present, verdict
+from tokverify.formats.chat.issue import CHAT_CHECKS
 from tokverify.report import Side
 
 EMPTY = ChatReport(Side("m", "m.gguf"), None, (Template("default", "x"),), (), ())
@@ -85,13 +85,6 @@ def test_markdown_folds_the_texts_away():
     assert "  ... 19 equal lines ..." in text
     assert written("markdown", verbose=True).count("<details>") == 5
     assert "equal lines" not in written("markdown", verbose=True)
-
-
-def test_a_job_summary_keeps_to_its_size():
-    whole = job_summary(hostile_chat(), 1 << 20)
-    cut = job_summary(hostile_chat(), len(whole.encode()) // 2)
-    assert len(cut.encode()) <= len(whole.encode()) // 2
-    assert "more parts, for which there is no room here" in cut
 
 
 # For CI

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hostile_audit import hostile_audit
 from hostile_finding import present_change, present_fuzz
 from lxml import etree
 from make_golden import MARKUP, hostile_report
-from test_audit_formats import hostile_audit
 
 from tokverify.cases import Case
 from tokverify.formats import FORMATS, RenderOptions

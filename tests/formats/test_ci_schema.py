@@ -11,11 +11,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hostile_audit import hostile_audit
 from hostile_chat import hostile_chat
 from hostile_finding import present_change, present_fuzz
 from lxml import etree
 from make_golden import hostile_report
-from test_audit_formats import hostile_audit
 
 from tokverify.formats import RenderOptions, present
 from tokverify.formats.audit import present as present_audit

@@ -9,8 +9,8 @@ from spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, spec_of, 
 from tokverify.encoder import Encoder
 from tokverify.explanation import explain
 from tokverify.formats import RenderOptions
-from tokverify.formats.explain import render
-from tokverify.formats.explain_json import render as render_json
+from tokverify.formats.explain.json import render as render_json
+from tokverify.formats.explain.table import render
 from tokverify.spec import TokenizerSpec
 
 DOCS = Path(__file__).parents[2] / "docs" / "explain.md"

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import lxml.html
 import pytest
+from hostile_audit import hostile_audit
 from hostile_chat import hostile_chat
 from hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
 from hostile_stats import hostile_stats
 from make_golden import hostile_report
-from test_audit_formats import hostile_audit
 
 from tokverify.audit.finding import Finding, Severity
 from tokverify.audit.report import AuditReport

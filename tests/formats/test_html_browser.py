@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from fake_tokenizer import FakeTokenizer
+from hostile_audit import hostile_audit
 from hostile_chat import HOSTILE, hostile_chat
 from hostile_finding import hostile_change, hostile_fuzz
 from hostile_stats import hostile_stats
 from make_golden import MARKUP, hostile_report
-from test_audit_formats import hostile_audit
 
 from tokverify.cases import Case, load_cases
 from tokverify.change.part import Change, Part

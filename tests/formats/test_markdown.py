@@ -2,17 +2,21 @@
 
 import re
 
+import pytest
+from hostile_audit import hostile_audit
 from hostile_chat import hostile_chat
+from hostile_finding import hostile_change, hostile_fuzz
 from hostile_stats import hostile_stats
 from hypothesis import given
 from hypothesis import strategies as st
 from make_golden import hostile_report
 from markdown_it import MarkdownIt
-from test_audit_formats import hostile_audit
 
-from tokverify.formats import FORMATS, RenderOptions, job_summary
+from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.change import CHANGE_FORMATS
 from tokverify.formats.chat import CHAT_FORMATS
+from tokverify.formats.fuzz import FUZZ_FORMATS
 from tokverify.formats.markdown_text import block, cell_code, code, details, prose, table
 from tokverify.formats.stats import STATS_FORMATS
 from tokverify.visible import visible, visible_message
@@ -80,11 +84,24 @@ def check_plain(text: str) -> None:
             assert re.fullmatch(r"<details><summary>[^<>]*</summary>\n|</details>\n|<br>", token.content), token.content
 
 
-def test_a_summary_holds_what_fits():
-    report = hostile_report()
-    whole = FORMATS["markdown"](report, RenderOptions())
-    assert job_summary(report, 1 << 20) == whole
-    for size in range(200, len(whole), 500):
-        cut = job_summary(report, size)
-        assert len(cut.encode()) <= size
+@pytest.mark.parametrize(
+    ("formats", "report"),
+    [
+        (FORMATS, hostile_report()),
+        (AUDIT_FORMATS, hostile_audit()),
+        (CHANGE_FORMATS, hostile_change()),
+        (CHAT_FORMATS, hostile_chat()),
+        (FUZZ_FORMATS, hostile_fuzz()),
+        (STATS_FORMATS, hostile_stats()),
+    ],
+    ids=["run", "audit", "change", "chat", "fuzz", "stats"],
+)
+def test_a_summary_holds_what_fits(formats, report):
+    write = formats["markdown"]
+    whole = write(report, RenderOptions())
+    size = len(whole.encode())
+    assert write(report, RenderOptions(limit=size)) == whole
+    for limit in range(200, size, size // 10):
+        cut = write(report, RenderOptions(limit=limit))
+        assert len(cut.encode()) <= limit
         assert cut.endswith("write the report to a file to read them.\n")

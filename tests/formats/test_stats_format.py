@@ -9,8 +9,8 @@ from test_markdown import check_plain
 
 from tokverify.formats import RenderOptions
 from tokverify.formats.stats import STATS_FORMATS, present
-from tokverify.formats.stats_json import render as render_json
-from tokverify.formats.stats_table import render
+from tokverify.formats.stats.json import render as render_json
+from tokverify.formats.stats.table import render
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import Subject
 

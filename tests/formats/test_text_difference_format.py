@@ -3,7 +3,7 @@
 import pytest
 
 from tokverify.formats.alignment import Fold
-from tokverify.formats.text_difference import caret_rows, difference_lines, text_lines
+from tokverify.formats.chat.text_difference import caret_rows, difference_lines, text_lines
 
 
 def test_lines_that_end_together_are_paired():

@@ -59,7 +59,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     """Print a manual and leave."""
     if value is None or ctx.resilient_parsing:
         return
-    from tokverify.formats.manual import explain, explain_all
+    from tokverify.formats.audit.manual import explain, explain_all
     from tokverify.rules import RULES
 
     if value.lower() == "all":

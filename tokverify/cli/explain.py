@@ -58,10 +58,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     encoder, expected = (load_model(model), None) if reference is None else open_tokenizers(model, reference)
     explained = explain_text(encoder, source, expected, add_special=add_special, parse_special=parse_special)
     if as_json:
-        from tokverify.formats.explain_json import render as render_json
+        from tokverify.formats.explain.json import render as render_json
 
         write_text(render_json(explained))
         return
-    from tokverify.formats.explain import render
+    from tokverify.formats.explain.table import render
 
     write_text(render(explained, render_options(no_color=no_color, verbose=full)))

@@ -11,13 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import ENDING_SIGNALS, TokverifyError
 from tokverify.output_file import check_place, errors_explained, put_in_place, sync, temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_DEADLY = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -114,7 +113,7 @@ def _signals_put_off() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    before = {number: signal.signal(number, lambda found, _: caught.append(found)) for number in _DEADLY}
+    before = {number: signal.signal(number, lambda found, _: caught.append(found)) for number in ENDING_SIGNALS}
     try:
         yield
     finally:

@@ -35,15 +35,15 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
     spec, refusal = _read(model)
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
-        from tokverify.formats.inspection import tokens_json
-        from tokverify.formats.inspection_table import list_found
+        from tokverify.formats.inspection.json import tokens_json
+        from tokverify.formats.inspection.table import list_found
         from tokverify.token_search import find_tokens
 
         found = find_tokens(spec, selection, is_loadable=refusal is None)
         write_text(tokens_json(found) if as_json else list_found(found, options))
         return
-    from tokverify.formats.inspection import render_json
-    from tokverify.formats.inspection_table import render
+    from tokverify.formats.inspection.json import render as render_json
+    from tokverify.formats.inspection.table import render
     from tokverify.inspection import inspect as look_at
 
     inspection = look_at(spec, refusal)

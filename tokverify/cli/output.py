@@ -168,8 +168,8 @@ def write_reports(
     texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
-    if shown.summary and any(name == "github" for name, _ in reports):
-        _write_job_summary(shown.summary)
+    if any(name == "github" for name, _ in reports):
+        _write_job_summary(shown.formats["markdown"])
     if None in texts:
         write_text(texts[None])
     # The annotations on stdout say nothing where all is well, and a log is read by people.
@@ -189,10 +189,10 @@ def _repository() -> str:
     return ""
 
 
-def _write_job_summary(summary: Callable[[int], str]) -> None:
+def _write_job_summary(write: Callable[[RenderOptions], str]) -> None:
     """Add to what GitHub shows of this step, if there is one."""
     if not os.environ.get(_JOB_SUMMARY):
         return
     path = Path(os.environ[_JOB_SUMMARY])
     held = path.stat().st_size if path.exists() else 0
-    append_text(path, summary(max(0, _JOB_SUMMARY_BYTES - held)))
+    append_text(path, write(RenderOptions(limit=max(0, _JOB_SUMMARY_BYTES - held))))

@@ -12,6 +12,7 @@ from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.formats import FORMATS
+from tokverify.formats.presentation import load
 from tokverify.formats.report_diff import DIFF_FORMATS
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
     baseline = opened_baseline(wanted)
     root = open_saved(file, ["run"] if baseline else _KINDS)
     kind = root.get("kind").string()
-    shown, also = _judged_run(root, baseline, wanted) if baseline else (_KINDS[kind](root), None)
+    shown, also = _judged_run(root, baseline, wanted) if baseline else (_shown(root), None)
     for name, _ in wanted.files(shown.formats):
         if name not in shown.formats:
             known = ", ".join(shown.formats)
@@ -76,55 +77,19 @@ def _judged_run(root: JsonNode, baseline: Baseline, options: ShowOptions) -> tup
     return present(found), also
 
 
-def _run(root: JsonNode) -> Presentation:
-    from tokverify.formats import present
-    from tokverify.saved.run import restore_report
-
-    return present(restore_report(root))
-
-
-def _fuzz(root: JsonNode) -> Presentation:
-    from tokverify.formats.fuzz import present
-    from tokverify.saved.fuzz import restore_fuzz
-
-    return present(restore_fuzz(root))
+def _shown(root: JsonNode) -> Presentation:
+    restore, present = map(load, _KINDS[root.get("kind").string()])
+    shown: Presentation = present(restore(root))
+    return shown
 
 
-def _change(root: JsonNode) -> Presentation:
-    from tokverify.formats.change import present
-    from tokverify.saved.change import restore_change
-
-    return present(restore_change(root))
-
-
-def _audit(root: JsonNode) -> Presentation:
-    from tokverify.formats.audit import present
-    from tokverify.saved.audit import restore_audit
-
-    return present(restore_audit(root))
-
-
-def _chat(root: JsonNode) -> Presentation:
-    from tokverify.formats.chat import present
-    from tokverify.saved.chat import restore_chat
-
-    return present(restore_chat(root))
-
-
-def _stats(root: JsonNode) -> Presentation:
-    from tokverify.formats.stats import present
-    from tokverify.saved.stats import restore_stats
-
-    return present(restore_stats(root))
-
-
-_KINDS: Mapping[str, Callable[[JsonNode], Presentation]] = {
-    "run": _run,
-    "fuzz": _fuzz,
-    "diff": _change,
-    "audit": _audit,
-    "chat": _chat,
-    "stats": _stats,
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "run": ("tokverify.saved.run:restore_report", "tokverify.formats:present"),
+    "fuzz": ("tokverify.saved.fuzz:restore_fuzz", "tokverify.formats.fuzz:present"),
+    "diff": ("tokverify.saved.change:restore_change", "tokverify.formats.change:present"),
+    "audit": ("tokverify.saved.audit:restore_audit", "tokverify.formats.audit:present"),
+    "chat": ("tokverify.saved.chat:restore_chat", "tokverify.formats.chat:present"),
+    "stats": ("tokverify.saved.stats:restore_stats", "tokverify.formats.stats:present"),
 }
 """The kind of a report -> how it is read and written."""
 

@@ -29,7 +29,7 @@ _MOST_EXPECTED = 50
 def headline(result: CaseResult) -> str:
     """Say in one line how a case fails, such as `after 2 tokens, 4 bytes: 1714 ▁ in actual, 5 ▁▁▁ in expected`."""
     if result.difference is None:
-        return plain(result.message or "")
+        return visible_message(result.message or "")
     first = result.difference.first
     where = "at the start"
     if first.token_index:
@@ -41,13 +41,13 @@ def description(result: CaseResult) -> Iterator[str]:
     """Say what a case is and what was compared."""
     case = result.case
     if case.note:
-        yield f"catches: {plain(case.note)}"
+        yield f"catches: {visible_message(case.note)}"
     yield f"text: {shortened(case.text)}"
     flags = {"add_special": result.add_special, "parse_special": result.parse_special}
     yield f"options: {', '.join(f'{name} {_on(flag)}' for name, flag in flags.items())}"
-    yield from (f"note: {plain(note)}" for note in (*result.notes, *result.refusals))
+    yield from (f"note: {visible_message(note)}" for note in (*result.notes, *result.refusals))
     if result.known:
-        yield f"known: {plain(known_text(result.known))}, {plain(result.known.place)}"
+        yield f"known: {visible_message(known_text(result.known))}, {visible_message(result.known.place)}"
     if result.expect is not None:
         left_out = len(result.expect) - _MOST_EXPECTED
         more = f" and {left_out:,} more" if left_out > 0 else ""
@@ -87,11 +87,6 @@ def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:
         return visible(text)
     half = most // 2
     return f"{visible(text[:half])} ... {len(text) - 2 * half:,} characters ... {visible(text[-half:])}"
-
-
-def plain(text: str) -> str:
-    """Show a name or a message, with spaces as they are."""
-    return visible_message(text)
 
 
 def _stretches(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:

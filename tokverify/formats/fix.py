@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.effect import effect
+from tokverify.formats.run.effect import effect
 from tokverify.visible import visible_message
 from tokverify.wording import plural
 

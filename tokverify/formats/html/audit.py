@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.finding import Severity
 from tokverify.formats.audit import verdict
-from tokverify.formats.case_text import plain
-from tokverify.formats.html.page import page
-from tokverify.formats.id_range import id_ranges
-from tokverify.formats.manual import manual_parts
+from tokverify.formats.audit.id_range import id_ranges
+from tokverify.formats.audit.manual import manual_parts
+from tokverify.formats.html.page import page, version_list
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.audit.finding import Finding
@@ -21,21 +21,25 @@ def render(report: AuditReport) -> str:
     found = "something" if report.exit_code else "nothing"
     first, _, others = verdict(report).partition("; ")
     context = {
-        "title": f"{plain(report.source)}: audit",
+        "title": f"{visible_message(report.source)}: audit",
         "outcome": "Failed" if report.exit_code else "Passed",
         "exit_code": report.exit_code,
         "exit_meaning": f"{found} found as bad as {report.fail_on.name} or worse",
         "verdict": first,
         "reservations": others,
         "sides": _sides(report),
-        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
+        "versions": version_list(report.versions),
         "counts": [(severity.name, report.count(severity)) for severity in reversed(Severity)],
         "findings": [
             *(_finding(finding) for finding in report.findings),
             *(_finding(waived.finding, f"{waived.waiver.reason} ({waived.waiver.place})") for waived in report.waived),
         ],
-        "unused_waivers": [(w.code, plain(w.reason), plain(w.place)) for w in report.unused_waivers],
-        "not_evaluated": [(rule.code, plain(rule.name), plain(rule.reason)) for rule in report.not_evaluated],
+        "unused_waivers": [
+            (w.code, visible_message(w.reason), visible_message(w.place)) for w in report.unused_waivers
+        ],
+        "not_evaluated": [
+            (rule.code, visible_message(rule.name), visible_message(rule.reason)) for rule in report.not_evaluated
+        ],
     }
     return page("audit.html.jinja", ["page.js", "audit.js"], context)
 
@@ -50,9 +54,9 @@ def _sides(report: AuditReport) -> list[tuple[str, dict[str, object]]]:
 
 
 def _side(name: str, digests: list[tuple[str, str]], caveat: str = "") -> dict[str, object]:
-    shown = [(label, plain(digest)) for label, digest in digests]
+    shown = [(label, visible_message(digest)) for label, digest in digests]
     empty = {"source": "", "reason": "", "settings": [], "overrides": []}
-    return empty | {"name": plain(name), "caveat": plain(caveat), "digests": shown}
+    return empty | {"name": visible_message(name), "caveat": visible_message(caveat), "digests": shown}
 
 
 def _finding(finding: Finding, waiver: str = "") -> dict[str, object]:
@@ -62,12 +66,12 @@ def _finding(finding: Finding, waiver: str = "") -> dict[str, object]:
     return {
         "severity": finding.severity.name,
         "code": finding.code,
-        "name": plain(finding.name),
-        "message": plain(finding.message),
+        "name": visible_message(finding.name),
+        "message": visible_message(finding.message),
         "ids": id_ranges(finding.ids),
-        "keys": list(map(plain, finding.keys)),
-        "repair": plain(finding.repair),
-        "waiver": plain(waiver),
+        "keys": list(map(visible_message, finding.keys)),
+        "repair": visible_message(finding.repair),
+        "waiver": visible_message(waiver),
         "summary": summary,
         "manual": parts,
     }

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.diff import Block, excerpt
 from tokverify.expectation import NO_TOKEN
-from tokverify.formats.case_text import description, headline, other_side, plain
+from tokverify.formats.case_text import description, headline, other_side
 from tokverify.formats.code_point import code_points
 from tokverify.report import Status
 from tokverify.visible import visible
+from tokverify.visible import visible_message as plain
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

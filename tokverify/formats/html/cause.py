@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import known_text, plain
+from tokverify.formats.case_text import known_text
 from tokverify.report import Status
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +31,9 @@ def causes(report: Report) -> Causes:
 def _own_causes(result: CaseResult) -> Iterator[str]:
     """Yield what a case itself says of why."""
     if result.known:
-        yield f"known: {plain(known_text(result.known))}"
+        yield f"known: {visible_message(known_text(result.known))}"
     elif result.status is Status.SKIPPED:
-        yield f"skipped: {plain(result.message or '')}"
+        yield f"skipped: {visible_message(result.message or '')}"
     elif result.status is Status.ERROR:
         yield "cannot be encoded"
     elif result.status is Status.MISMATCH and result.difference and result.actual == result.expected:
@@ -45,7 +46,7 @@ def _explained(report: Report) -> dict[str, list[str]]:
     """Return the explanations of a diagnosis for each case that it looked at."""
     if not report.diagnosis:
         return {}
-    told = [(plain(found.sentence), set(found.unexplained)) for found in report.diagnosis.explanations]
+    told = [(visible_message(found.sentence), set(found.unexplained)) for found in report.diagnosis.explanations]
     return {
         name: [sentence for sentence, unexplained in told if name not in unexplained] or ["no explanation found"]
         for name in _diagnosed(report, report.diagnosis)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.change.example import examples
-from tokverify.formats.case_text import headline, plain
+from tokverify.formats.case_text import headline
 from tokverify.formats.change import cut, effect, share, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.fuzz import length, run_data
+from tokverify.formats.html.page import version_list
 from tokverify.formats.html.run import case_list, case_page, comparison, entries, outcome
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,12 +41,12 @@ def render(report: ChangeReport) -> str:
     if report.fuzzed:
         reports.append((report.fuzzed.report, causes(report.fuzzed.report)))
     context = {
-        **outcome(plain(report.new.source), verdict(report), report.exit_code, _OUTCOMES),
+        **outcome(visible_message(report.new.source), verdict(report), report.exit_code, _OUTCOMES),
         **comparison(report.report, ("new", "old")),
         **case_list(*reports),
         "options": list(entries(report.options)),
-        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
-        "not_compared": list(map(plain, report.not_compared)),
+        "versions": version_list(report.versions),
+        "not_compared": list(map(visible_message, report.not_compared)),
         "parts": list(map(_part, report.parts)),
         "effect": _effect(report.effect) if report.effect else None,
         "examples": _examples(found[:_MOST_EXAMPLES]),
@@ -65,7 +66,7 @@ def _causes(report: Report, found: Sequence[Example]) -> Causes:
 
 
 def _cause(example: Example) -> str:
-    return f"as in {plain(example.result.name)}"
+    return f"as in {visible_message(example.result.name)}"
 
 
 def _part(part: Part) -> dict[str, object]:
@@ -74,14 +75,15 @@ def _part(part: Part) -> dict[str, object]:
         "summary": summary(part),
         "open": len(part.changes) <= _MOST_OPEN,
         "changes": [
-            (plain(change.kind), visible(cut(change.what)), _value(change.old), _value(change.new)) for change in shown
+            (visible_message(change.kind), visible(cut(change.what)), _value(change.old), _value(change.new))
+            for change in shown
         ],
         "left_out": len(part.changes) - len(shown),
     }
 
 
 def _value(value: str | None) -> str | None:
-    return None if value is None else plain(cut(value))
+    return None if value is None else visible_message(cut(value))
 
 
 def _effect(found: Effect) -> dict[str, object]:
@@ -99,7 +101,7 @@ def _examples(found: Sequence[Example]) -> list[dict[str, object]]:
     most = max((1 + len(example.alike) for example in found), default=0)
     return [
         {
-            "name": plain(example.result.name),
+            "name": visible_message(example.result.name),
             "cause": _cause(example),
             "status": str(example.result.status),
             "cases": 1 + len(example.alike),

@@ -8,11 +8,12 @@ from tokverify.audit.finding import Severity
 from tokverify.chat.content import message_texts
 from tokverify.chat.kind import KINDS
 from tokverify.formats.alignment import Fold
-from tokverify.formats.case_text import alignment_lines, plain, shortened
+from tokverify.formats.case_text import alignment_lines, shortened
 from tokverify.formats.chat import place, template_state, verdict
-from tokverify.formats.html.page import page
+from tokverify.formats.chat.text_difference import BOTH, text_lines
+from tokverify.formats.html.page import page, version_list
 from tokverify.formats.html.run import outcome, side_data
-from tokverify.formats.text_difference import BOTH, text_lines
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ _OUTCOMES = {
 def render(report: ChatReport) -> str:
     """Write a page that holds the whole report."""
     context = {
-        **outcome(f"{plain(report.actual.name)}: chat templates", verdict(report), report.exit_code, _OUTCOMES),
-        "reservations": "; ".join(f"not checked: {plain(reason)}" for reason in report.not_checked),
+        **outcome(
+            f"{visible_message(report.actual.name)}: chat templates", verdict(report), report.exit_code, _OUTCOMES
+        ),
+        "reservations": "; ".join(f"not checked: {visible_message(reason)}" for reason in report.not_checked),
         "sides": list(_sides(report)),
-        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
+        "versions": version_list(report.versions),
         "counts": [(severity.name, report.count(severity)) for severity in reversed(Severity)],
         "findings": list(map(_finding, report.findings)),
         "templates": [_template(template, report) for template in report.templates],
@@ -53,9 +56,9 @@ def _finding(finding: ChatFinding) -> dict[str, object]:
     return {
         "severity": finding.severity.name,
         "kind": finding.kind,
-        "template": plain(finding.template),
-        "message": plain(finding.message),
-        "conversations": list(map(plain, finding.conversations)),
+        "template": visible_message(finding.template),
+        "message": visible_message(finding.message),
+        "conversations": list(map(visible_message, finding.conversations)),
         "summary": about.summary,
         "repair": about.repair if finding.severity > Severity.INFO else "",
     }
@@ -65,7 +68,7 @@ def _template(template: Template, report: ChatReport) -> dict[str, object]:
     sources = (template.actual, template.expected)
     differs = None not in sources and template.actual != template.expected
     return {
-        "name": plain(template.name),
+        "name": visible_message(template.name),
         "state": template_state(template, report),
         "source": _lines(template.actual or "", template.expected or "") if differs else [],
         "results": [_result(result, report) for result in report.results if result.template == template.name],
@@ -75,12 +78,14 @@ def _template(template: Template, report: ChatReport) -> dict[str, object]:
 def _result(result: Rendered, report: ChatReport) -> dict[str, object]:
     found = report.found_in(result)
     return {
-        "id": plain(result.conversation.id),
-        "place": plain(place(result)),
-        "note": plain(result.conversation.note),
+        "id": visible_message(result.conversation.id),
+        "place": visible_message(place(result)),
+        "note": visible_message(result.conversation.note),
         "severity": max(found, key=lambda finding: finding.severity).severity.name if found else "",
         "kinds": list(dict.fromkeys(finding.kind for finding in found)),
-        "messages": [(plain(role), shortened(text)) for role, text in message_texts(result.conversation.messages)],
+        "messages": [
+            (visible_message(role), shortened(text)) for role, text in message_texts(result.conversation.messages)
+        ],
         "lines": _lines(result.actual.text or "", result.expected.text or "")
         if result.drifts and result.expected
         else [],
@@ -100,7 +105,7 @@ def _written(result: Rendered) -> Iterator[tuple[str, str, str]]:
 
 def _text(rendering: Rendering) -> tuple[str, str]:
     if rendering.text is None:
-        return "", f"{'refuses' if rendering.deliberate else 'fails'}: {plain(rendering.error)}"
+        return "", f"{'refuses' if rendering.deliberate else 'fails'}: {visible_message(rendering.error)}"
     return shortened(rendering.text, _MOST_CHARACTERS), "" if rendering.text else "nothing"
 
 
@@ -112,7 +117,7 @@ def _tokens(result: Rendered) -> Iterator[str]:
         if ids is not None:
             yield f"{plural(len(ids), 'token')} in {role}"
         elif refusal:
-            yield f"{role} cannot encode it: {plain(refusal)}"
+            yield f"{role} cannot encode it: {visible_message(refusal)}"
 
 
 def _lines(actual: str, expected: str) -> list[dict[str, object]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain, shortened
+from tokverify.formats.case_text import shortened
 from tokverify.formats.fuzz import percent, tried, verdict
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.run import case_list, case_page, comparison, outcome
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _OUTCOMES = {
 def render(fuzzed: FuzzReport) -> str:
     """Write a page that holds the whole run."""
     context = {
-        **outcome(plain(fuzzed.report.actual.name), verdict(fuzzed), fuzzed.exit_code, _OUTCOMES),
+        **outcome(visible_message(fuzzed.report.actual.name), verdict(fuzzed), fuzzed.exit_code, _OUTCOMES),
         **comparison(fuzzed.report),
         **case_list((fuzzed.report, causes(fuzzed.report))),
         "fuzz": run_data(fuzzed),
@@ -40,10 +41,10 @@ def run_data(fuzzed: FuzzReport) -> dict[str, object]:
     most = max((cause.strings for cause in fuzzed.causes), default=0)
     return {
         "tried": tried(fuzzed),
-        "notes": list(map(plain, fuzzed.notes)),
+        "notes": list(map(visible_message, fuzzed.notes)),
         "coverage": list(_coverage(fuzzed)),
         "generators": [
-            (plain(name), f"{strings:,}", f"{failing:,}", length(failing, strings))
+            (visible_message(name), f"{strings:,}", f"{failing:,}", length(failing, strings))
             for name, (strings, failing) in fuzzed.by_generator.items()
         ],
         "causes": [_cause(cause, most) for cause in sorted(fuzzed.causes, key=lambda cause: -cause.strings)],
@@ -60,12 +61,12 @@ def _coverage(fuzzed: FuzzReport) -> Iterator[tuple[str, str, float]]:
 
 def _cause(cause: Cause, most: int) -> dict[str, object]:
     return {
-        "name": plain(cause.result.name),
+        "name": visible_message(cause.result.name),
         "status": str(cause.result.status),
         "strings": f"{cause.strings:,}",
         "length": length(cause.strings, most),
         "text": shortened(cause.result.case.text),
-        "generator": plain(cause.generator),
+        "generator": visible_message(cause.generator),
     }
 
 

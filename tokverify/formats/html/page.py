@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tokverify.visible import visible_message
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -32,6 +34,11 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -
     environment.filters["with_code"] = _with_code
     policy = _policy(style, script)
     return environment.get_template(template).render(context, style=style, script=script, policy=policy)
+
+
+def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names and versions of libraries, which have passed `visible` then."""
+    return sorted((visible_message(name), visible_message(version)) for name, version in versions.items())
 
 
 def script_json(data: object) -> Markup:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import headline, known_text, plain
-from tokverify.formats.effect import effect
-from tokverify.formats.heading import vocabulary_lines
+from tokverify.formats.case_text import headline, known_text
 from tokverify.formats.html.case_data import cases_data
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.page import page, script_json
 from tokverify.formats.html.suite_plot import segments, suite_counts, ticks
-from tokverify.formats.verdict import verdict
+from tokverify.formats.run.effect import effect
+from tokverify.formats.run.heading import vocabulary_lines
+from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.visible import visible
+from tokverify.visible import visible_message as plain
 from tokverify.wording import plural
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
-from tokverify.formats.html.page import page
+from tokverify.formats.html.page import page, version_list
 from tokverify.formats.html.run import entries, outcome
-from tokverify.formats.stats_text import (
+from tokverify.formats.stats.text import (
     NOTHING,
     counts,
     failures,
@@ -19,7 +18,7 @@ from tokverify.formats.stats_text import (
     token_lists,
     verdict,
 )
-from tokverify.visible import visible
+from tokverify.visible import visible, visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -35,22 +34,22 @@ _OUTCOMES = {
 
 def render(stats: Stats) -> str:
     """Write a page that holds all statistics."""
-    names = [plain(measured.name) for measured in stats.tokenizers]
+    names = [visible_message(measured.name) for measured in stats.tokenizers]
     context = {
         **outcome(f"{', '.join(names)}: statistics", verdict(stats), stats.exit_code, _OUTCOMES),
         "sides": [("tokenizer", _side(measured)) for measured in stats.tokenizers],
-        "versions": sorted((plain(name), plain(version)) for name, version in stats.versions.items()),
+        "versions": version_list(stats.versions),
         "options": list(entries(stats.options)),
-        "texts": plain(texts_told(stats)),
+        "texts": visible_message(texts_told(stats)),
         "names": names,
         "rows": list(_rows(stats)),
         "measurements": [
-            (plain(what.strip()), what.startswith(" "), list(map(plain, found)))
+            (visible_message(what.strip()), what.startswith(" "), list(map(visible_message, found)))
             for what, found in measurements(stats.tokenizers, verbose=True)
         ],
         "longest": [_longest(measured) for measured in stats.tokenizers],
-        "failures": list(map(plain, failures(stats))),
-        "remarks": list(map(plain, remarks(stats))),
+        "failures": list(map(visible_message, failures(stats))),
+        "remarks": list(map(visible_message, remarks(stats))),
     }
     return page("stats.html.jinja", ["page.js"], context)
 
@@ -58,11 +57,11 @@ def render(stats: Stats) -> str:
 def _side(measured: Measured) -> dict[str, object]:
     digests = {"fingerprint": measured.fingerprint, "sha256": measured.sha256}
     return {
-        "name": plain(measured.name),
-        "source": plain(measured.source),
+        "name": visible_message(measured.name),
+        "source": visible_message(measured.source),
         "reason": "",
         "caveat": "",
-        "digests": [(name, plain(digest)) for name, digest in digests.items() if digest],
+        "digests": [(name, visible_message(digest)) for name, digest in digests.items() if digest],
         "settings": [("vocabulary", plural(measured.vocab_size, "token"))],
         "overrides": [],
     }
@@ -74,8 +73,8 @@ def _rows(stats: Stats) -> Iterator[dict[str, object]]:
     for row in stats.rows:
         size, characters, words = sizes(row)
         yield {
-            "kind": plain(row.kind),
-            "name": plain(row.name),
+            "kind": visible_message(row.kind),
+            "name": visible_message(row.name),
             "bytes": size,
             "characters": characters,
             "words": words,
@@ -98,7 +97,7 @@ def _counted(row: Row, index: int, most: float) -> dict[str, object]:
 
 def _longest(measured: Measured) -> dict[str, object]:
     return {
-        "name": plain(measured.name),
+        "name": visible_message(measured.name),
         "tokens": [
             (what, token.id, f"{length(token):,}", visible(token.token_bytes))
             for what, tokens in token_lists(measured).items()

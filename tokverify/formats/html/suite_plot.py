@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tokverify.formats.case_text import plain
 from tokverify.report import Status
+from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ def suite_counts(report: Report) -> list[SuiteCount]:
     """Count by suite, those with the lowest share of matches first."""
     counts: dict[str, SuiteCount] = {}
     for result in report.results:
-        counts.setdefault(result.case.suite, SuiteCount(plain(result.case.suite))).add(result)
+        counts.setdefault(result.case.suite, SuiteCount(visible_message(result.case.suite))).add(result)
     return sorted(counts.values(), key=lambda count: 2.0 if count.match_rate is None else count.match_rate)
 
 

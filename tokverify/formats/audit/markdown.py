@@ -1,0 +1,59 @@
+"""The `markdown` format of an audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.formats.audit import verdict
+from tokverify.formats.audit.id_range import id_ranges
+from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
+from tokverify.visible import visible_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.audit.finding import Finding
+    from tokverify.audit.report import AuditReport
+    from tokverify.formats import RenderOptions
+
+_MOST_RANGES = 12
+
+
+def render(report: AuditReport, options: RenderOptions) -> str:
+    """Write an audit as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(report, options), options.limit)
+
+
+def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
+    yield f"## {mark(report.exit_code)} tokverify audit: {prose(report.source)}\n"
+    yield f"**{prose(verdict(report))}**\n"
+    if options.quiet:
+        return
+    if report.reference is not None:
+        caveat = f", {prose(report.caveat)}" if report.caveat else ""
+        yield f"Reference: {code(visible_message(report.reference))}{caveat}\n"
+    for finding in report.findings:
+        yield _finding(finding, verbose=options.verbose)
+    if report.waived:
+        rows = [(w.finding.code, prose(w.finding.message), prose(w.waiver.reason)) for w in report.waived]
+        yield f"### Waived\n\n{table(('rule', 'finding', 'reason'), rows)}"
+    if report.unused_waivers:
+        rows = [
+            (waiver.code, cell_code(visible_message(waiver.place)), prose(waiver.reason))
+            for waiver in report.unused_waivers
+        ]
+        yield f"### Waivers that accept nothing any more\n\n{table(('rule', 'waiver', 'reason'), rows)}"
+    if report.not_evaluated:
+        rows = [(rule.code, prose(rule.name), prose(rule.reason)) for rule in report.not_evaluated]
+        yield f"### Not evaluated\n\n{table(('rule', '', 'why'), rows)}"
+
+
+def _finding(finding: Finding, *, verbose: bool) -> str:
+    told = [f"### {finding.severity.name} {finding.code} {prose(finding.name)}\n", f"{prose(finding.message)}\n"]
+    if finding.ids:
+        told.append(f"ids {id_ranges(finding.ids, None if verbose else _MOST_RANGES)}\n")
+    if finding.keys:
+        told.append(f"keys {', '.join(code(visible_message(key)) for key in finding.keys)}\n")
+    if finding.repair:
+        told.append(f"repair: {code(visible_message(finding.repair))}\n")
+    return "\n".join(told)

@@ -1,0 +1,96 @@
+"""The `table` format of `tokverify diff`: what changed in the parts, and then what that changes for texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from tokverify.change.example import examples
+from tokverify.formats.change import cut, effect, summary, verdict
+from tokverify.formats.fuzz import verdict as fuzz_verdict
+from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, labeled, table, words
+from tokverify.formats.run.case_section import case_sections
+from tokverify.formats.run.heading import suites_section
+from tokverify.report import Status
+from tokverify.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from tokverify.change.part import Part
+    from tokverify.change.report import ChangeReport
+    from tokverify.formats import RenderOptions
+    from tokverify.report import Report, Side
+
+_EXAMPLES = 10
+_INDENT = 2
+
+
+def render(report: ChangeReport, options: RenderOptions) -> str:
+    """Write what changed; the last line is the verdict."""
+    sections = [] if options.quiet else list(_sections(report, verbose=options.verbose))
+    return draw([*sections, words(verdict(report), "bold red" if report.exit_code else "bold green")], options)
+
+
+def _sections(report: ChangeReport, *, verbose: bool) -> Iterator[RenderableType]:
+    yield labeled([*_side("old", report.old), *_side("new", report.new)])
+    if report.not_compared:
+        lines = [("", words(reason)) for reason in report.not_compared]
+        yield Group(Text("NOT ALL IS COMPARED", "bold yellow"), labeled(lines, indent=_INDENT))
+    for part in report.parts:
+        yield _part(part, None if verbose else _EXAMPLES)
+    yield suites_section(report.report)
+    yield Text("In the cases, actual is new, and expected is old.", DIM)
+    if verbose:
+        yield from case_sections(report.report, verbose=True)
+    else:
+        yield from _by_cause(report.report)
+    if report.fuzzed:
+        yield labeled([("fuzzed", words(fuzz_verdict(report.fuzzed)))])
+        yield from case_sections(report.fuzzed.report, verbose=verbose)
+    if report.effect:
+        yield labeled([("corpus", words(effect(report.effect)))])
+
+
+def _side(role: str, side: Side) -> Iterator[tuple[str, Text]]:
+    yield role, Text.assemble(words(side.source, "bold"), words(f"  encoded by {_engine(side)}", DIM), overflow="fold")
+    if side.fingerprint:
+        yield "", Text(f"fingerprint {side.fingerprint}", DIM)
+
+
+def _engine(side: Side) -> str:
+    return "tokverify, as llama.cpp would" if side.family else side.name
+
+
+def _by_cause(report: Report) -> Iterator[RenderableType]:
+    """Yield one case for each cause; all the others by name."""
+    found = examples(report.results)
+    drawn = tuple(example.result for example in found[:_EXAMPLES])
+    alike = [name for example in found[:_EXAMPLES] for name in example.alike]
+    left = [name for example in found[_EXAMPLES:] for name in (example.result.name, *example.alike)]
+    settled = tuple(result for result in report.results if result.status not in {Status.MISMATCH, Status.ERROR})
+    yield from case_sections(replace(report, results=drawn + settled), verbose=False)
+    for label, names in (("the same causes", alike), ("other causes", left)):
+        if names:
+            yield labeled([(label, words(f"{plural(len(names), 'case')}, drawn with -v: {', '.join(names)}", DIM))])
+
+
+def _part(part: Part, most: int | None) -> RenderableType:
+    shown = table(("", "left"), ("", "left"), ("old", "left"), ("new", "left"))
+    for change in part.changes[:most]:
+        row = exact(cut(change.what)), _value(change.old, EXPECTED), _value(change.new, ACTUAL)
+        shown.add_row(words(change.kind, DIM), *row)
+    left = len(part.changes) - len(part.changes[:most])
+    more = [Text(f"  and {plural(left, 'more change')}; -v shows all", DIM)] if left else []
+    return Group(Text(summary(part).upper(), "bold"), shown, *more)
+
+
+def _value(value: str | None, style: str) -> Text:
+    if value is None:
+        return Text("-", DIM)
+    return words(cut(value), style)

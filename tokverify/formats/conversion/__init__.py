@@ -1,0 +1,45 @@
+"""The output formats of `tokverify convert`: what was made of a file, what is lost, and where the two differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.formats.presentation import renderers
+from tokverify.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.conversion import Conversion
+    from tokverify.formats import RenderOptions
+
+
+def verdict(conversion: Conversion) -> str:
+    """Say whether the file was written, and what it is worth."""
+    target = conversion.target
+    if not conversion.differing:
+        return f"{target}: written; it gives the same ids as {conversion.source} for all {tried(conversion)}"
+    found = f"{conversion.differing:,} of {tried(conversion)} differ, {explained(conversion)}"
+    if conversion.written:
+        return f"{target}: written by force: {found}"
+    return f"{target}: not written: {found}; --force writes it all the same"
+
+
+def tried(conversion: Conversion) -> str:
+    """Say what was compared."""
+    cases = sum(result.case.suite != "found" for result in conversion.report.results)
+    return f"{plural(cases, 'case')} and {plural(conversion.strings, 'made-up text')}"
+
+
+def explained(conversion: Conversion) -> str:
+    """Say how many of the differences are explained."""
+    left, all = conversion.unexplained, conversion.differing
+    if not left:
+        return "all explained by what cannot be carried"
+    return "for no known reason" if left == all else f"{left:,} of them for no known reason"
+
+
+CONVERSION_FORMATS: Mapping[str, Callable[[Conversion, RenderOptions], str]] = renderers(
+    {"table": "tokverify.formats.conversion.table:render", "json": "tokverify.formats.conversion.json:render"}
+)
+"""Name -> how a conversion is written."""

@@ -1,0 +1,35 @@
+"""What changed from one report to the next, as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.formats.markdown_text import escaped, joined, mark, prose, table
+from tokverify.formats.report_diff import TITLES, lines, sides, verdict
+from tokverify.report_diff import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokverify.formats import RenderOptions
+    from tokverify.report_diff import CaseChange, ReportDiff
+
+
+def render(diff: ReportDiff, options: RenderOptions) -> str:
+    """Write what changed as Markdown, or as much of it as fits the limit."""
+    return joined(_sections(diff, options), options.limit)
+
+
+def _sections(diff: ReportDiff, options: RenderOptions) -> Iterator[str]:
+    yield f"## {mark(diff.exit_code)} tokverify: what changed\n"
+    yield f"**{prose(verdict(diff))}**\n"
+    if options.quiet:
+        return
+    yield table(("", ""), [(label, prose(told)) for label, told in sides(diff)])
+    for kind in Kind:
+        if items := "".join(map(_item, diff.of(kind))):
+            yield f"### {TITLES[kind].capitalize()}\n\n{items}"
+
+
+def _item(change: CaseChange) -> str:
+    return f"- **{prose(change.name)}**{''.join(f'<br>{escaped(told)}' for told in lines(change))}\n"

@@ -1,0 +1,106 @@
+"""The `table` format of statistics: one tokenizer, or several side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
+from tokverify.formats.stats.text import (
+    counts,
+    failures,
+    length,
+    measurements,
+    remarks,
+    sizes,
+    texts_told,
+    token_lists,
+    verdict,
+)
+from tokverify.visible import visible_message
+from tokverify.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from tokverify.formats import RenderOptions
+    from tokverify.stats.report import Measured, Row, Stats
+    from tokverify.tokenizer import Token
+
+
+def render(stats: Stats, options: RenderOptions) -> str:
+    """Show what was measured, of each text and then of each tokenizer; the last line is the verdict."""
+    sections = [] if options.quiet else list(_sections(stats, verbose=options.verbose))
+    return draw([*sections, words(verdict(stats), "bold red" if stats.exit_code else "bold green")], options)
+
+
+def _sections(stats: Stats, *, verbose: bool) -> Iterator[RenderableType]:
+    yield _heading(stats, verbose=verbose)
+    yield _texts(stats)
+    yield _probes(stats.tokenizers, verbose=verbose)
+    yield _longest(stats.tokenizers)
+    yield from (words(failure, "red") for failure in failures(stats))
+    yield Group(*(words(f"- {remark}", DIM) for remark in remarks(stats)))
+
+
+def _heading(stats: Stats, *, verbose: bool) -> RenderableType:
+    lines = []
+    for measured in stats.tokenizers:
+        lines.append((_name(measured), words(measured.source, "bold")))
+        lines.append(("", Text(plural(measured.vocab_size, "token"))))
+        digests = {"fingerprint": measured.fingerprint, "sha256": measured.sha256}
+        lines += [("", words(f"{name} {digest}", DIM)) for name, digest in digests.items() if digest and verbose]
+    return labeled([*lines, ("texts", words(texts_told(stats)))])
+
+
+def _name(measured: Measured) -> str:
+    """Return a name that can stand as a heading."""
+    return visible_message(measured.name)
+
+
+def _texts(stats: Stats) -> RenderableType:
+    shown = table(
+        *(("kind", "left"), ("text", "left"), ("bytes", "right"), ("characters", "right"), ("words", "right")),
+        *((("tokenizer", "left"),) if len(stats.tokenizers) > 1 else ()),
+        *(("tokens", "right"), ("/byte", "right"), ("/character", "right"), ("/word", "right")),
+    )
+    for row in stats.rows:
+        for index, measured in enumerate(stats.tokenizers):
+            about = [Text(row.kind), words(row.name), *map(Text, sizes(row))] if index == 0 else [Text()] * 5
+            name = [words(measured.name)] if len(stats.tokenizers) > 1 else []
+            shown.add_row(*about, *name, *_counts(row, index))
+    return shown
+
+
+def _counts(row: Row, index: int) -> list[Text]:
+    # A text that is unknown as a whole is one token, which looks like a good result.
+    style = "yellow" if row.unknown[index] else ""
+    return [Text(cell, style) for cell in counts(row, index)]
+
+
+def _probes(tokenizers: Sequence[Measured], *, verbose: bool) -> RenderableType:
+    shown = table(("", "left"), *((_name(measured), "right") for measured in tokenizers))
+    for what, found in measurements(tokenizers, verbose=verbose):
+        shown.add_row(words(what), *map(words, found))
+    return shown
+
+
+def _longest(tokenizers: Sequence[Measured]) -> RenderableType:
+    shown = table(
+        ("tokenizer", "left"), ("longest", "left"), ("id", "right"), ("characters", "right"), ("token", "left")
+    )
+    for measured in tokenizers:
+        name = measured.name
+        for what, tokens in token_lists(measured).items():
+            for index, token in enumerate(tokens):
+                shown.add_row(words(name), Text("" if index else what), *_token(token))
+                name = ""
+    return shown
+
+
+def _token(token: Token) -> list[Text]:
+    return [Text(str(token.id)), Text(f"{length(token):,}"), exact(token.token_bytes)]
