@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import headline, known_text, plain
 from tokverify.formats.effect import effect
 from tokverify.formats.heading import vocabulary_lines
@@ -40,7 +41,7 @@ def render(report: Report) -> str:
         **outcome(plain(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "diagnosis": _diagnosis(report, report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run.html.jinja", context)
 
@@ -116,7 +117,7 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         yield plain(name), plain(shown)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,
@@ -125,10 +126,11 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
                 "effect": plain(effect(found, diagnosis)),
                 "sentence": plain(found.sentence),
                 "expressible": found.expressible,
-                "repair": plain(found.repair or ""),
+                "repair": [(command.label, plain(str(command))) for command in repair.commands],
+                "remark": repair.remark,
                 "unexplained": list(map(plain, found.unexplained)),
             }
-            for found in diagnosis.explanations
+            for found, repair in zip(diagnosis.explanations, repairs(report), strict=True)
         ],
     }
 
