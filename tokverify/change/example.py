@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Set
 
     from tokverify.change.report import ChangeReport
-    from tokverify.report import CaseResult, Side
+    from tokverify.report import CaseResult
 
 _KINDS = {Status.MISMATCH: Kind.IDS, Status.ERROR: Kind.ERROR}
 _OF_TOKENS = ("tokens", "types", "scores", "added tokens")
 _NOT_FOR_IDS = frozenset({"chat templates"})
-# Parts that tell of one thing in two ways.
-_ALIKE = (frozenset({"types", "added tokens"}), frozenset({"settings", "stages"}))
+# Two ways to tell of one thing.
+_ALIKE = frozenset({"types", "added tokens"})
 
 
 class Example(NamedTuple):
@@ -62,13 +62,19 @@ def examples(report: ChangeReport) -> list[Example]:
 def _only_part(report: ChangeReport) -> tuple[str, ...]:
     """Return what alone can be the reason, as one part in one name or two; nothing if there may be others."""
     names = tuple(part.name for part in report.parts if part.name not in _NOT_FOR_IDS)
-    is_one = len(names) == 1 or any(alike.issuperset(names) for alike in _ALIKE)
-    return names if is_one and not report.not_compared and _engine(report.old) == _engine(report.new) else ()
+    is_one = len(names) == 1 or set(names) == _ALIKE
+    return names if is_one and _all_is_compared(report) else ()
 
 
-def _engine(side: Side) -> str:
-    """Return what encodes; tokverify's own encoder is named after the file, and tells a family."""
-    return "" if side.family else side.name
+def _all_is_compared(report: ChangeReport) -> bool:
+    """Whether the parts hold all that ids depend on.
+
+    That is so for tokverify's own encoder alone, which tells a family; a tokenizer.json has more flags than are
+    compared. And tokens that are only spelled otherwise are not told as a part.
+    """
+    vocabulary = report.report.vocabulary
+    is_ours = report.old.family and report.new.family
+    return bool(is_ours and vocabulary is not None and not vocabulary.respelled and not report.not_compared)
 
 
 def _changed_pieces(report: ChangeReport) -> Mapping[str, Set[str]]:
