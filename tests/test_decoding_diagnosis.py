@@ -214,5 +214,5 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
 
 
 def test_fix_says_where_it_cannot_repair_the_decoding():
-    told = render_plan(Plan(Verification(3, 0, 1), None, None, {}))
+    told = render_plan(Plan(Verification(3, 0, 1), None, None, {}), Path("m.gguf"), None)
     assert told == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"

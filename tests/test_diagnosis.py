@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from fake_tokenizer import FakeTokenizer
+from sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
 from spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 
 from tokverify.cases import Case, load_cases
 from tokverify.diagnosis import Diagnosis, diagnose, facts_of
 from tokverify.encoder import Encoder
-from tokverify.load import load_gguf
+from tokverify.load import load_gguf, load_model
 from tokverify.references import open_reference
 from tokverify.settings import resolve
 from tokverify.spec import TokenizerSpec, TokenType
@@ -132,6 +133,22 @@ def test_the_broken_sample():
     assert best.sentence.startswith("typing 30 tokens (ids 4-33, runs of spaces, runs of tabs")
     assert best.sentence.endswith("USER_DEFINED")
     assert best.explained == best.failing >= 80
+
+
+def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
+    letters = [(letter, -float(rank), NORMAL) for rank, letter in enumerate("▁ab", 5)]
+    pieces = [("<unk>", 0, UNKNOWN), *letters, ("<x>", 0.0, USER_DEFINED), ("▁a", -2.0, NORMAL)]
+    # A unigram model, with sentencepiece's usual treatment of spaces.
+    (tmp_path / "x.model").write_bytes(make_model(pieces, {3: UNIGRAM}, {3: 1, 4: 1, 5: 1}))
+    encoder, found = load_model(tmp_path / "x.model"), open_reference(tmp_path / "x.model")
+    texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
+    report = verify(encoder, found.tokenizer, texts)
+    told = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    assert told.explanations[0].explained == told.failing == 6
+    assert told.explanations[0].sentence == (
+        'typing token 4 "<x>" NORMAL'
+        " (the reference has it USER_DEFINED, too, but llama.cpp drops and adds spaces around such tokens)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,16 @@ def test_a_model_that_cannot_be_read_does_not_keep_the_others_from_being_verifie
     assert result.exit_code == 2
 
 
+def test_what_proves_little_is_not_simply_ok():
+    configure("broken", reference="rebuilt")
+    Path("tokverify.toml").write_text(Path("tokverify.toml").read_text() * 2)
+    Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("broken", "again", 1))
+    result = run()
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()[-4:]]
+    assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
+
+
 def test_several_at_a_time_come_out_as_one_by_one():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []

@@ -74,6 +74,12 @@ def test_dna_is_explained_once_and_without_merges():
     assert text.count("six bases at a time") == 1
 
 
+def test_as_many_tokens_are_not_said_to_be_instead_of_as_many():
+    spec = spm_spec({"▁": -5, "a": -1, "b": -1, "▁b": -2, "  ": 0}, {"  ": USER_DEFINED})
+    lines = render(explain(Encoder(spec), "a  b"), RenderOptions()).splitlines()
+    assert "   Were USER_DEFINED tokens not looked for: ▁ a ▁ ▁b  (4 tokens as well, but others)" in lines
+
+
 def test_an_empty_text():
     assert "result: 0 tokens" in render(explain(Encoder(BPE), ""), RenderOptions())
 

@@ -51,6 +51,27 @@ def test_the_table_shows_each_text_with_each_tokenizer(stats):
     assert ["two", "6", "1.000", "1.000", "2.000"] in lines
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_where_there_is_no_room_sizes_and_tokens_are_tables_of_their_own(stats, width: int):
+    lines = render(stats, RenderOptions(width=width)).splitlines()
+    assert "kind   text    bytes  characters  words" in lines
+    assert "prose  Latin      21          21      4" in lines
+    start = next(index for index, line in enumerate(lines) if "/byte" in line)
+    assert lines[start : start + 4] == [
+        "                        tokens  /byte  /character  /word",
+        "Latin",
+        "  [red]\\x1bone  21 (1 unknown)  1.000       1.000  5.250",
+        "  two                       18  0.857       0.857  4.500",
+    ]
+    alone = render(replace(stats, **_first_only(stats)), RenderOptions(width=50)).splitlines()
+    assert "Latin   21 (1 unknown)  1.000       1.000  5.250" in alone
+
+
+def _first_only(stats) -> dict[str, object]:
+    rows = [replace(row, tokens=row.tokens[:1], unknown=row.unknown[:1]) for row in stats.rows]
+    return {"tokenizers": stats.tokenizers[:1], "rows": tuple(rows)}
+
+
 def test_what_a_tokenizer_cannot_encode_is_told(stats):
     assert "[red]\\x1bone cannot encode code Python: no piece for '='" in render(stats, RenderOptions())
 

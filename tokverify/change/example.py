@@ -9,37 +9,92 @@ from tokverify.fuzzing.trial import Kind, Outcome
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Mapping, Set
 
+    from tokverify.change.report import ChangeReport
     from tokverify.report import CaseResult
 
 _KINDS = {Status.MISMATCH: Kind.IDS, Status.ERROR: Kind.ERROR}
+_OF_TOKENS = ("tokens", "types", "scores", "added tokens")
+_NOT_FOR_IDS = frozenset({"chat templates"})
+# Two ways to tell of one thing.
+_ALIKE = frozenset({"types", "added tokens"})
 
 
 class Example(NamedTuple):
-    """A case that changes, and the names of the others that change for the same cause."""
+    """A case that changes, and the names of the others that change for the same cause.
+
+    `parts` names the parts that are the cause, where it can be told: with `is_only`, nothing else changed that ids
+    depend on; without, wherever the cases differ, there is a token that changed in each of the parts.
+    """
 
     result: CaseResult
     alike: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    is_only: bool = False
 
 
-def examples(results: Iterable[CaseResult]) -> list[Example]:
+class _Cause(NamedTuple):
+    key: Hashable
+    parts: tuple[str, ...] = ()
+    is_only: bool = False
+
+
+def examples(report: ChangeReport) -> list[Example]:
     """Choose the case with the shortest text for each cause; the cause that shows most often comes first.
 
-    Cases have one cause if the same ids stand for the same other ids in them, as in fuzzing.
+    Cases have one cause if only one part changed; if they differ only where tokens changed, in the same parts; or if
+    the same ids stand for the same other ids in them, as in fuzzing.
     """
-    by_cause: dict[Hashable, list[CaseResult]] = {}
-    for result in results:
+    only, changed = _only_part(report), _changed_pieces(report)
+    by_cause: dict[_Cause, list[CaseResult]] = {}
+    for result in report.report.results:
         if result.status in _KINDS:
-            by_cause.setdefault(_cause(result), []).append(result)
-    groups = [sorted(group, key=lambda result: len(result.case.text)) for group in by_cause.values()]
-    return [
-        Example(first, tuple(result.name for result in others))
-        for first, *others in sorted(groups, key=len, reverse=True)
+            by_cause.setdefault(_cause(result, only, changed), []).append(result)
+    found = [
+        Example(first, tuple(result.name for result in others), cause.parts, cause.is_only)
+        for cause, group in by_cause.items()
+        for first, *others in [sorted(group, key=lambda result: len(result.case.text))]
     ]
+    return sorted(found, key=lambda example: len(example.alike), reverse=True)
 
 
-def _cause(result: CaseResult) -> Hashable:
+def _only_part(report: ChangeReport) -> tuple[str, ...]:
+    """Return what alone can be the reason, as one part in one name or two; nothing if there may be others."""
+    names = tuple(part.name for part in report.parts if part.name not in _NOT_FOR_IDS)
+    is_one = len(names) == 1 or set(names) == _ALIKE
+    return names if is_one and _all_is_compared(report) else ()
+
+
+def _all_is_compared(report: ChangeReport) -> bool:
+    """Whether the parts hold all that ids depend on.
+
+    That is so for tokverify's own encoder alone, which tells a family; a tokenizer.json has more flags than are
+    compared. And tokens that are only spelled otherwise are not told as a part.
+    """
+    vocabulary = report.report.vocabulary
+    is_ours = report.old.family and report.new.family
+    return bool(is_ours and vocabulary is not None and not vocabulary.respelled and not report.not_compared)
+
+
+def _changed_pieces(report: ChangeReport) -> Mapping[str, Set[str]]:
+    return {part.name: {change.what for change in part.changes} for part in report.parts if part.name in _OF_TOKENS}
+
+
+def _cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[str]]) -> _Cause:
+    if result.status is Status.MISMATCH:
+        if only:
+            return _Cause(result.status, only, is_only=True)
+        if parts := tuple(name for name, pieces in changed.items() if _differs_only_at(result, pieces)):
+            return _Cause(result.status, parts)
     sample = Sample(result.case.text, result.add_special, result.parse_special)
     kind = _KINDS[result.status]
-    return Outcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint
+    return _Cause(Outcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint)
+
+
+def _differs_only_at(result: CaseResult, pieces: Set[str]) -> bool:
+    """Whether wherever the two sides differ, one of them has one of some pieces."""
+    blocks = [block for block in result.difference.blocks if not block.equal] if result.difference else []
+    return bool(blocks) and all(
+        any(token.piece in pieces for token in (*block.actual, *block.expected)) for block in blocks
+    )

@@ -77,7 +77,8 @@ def _try(options: ChatOptions) -> ChatReport:
     encoder = opened.actual if opened else load_model(options.model)
     reference = _reference(opened) if opened else None
     if not templates_of(encoder.spec) and not (reference and reference.templates):
-        raise TokverifyError(f"{options.model}: no chat template in it, nor beside a reference: nothing to try")
+        problem = "no chat template in it, nor beside a reference: nothing to try"
+        raise TokverifyError(f"{options.model}: {problem}; name with -r a reference that has one")
     report = try_templates(encoder, conversations, reference)
     actual, expected = opened.sides if opened else (model_side(options.model, encoder), None)
     return replace(

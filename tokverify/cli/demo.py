@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,7 @@ def _run(name: str, cases: Sequence[Case], text: str, arguments: str, options: R
     """Do what the command shown would do, on these cases."""
     report = verify_model(Path(name), _REFERENCE, cases, diagnose=not options.quiet)
     command = f"$ tokverify run {name} -r {_REFERENCE} {arguments}\n"
+    report = replace(report, options={"model": name, "reference": _REFERENCE})
     write_text(text + command + FORMATS["table"](report, options))
     return report
 

@@ -64,7 +64,7 @@ def _fix(options: FixOptions) -> int:
     declaration = read_fixable(options.model)
     found = _reference(options, declaration)
     plan = make_plan(options.model, declaration, facts_of(found.tokenizer, found.path), cases)
-    write_text(render_plan(plan))
+    write_text(render_plan(plan, options.model, options.output))
     if plan.change is None:
         return 1 if plan.before.fail else 0
     if options.dry_run or options.output is None:

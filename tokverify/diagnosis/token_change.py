@@ -12,7 +12,7 @@ from tokverify.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
@@ -69,14 +69,29 @@ def _with_others(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> Mapping[i
 def _plain(evidence: Evidence) -> Iterator[Change]:
     """Type tokens NORMAL that look like ordinary ones and are cut out; of a unigram vocabulary any.
 
-    To the latter llama.cpp adds a space, after each such token.
+    For the latter this is the way around llama.cpp's own fault, too: to it, what stands on each side of such a token is
+    a text of its own, from which it takes extra spaces, and before which it puts one.
     """
     spec = evidence.spec
     ids = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
     looks_plain = [id for id in ids if not kind_of(spec.tokens[id])]
     for chosen in (ids if spec.model == "t5" else [], looks_plain if evidence.facts.spec is None else []):
         if chosen:
-            yield typing(spec, {id: Entry(None, TokenType.NORMAL) for id in chosen}, TokenType.NORMAL, cost=3.3)
+            change = typing(spec, {id: Entry(None, TokenType.NORMAL) for id in chosen}, TokenType.NORMAL, cost=3.3)
+            is_way_around = spec.model == "t5" and _are_told_to_be(evidence, chosen, TokenType.USER_DEFINED)
+            yield _way_around(change, len(chosen)) if is_way_around else change
+
+
+def _way_around(change: Change, count: int) -> Change:
+    told = f"the reference has {'it' if count == 1 else 'them'} USER_DEFINED, too"
+    reason = f"({told}, but llama.cpp drops and adds spaces around such tokens)"
+    return replace(change, sentence=f"{change.sentence} {reason}")
+
+
+def _are_told_to_be(evidence: Evidence, ids: Iterable[int], type: TokenType) -> bool:
+    told = evidence.facts.spec
+    types = types_of(told) if told else ()
+    return all(id < len(types) and types[id] == type for id in ids)
 
 
 def _bytes(evidence: Evidence) -> Iterator[Change]:

@@ -45,16 +45,28 @@ class Columns:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the table in the room that there is."""
-        room = options.max_width - GAP * (len(self._columns) - 1)
-        bodies = [_measure(column.cells, console, options) for column in self._columns]
-        headings = [_measure([column.heading], console, options) for column in self._columns]
-        whole = [_wider(body, heading) for body, heading in zip(bodies, headings, strict=True)]
+        room = options.max_width - self._gaps
+        bodies, headings = self._measured(console, options)
+        whole = list(map(_wider, bodies, headings))
         widths = fit(whole, room, [heading.minimum for heading in headings])
         beside = sum(widths) <= room
         if not beside:
             widths = fit(bodies, room, [1] * len(bodies))
             yield from self._headings(widths, options.max_width)
         yield self._table(widths, show_header=beside and any(column.heading for column in self._columns))
+
+    def width(self, console: Console, options: ConsoleOptions) -> int:
+        """Return how wide the table would be if there were room without end."""
+        return sum(_wider(*pair).maximum for pair in zip(*self._measured(console, options), strict=True)) + self._gaps
+
+    @property
+    def _gaps(self) -> int:
+        return GAP * (len(self._columns) - 1)
+
+    def _measured(self, console: Console, options: ConsoleOptions) -> tuple[list[Measurement], list[Measurement]]:
+        """Measure the cells of each column, and its heading."""
+        bodies = [_measure(column.cells, console, options) for column in self._columns]
+        return bodies, [_measure([column.heading], console, options) for column in self._columns]
 
     def _headings(self, widths: Sequence[int], room: int) -> RenderResult:
         start = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.repair import filled_in
 from tokverify.formats.run.effect import effect
 from tokverify.visible import visible_message
 from tokverify.wording import plural
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from tokverify.fixing import Plan, Verification
 
 
-def render_plan(plan: Plan) -> str:
-    """Tell what fails, and what would be written."""
+def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
+    """Tell what fails, and what would be written of the file `model` to `output`, if that is known."""
     lines = [f"before: {_counts(plan.before)}"]
     if plan.before.refusal:
         lines.append(f"        llama.cpp cannot load it: {plan.before.refusal}")
@@ -28,7 +29,8 @@ def render_plan(plan: Plan) -> str:
         lines.append(f"repair: {plan.change.sentence}")
         lines.append(f"        writes {', '.join(plan.keys)}")
         if plan.change.repair:
-            lines.append(f"        the same with the gguf package: {plan.change.repair}")
+            command = " ".join(filled_in(plan.change.repair, str(model), str(output) if output else None))
+            lines.append(f"        the same with the gguf package: {command}")
     return _joined(lines)
 
 

@@ -50,7 +50,8 @@ def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
     for index, section in enumerate(sections):
         if index:
             console.print()
-        console.print(section, overflow="fold")
+        # Only a command that can be pasted is ever wider, as it must not be parted within an argument.
+        console.print(section, overflow="fold", crop=False)
     # subtle: not splitlines(), which also breaks at characters that are not line feeds.
     return "".join(f"{line.rstrip(' ')}\n" for line in file.getvalue().removesuffix("\n").split("\n"))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, table, words
+from tokverify.formats.run.verdict import caveat
 from tokverify.report import Status
 from tokverify.wording import plural
 
@@ -26,11 +27,22 @@ def render(reports: Mapping[str, Report | None], options: RenderOptions) -> str:
         status for status in Status if any(report and report.count(status) for report in reports.values())
     ]
     shown = table(("model", "left"), *((str(status), "right") for status in shown_statuses), ("", "left"))
-    codes = {name: _FAILED if report is None else report.exit_code for name, report in reports.items()}
+    codes = list(map(_exit_code, reports.values()))
     for name, report in reports.items():
         counts = [report.count(status) if report else 0 for status in shown_statuses]
         cells = [Text(f"{count:,}") if count else Text("-", DIM) for count in counts]
-        shown.add_row(words(name), *cells, Text(*_VERDICTS[codes[name]]))
-    passed = sum(code == 0 for code in codes.values())
+        shown.add_row(words(name), *cells, _verdict(report))
+    passed = codes.count(0)
     style = "bold green" if passed == len(codes) else "bold red"
     return draw([shown, Text(f"{plural(len(codes), 'model')}: {passed:,} ok", style)], options)
+
+
+def _exit_code(report: Report | None) -> int:
+    return _FAILED if report is None else report.exit_code
+
+
+def _verdict(report: Report | None) -> Text:
+    """Tell how a model fared; who reads no more than `ok` must know of a reference that proves little."""
+    word, style = _VERDICTS[_exit_code(report)]
+    told = caveat(report) if report and report.exit_code == 0 else ""
+    return Text.assemble((word, style), words(f", {told}" if told else "", "yellow"), overflow="fold")

@@ -11,7 +11,7 @@ from tokverify.visible import visible, visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokverify.change.example import Example
     from tokverify.change.part import Change, Part
@@ -62,13 +62,26 @@ def change_lines(part: Part, most: int) -> list[str]:
 
 
 def alike(example: Example) -> list[str]:
-    """Name the other cases that change for the same cause, in a line that has passed `visible`, if there are any."""
-    if not example.alike:
-        return []
-    names = ", ".join(map(visible_message, example.alike[:_MOST_NAMES]))
-    left = len(example.alike) - _MOST_NAMES
-    more = f" and {left:,} more" if left > 0 else ""
-    return [f"the same change in {plural(len(example.alike), 'more case')}: {names}{more}"]
+    """Tell what the cause is, and name the other cases that change for it, in lines that have passed `visible`."""
+    lines = [reason(example)] if example.parts else []
+    if example.alike:
+        lines.append(f"the same change in {plural(len(example.alike), 'more case')}: {names(example.alike)}")
+    return lines
+
+
+def reason(example: Example) -> str:
+    """Say what is known of the cause, in a line that has passed `visible`."""
+    parts = visible_message(" and ".join(example.parts))
+    if example.is_only:
+        return f"of all that ids depend on, only the {parts} changed"
+    return f"wherever the ids differ, there are tokens that changed: see the {parts}"
+
+
+def names(cases: Sequence[str]) -> str:
+    """Name cases, so many that one can still read it; the result has passed `visible`."""
+    left = len(cases) - _MOST_NAMES
+    shown = ", ".join(map(visible_message, cases[:_MOST_NAMES]))
+    return f"{shown} and {left:,} more" if left > 0 else shown
 
 
 def effect(found: Effect) -> str:

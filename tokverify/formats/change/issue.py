@@ -43,7 +43,7 @@ def change_issues(report: ChangeReport) -> Iterator[Issue]:
     yield from (_part_issue(part, report) for part in report.parts)
     if report.effect and report.effect.changed_lines:
         yield _issue("changed-corpus", Level.ERROR, "changed: corpus", effect(report.effect), report)
-    for example in examples(report.report.results):
+    for example in examples(report):
         more = [*sides, *alike(example)]
         yield case_issue(example.result, report.report, "change", path=_file(report), more=more)
     if report.fuzzed:

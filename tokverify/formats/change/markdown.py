@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tokverify.change.part import Part
     from tokverify.change.report import ChangeReport
     from tokverify.formats import RenderOptions
-    from tokverify.report import Report
 
 _EXAMPLES = 50
 
@@ -41,7 +40,7 @@ def _sections(report: ChangeReport, options: RenderOptions) -> Iterator[str]:
         yield details(summary(part), _part(part, options))
     if report.effect:
         yield f"{prose(effect(report.effect))}\n"
-    yield from _cases(report.report, verbose=options.verbose)
+    yield from _cases(report, verbose=options.verbose)
     if report.fuzzed:
         yield f"Fuzzed: {prose(fuzz_verdict(report.fuzzed))}\n"
         yield from findings(report.fuzzed, verbose=options.verbose)
@@ -58,10 +57,10 @@ def _value(value: str | None) -> str:
     return "" if value is None else cell_code(visible_message(cut(value)))
 
 
-def _cases(report: Report, *, verbose: bool) -> Iterator[str]:
+def _cases(change: ChangeReport, *, verbose: bool) -> Iterator[str]:
     """Write one case for each cause, or with `verbose` all that change."""
+    report, found = change.report, examples(change)
     yield suites(report)
-    found = examples(report.results)
     if found:
         changing = plural(report.count(Status.MISMATCH) + report.count(Status.ERROR), "case")
         yield f"### {changing} changed, for {plural(len(found), 'cause')}\n"

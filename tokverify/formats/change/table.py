@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.change.example import examples
-from tokverify.formats.change import cut, effect, summary, verdict
+from tokverify.formats.change import cut, effect, names, reason, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.layout import ACTUAL, DIM, EXPECTED, draw, exact, labeled, table, words
 from tokverify.formats.run.case_section import case_sections
@@ -18,14 +18,15 @@ from tokverify.report import Status
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
+    from tokverify.change.example import Example
     from tokverify.change.part import Part
     from tokverify.change.report import ChangeReport
     from tokverify.formats import RenderOptions
-    from tokverify.report import Report, Side
+    from tokverify.report import Side
 
 _EXAMPLES = 10
 _INDENT = 2
@@ -49,7 +50,7 @@ def _sections(report: ChangeReport, *, verbose: bool) -> Iterator[RenderableType
     if verbose:
         yield from case_sections(report.report, verbose=True)
     else:
-        yield from _by_cause(report.report)
+        yield from _by_cause(report)
     if report.fuzzed:
         yield labeled([("fuzzed", words(fuzz_verdict(report.fuzzed)))])
         yield from case_sections(report.fuzzed.report, verbose=verbose)
@@ -67,17 +68,28 @@ def _engine(side: Side) -> str:
     return "tokverify, as llama.cpp would" if side.family else side.name
 
 
-def _by_cause(report: Report) -> Iterator[RenderableType]:
-    """Yield one case for each cause; all the others by name."""
-    found = examples(report.results)
+def _by_cause(change: ChangeReport) -> Iterator[RenderableType]:
+    """Yield one case for each cause; the others by name."""
+    report, found = change.report, examples(change)
     drawn = tuple(example.result for example in found[:_EXAMPLES])
     alike = [name for example in found[:_EXAMPLES] for name in example.alike]
     left = [name for example in found[_EXAMPLES:] for name in (example.result.name, *example.alike)]
     settled = tuple(result for result in report.results if result.status not in {Status.MISMATCH, Status.ERROR})
+    if reasons := [("" if index else "why", _reason(example)) for index, example in enumerate(_with_reason(found))]:
+        yield labeled(reasons)
     yield from case_sections(replace(report, results=drawn + settled), verbose=False)
-    for label, names in (("the same causes", alike), ("other causes", left)):
-        if names:
-            yield labeled([(label, words(f"{plural(len(names), 'case')}, drawn with -v: {', '.join(names)}", DIM))])
+    for label, cases in (("the same causes", alike), ("other causes", left)):
+        if cases:
+            yield labeled([(label, words(f"{plural(len(cases), 'case')}, drawn with -v: {names(cases)}", DIM))])
+
+
+def _with_reason(found: Sequence[Example]) -> list[Example]:
+    return [example for example in found[:_EXAMPLES] if example.parts]
+
+
+def _reason(example: Example) -> Text:
+    cases = plural(1 + len(example.alike), "case")
+    return words(f"{cases}, of which {example.result.name} is drawn: {reason(example)}")
 
 
 def _part(part: Part, most: int | None) -> RenderableType:

@@ -129,7 +129,8 @@ def _unsplit(explained: Explanation, full: bool) -> Text:
         return Text("Were USER_DEFINED tokens not looked for, the model would give the same tokens.", DIM)
     shown = middle_out(tokens, "tokens", len(tokens) if full else _MAX_PARTS)
     parts = [note(item) if isinstance(item, Fold) else exact(item[1].piece) for item in shown]
-    count = Text(f"  ({plural(len(ids), 'token')} instead of {len(own):,})", DIM)
+    difference = "as well, but others" if len(ids) == len(own) else f"instead of {len(own):,}"
+    count = Text(f"  ({plural(len(ids), 'token')} {difference})", DIM)
     label = "Were USER_DEFINED tokens not looked for: "
     return Text.assemble((label, DIM), Text(" ").join(parts), count, overflow="fold")
 

@@ -9,8 +9,7 @@ from tokverify.expectation import NO_TOKEN
 from tokverify.formats.case_text import description, headline, other_side
 from tokverify.formats.code_point import code_points
 from tokverify.report import Status
-from tokverify.visible import visible
-from tokverify.visible import visible_message as plain
+from tokverify.visible import visible, visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -63,10 +62,10 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
     cases = []
     for result, causes_of_it, pairs in _results(reports):
         told: dict[str, object] = {
-            "name": plain(result.name),
+            "name": visible_message(result.name),
             "status": str(result.status),
-            "suite": suites[plain(result.case.suite)],
-            "tags": [tags[plain(tag)] for tag in result.case.tags],
+            "suite": suites[visible_message(result.case.suite)],
+            "tags": [tags[visible_message(tag)] for tag in result.case.tags],
             "causes": [cause_numbers[cause] for cause in causes_of_it],
         }
         cases.append(told | _case(result, _blocks(result, pairs), tokens))
@@ -100,7 +99,7 @@ def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> di
     case = result.case
     told: dict[str, object] = {
         "text": visible(case.text),
-        "place": plain(f"{case.file}:{case.line}") if case.file else "",
+        "place": visible_message(f"{case.file}:{case.line}") if case.file else "",
         "headline": "" if result.status is Status.MATCH else headline(result),
         "facts": list(_facts(result, blocks)),
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.change.example import examples
 from tokverify.formats.case_text import headline
-from tokverify.formats.change import cut, effect, share, summary, verdict
+from tokverify.formats.change import cut, effect, reason, share, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.html.cause import causes
 from tokverify.formats.html.fuzz import length, run_data
@@ -36,7 +36,7 @@ _OUTCOMES = {
 
 def render(report: ChangeReport) -> str:
     """Write a page that holds all that changed."""
-    found = examples(report.report.results)
+    found = examples(report)
     reports = [(report.report, _causes(report.report, found))]
     if report.fuzzed:
         reports.append((report.fuzzed.report, causes(report.fuzzed.report)))
@@ -107,6 +107,7 @@ def _examples(found: Sequence[Example]) -> list[dict[str, object]]:
             "cases": 1 + len(example.alike),
             "length": length(1 + len(example.alike), most),
             "headline": headline(example.result),
+            "reason": reason(example) if example.parts else "",
         }
         for example in found
     ]

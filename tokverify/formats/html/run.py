@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import headline, known_text
 from tokverify.formats.html.case_data import cases_data
 from tokverify.formats.html.cause import causes
@@ -14,8 +15,7 @@ from tokverify.formats.run.effect import effect
 from tokverify.formats.run.heading import vocabulary_lines
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
-from tokverify.visible import visible
-from tokverify.visible import visible_message as plain
+from tokverify.visible import visible, visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ _OUTCOMES = {
 def render(report: Report) -> str:
     """Write a page that holds the whole report."""
     context = {
-        **outcome(plain(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
+        **outcome(visible_message(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "diagnosis": _diagnosis(report, report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run.html.jinja", context)
 
@@ -67,8 +67,8 @@ def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tupl
         "outcome": word,
         "exit_code": exit_code,
         "exit_meaning": meaning,
-        "verdict": plain(first),
-        "reservations": plain(others),
+        "verdict": visible_message(first),
+        "reservations": visible_message(others),
     }
 
 
@@ -76,7 +76,9 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
     """Return what was compared with what."""
     return {
         "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
-        "versions": sorted((plain(name), plain(version)) for name, version in report.versions.items()),
+        "versions": sorted(
+            (visible_message(name), visible_message(version)) for name, version in report.versions.items()
+        ),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
         "options": list(entries(report.options)),
@@ -92,7 +94,7 @@ def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
     return {
         "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
         # What there is to see of failing cases without a script.
-        "failing": [(str(result.status), plain(result.name), headline(result)) for result in failing],
+        "failing": [(str(result.status), visible_message(result.name), headline(result)) for result in failing],
         "data": script_json(cases_data(reports)),
     }
 
@@ -100,13 +102,15 @@ def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
 def side_data(side: Side) -> dict[str, object]:
     """Return what the page says of a side."""
     return {
-        "name": plain(side.name),
-        "source": plain(side.source) if side.source != side.name else "",
-        "reason": plain(side.reason),
-        "caveat": plain(side.caveat),
-        "digests": [(name, plain(getattr(side, name))) for name in ("fingerprint", "sha256") if getattr(side, name)],
+        "name": visible_message(side.name),
+        "source": visible_message(side.source) if side.source != side.name else "",
+        "reason": visible_message(side.reason),
+        "caveat": visible_message(side.caveat),
+        "digests": [
+            (name, visible_message(getattr(side, name))) for name in ("fingerprint", "sha256") if getattr(side, name)
+        ],
         "settings": list(entries(side.settings)),
-        "overrides": list(map(plain, side.overrides)),
+        "overrides": list(map(visible_message, side.overrides)),
     }
 
 
@@ -114,22 +118,23 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield names and values, as they are shown."""
     for name, value in values.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        yield plain(name), plain(shown)
+        yield visible_message(name), visible_message(shown)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,
         "explanations": [
             {
-                "effect": plain(effect(found, diagnosis)),
-                "sentence": plain(found.sentence),
+                "effect": visible_message(effect(found, diagnosis)),
+                "sentence": visible_message(found.sentence),
                 "expressible": found.expressible,
-                "repair": plain(found.repair or ""),
-                "unexplained": list(map(plain, found.unexplained)),
+                "repair": [(command.label, visible_message(str(command))) for command in repair.commands],
+                "remark": repair.remark,
+                "unexplained": list(map(visible_message, found.unexplained)),
             }
-            for found in diagnosis.explanations
+            for found, repair in zip(diagnosis.explanations, repairs(report), strict=True)
         ],
     }
 
@@ -170,14 +175,14 @@ def _percent(rate: float | None) -> str:
 
 def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
     return {
-        "source": plain(baseline.source),
+        "source": visible_message(baseline.source),
         "fixed": list(map(_entry, baseline.fixed)),
         "not_run": list(map(_entry, baseline.not_run)),
     }
 
 
 def _entry(entry: KnownDifference) -> tuple[str, str, str]:
-    return plain(entry.case), plain(known_text(entry)), plain(entry.place)
+    return visible_message(entry.case), visible_message(known_text(entry)), visible_message(entry.place)
 
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:

@@ -2,52 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group
+from rich.segment import Segment
 from rich.text import Text
 
+from tokverify.diagnosis.repair import repairs
 from tokverify.formats.layout import DIM, labeled, words
 from tokverify.formats.run.effect import effect
+from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
+    from tokverify.diagnosis.repair import Command, Repair
     from tokverify.diagnosis.result import Diagnosis, Explanation
+    from tokverify.report import Report
 
 _INDENT = 2
 _MOST_CASES = 5
 
 
-def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
+def diagnosis_section(report: Report, diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
     """Tell what may be the reason of what differs, the likeliest first."""
-    lines = [
-        line
-        for number, explanation in enumerate(diagnosis.explanations, 1)
-        for line in _explanation(number, explanation, diagnosis, verbose)
-    ]
-    if not lines:
-        lines = [("", Text(f"none of {plural(diagnosis.tried, 'change')} that were tried makes a failing case match"))]
+    parts: list[RenderableType] = [Text("DIAGNOSIS", "bold")]
+    for number, (explanation, repair) in enumerate(zip(diagnosis.explanations, repairs(report), strict=True), 1):
+        parts += _explanation(number, explanation, repair, diagnosis, verbose=verbose)
+    if not diagnosis.explanations:
+        told = f"none of {plural(diagnosis.tried, 'change')} that were tried makes a failing case match"
+        parts.append(_lines("", [Text(told)]))
     if diagnosis.stopped_early:
-        lines.append(("", Text(f"time ran out after {plural(diagnosis.tried, 'change')}", DIM)))
-    return Group(Text("DIAGNOSIS", "bold"), labeled(lines, indent=_INDENT))
+        parts.append(_lines(" ", [Text(f"time ran out after {plural(diagnosis.tried, 'change')}", DIM)]))
+    return Group(*parts)
+
+
+def _lines(label: str, lines: Sequence[Text]) -> RenderableType:
+    return labeled([(label if index == 0 else "", line) for index, line in enumerate(lines)], indent=_INDENT)
 
 
 def _explanation(
-    number: int, explanation: Explanation, diagnosis: Diagnosis, verbose: bool
-) -> Iterator[tuple[str, Text]]:
-    yield str(number), words(effect(explanation, diagnosis), "bold" if number == 1 else "")
+    number: int, explanation: Explanation, repair: Repair, diagnosis: Diagnosis, *, verbose: bool
+) -> Iterator[RenderableType]:
+    lines = [words(effect(explanation, diagnosis), "bold" if number == 1 else "")]
     if explanation.unexplained:
-        yield "", words(f"unexplained: {_cases(explanation.unexplained, verbose)}", DIM)
-    if not explanation.expressible:
-        yield "", Text("GGUF cannot express it", "yellow")
-    elif explanation.repair:
-        yield "", words(f"repair: tokverify fix, or {explanation.repair}")
-    else:
-        yield "", Text("repair: tokverify fix")
+        lines.append(words(f"unexplained: {_cases(explanation.unexplained, verbose)}", DIM))
+    if repair.remark:
+        lines.append(Text(repair.remark, "yellow"))
+    yield _lines(str(number), lines)
+    yield from (_Pasteable(command, _INDENT + len(f"{number}  ")) for command in repair.commands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pasteable:
+    """A command that can be pasted: parted only as a shell joins it again, and never within an argument."""
+
+    command: Command
+    indent: int
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        label = f"{self.command.label}: "
+        line = " " * self.indent + label
+        begin = " " * (self.indent + len(label))
+        for index, argument in enumerate(map(visible_message, self.command.arguments)):
+            is_last = index == len(self.command.arguments) - 1
+            room = options.max_width - len(line) - (0 if is_last else len(" \\"))
+            if index and Text(argument).cell_len >= room:
+                yield Segment(f"{line} \\\n")
+                line = begin + argument
+            else:
+                line += f" {argument}" if index else argument
+        yield Segment(f"{line}\n")
 
 
 def _cases(names: tuple[str, ...], verbose: bool) -> str:

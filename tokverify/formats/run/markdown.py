@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.markdown_text import block, cell_code, code, details, joined, mark, prose, table
 from tokverify.formats.run.effect import effect
@@ -16,7 +17,8 @@ from tokverify.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokverify.diagnosis.result import Diagnosis, Explanation
+    from tokverify.diagnosis.repair import Repair
+    from tokverify.diagnosis.result import Diagnosis
     from tokverify.formats import RenderOptions
     from tokverify.report import BaselineOutcome, CaseResult, Report, Side
 
@@ -36,7 +38,7 @@ def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
         return
     yield from compared(report)
     if report.diagnosis:
-        yield _diagnosis(report.diagnosis)
+        yield _diagnosis(report, report.diagnosis)
     yield suites(report)
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
     if failing:
@@ -70,21 +72,18 @@ def _overrides(side: Side) -> str:
     return f"{plural(len(side.overrides), 'setting')} taken otherwise than the file declares:\n\n{''.join(shown)}"
 
 
-def _diagnosis(diagnosis: Diagnosis) -> str:
-    lines = [_explanation(explanation, diagnosis) for explanation in diagnosis.explanations]
+def _diagnosis(report: Report, diagnosis: Diagnosis) -> str:
+    found = zip(diagnosis.explanations, repairs(report), strict=True)
+    lines = [f"{prose(effect(explanation, diagnosis))}; {_repair(repair)}" for explanation, repair in found]
     if not lines:
         tried = plural(diagnosis.tried, "change")
         lines = [f"none of {tried} that were tried makes a failing case match"]
     return "### Diagnosis\n\n" + "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
 
 
-def _explanation(explanation: Explanation, diagnosis: Diagnosis) -> str:
-    repair = "GGUF cannot express it"
-    if explanation.expressible:
-        repair = (
-            f"repair: `tokverify fix`{f' or {code(visible_message(explanation.repair))}' if explanation.repair else ''}"
-        )
-    return f"{prose(effect(explanation, diagnosis))}; {repair}"
+def _repair(repair: Repair) -> str:
+    commands = [f"{command.label}: {code(visible_message(str(command)))}" for command in repair.commands]
+    return "; ".join(commands) or repair.remark
 
 
 def suites(report: Report) -> str:

@@ -37,5 +37,10 @@ def _reservations(report: Report) -> Iterator[str]:
         yield "control tokens inside texts were not compared"
     if any(result.case.add_special and not result.add_special for result in report.results):
         yield "tokens around texts were not compared"
-    if report.expected.caveat:
-        yield f"but {re.split('[:;]', report.expected.caveat)[0]}"
+    if told := caveat(report):
+        yield told
+
+
+def caveat(report: Report) -> str:
+    """Return in short what agreement with the reference cannot prove, beginning with `but`; empty if nothing."""
+    return f"but {re.split('[:;]', report.expected.caveat)[0]}" if report.expected.caveat else ""

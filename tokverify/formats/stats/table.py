@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group
+from rich.padding import Padding
 from rich.text import Text
 
 from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
@@ -25,11 +27,16 @@ from tokverify.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 
     from tokverify.formats import RenderOptions
+    from tokverify.formats.column import Columns
     from tokverify.stats.report import Measured, Row, Stats
     from tokverify.tokenizer import Token
+
+    _Headings = tuple[tuple[str, JustifyMethod], ...]
+
+_INDENT = 2
 
 
 def render(stats: Stats, options: RenderOptions) -> str:
@@ -40,7 +47,7 @@ def render(stats: Stats, options: RenderOptions) -> str:
 
 def _sections(stats: Stats, *, verbose: bool) -> Iterator[RenderableType]:
     yield _heading(stats, verbose=verbose)
-    yield _texts(stats)
+    yield _Texts(stats)
     yield _probes(stats.tokenizers, verbose=verbose)
     yield _longest(stats.tokenizers)
     yield from (words(failure, "red") for failure in failures(stats))
@@ -62,17 +69,63 @@ def _name(measured: Measured) -> str:
     return visible_message(measured.name)
 
 
-def _texts(stats: Stats) -> RenderableType:
-    shown = table(
-        *(("kind", "left"), ("text", "left"), ("bytes", "right"), ("characters", "right"), ("words", "right")),
-        *((("tokenizer", "left"),) if len(stats.tokenizers) > 1 else ()),
-        *(("tokens", "right"), ("/byte", "right"), ("/character", "right"), ("/word", "right")),
-    )
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What was counted, in one table; where there is no room for it, in two: of the texts, and of their tokens."""
+
+    stats: Stats
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = _whole(self.stats)
+        if whole.width(console, options) <= options.max_width:
+            yield whole
+            return
+        yield _sizes(self.stats)
+        yield Text()
+        yield _tokens(self.stats)
+
+
+_ABOUT: _Headings = (
+    ("kind", "left"),
+    ("text", "left"),
+    ("bytes", "right"),
+    ("characters", "right"),
+    ("words", "right"),
+)
+_COUNTED: _Headings = (("tokens", "right"), ("/byte", "right"), ("/character", "right"), ("/word", "right"))
+
+
+def _whole(stats: Stats) -> Columns:
+    several: _Headings = (("tokenizer", "left"),) if len(stats.tokenizers) > 1 else ()
+    shown = table(*_ABOUT, *several, *_COUNTED)
     for row in stats.rows:
         for index, measured in enumerate(stats.tokenizers):
-            about = [Text(row.kind), words(row.name), *map(Text, sizes(row))] if index == 0 else [Text()] * 5
-            name = [words(measured.name)] if len(stats.tokenizers) > 1 else []
-            shown.add_row(*about, *name, *_counts(row, index))
+            about = _about(row) if index == 0 else [Text()] * len(_ABOUT)
+            shown.add_row(*about, *([words(measured.name)] if several else []), *_counts(row, index))
+    return shown
+
+
+def _sizes(stats: Stats) -> Columns:
+    shown = table(*_ABOUT)
+    for row in stats.rows:
+        shown.add_row(*_about(row))
+    return shown
+
+
+def _about(row: Row) -> list[Text]:
+    return [Text(row.kind), words(row.name), *map(Text, sizes(row))]
+
+
+def _tokens(stats: Stats) -> Columns:
+    """Show the tokens of each text; those of several tokenizers below its name."""
+    shown = table(("", "left"), *_COUNTED)
+    for row in stats.rows:
+        if len(stats.tokenizers) == 1:
+            shown.add_row(words(row.name), *_counts(row, 0))
+            continue
+        shown.add_row(words(row.name))
+        for index, measured in enumerate(stats.tokenizers):
+            shown.add_row(Padding(words(measured.name), (0, 0, 0, _INDENT)), *_counts(row, index))
     return shown
 
 
