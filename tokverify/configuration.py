@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 FILE = "tokverify.toml"
-_PROJECT = "pyproject.toml"
+PROJECT = "pyproject.toml"
 _TABLE = "tool.tokverify"
 _MAX_BYTES = 1 << 20
 # Files are named after models.
@@ -56,15 +56,35 @@ def find_configuration(directory: Path) -> Configuration | None:
     Raises:
         TokverifyError: If it is there and something is wrong with it.
     """
+    file = find_file(directory)
+    return None if file is None else read_configuration(file)
+
+
+def find_file(directory: Path) -> Path | None:
+    """Find the configuration of a directory, or the nearest one above it, up to the root of the repository.
+
+    Raises:
+        TokverifyError: If a pyproject.toml on the way cannot be read.
+    """
     directory = directory.resolve()
     for place in (directory, *directory.parents):
-        if (place / FILE).is_file():
-            return read_configuration(place / FILE)
-        if (place / _PROJECT).is_file() and _of_project(_parse(place / _PROJECT)) is not None:
-            return read_configuration(place / _PROJECT)
+        if file := file_in(place):
+            return file
         if (place / ".git").exists():
             return None
     return None
+
+
+def file_in(directory: Path) -> Path | None:
+    """Return the file in a directory that configures tokverify: its tokverify.toml, or a pyproject.toml with the table.
+
+    Raises:
+        TokverifyError: If there is a pyproject.toml that cannot be read.
+    """
+    if (directory / FILE).is_file():
+        return directory / FILE
+    project = directory / PROJECT
+    return project if project.is_file() and _of_project(_parse(project)) is not None else None
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -74,7 +94,7 @@ def read_configuration(path: Path) -> Configuration:
         TokverifyError: If something is wrong with it, which names the file and the key.
     """
     document = _parse(path)
-    if path.name == _PROJECT:
+    if path.name == PROJECT:
         return _Reader(path, f"{_TABLE}.").configuration(_of_project(document) or {})
     return _Reader(path, "").configuration(document)
 
