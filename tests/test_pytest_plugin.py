@@ -165,6 +165,17 @@ def test_a_configuration_that_is_broken_is_told_of(pytester):
     result.stdout.fnmatch_lines(["*below*pyproject.toml: not valid TOML*"])
 
 
+def test_the_shipped_suites_can_be_tested_too(pytester):
+    cases = 'cases=["shipped", "own.yaml"], patterns=["own/*", "seed/extra-spaces"]'
+    pytester.makepyfile(MARKED.format(arguments=f'"sample.gguf", reference="sample.tokenizer.model", {cases}'))
+    result = pytester.runpytest_inprocess("-v")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*?seed/extra-spaces? PASSED*", "*?own/spaces? PASSED*"])
+    (pytester.path / "shipped").mkdir()
+    result = pytester.runpytest_inprocess()
+    assert "write ./shipped for that" in result.stdout.str()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

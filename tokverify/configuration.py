@@ -13,10 +13,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.cases import SHIPPED, is_shipped
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from tokverify.cases import SuiteSource
 
 FILE = "tokverify.toml"
 PROJECT = "pyproject.toml"
@@ -33,7 +36,7 @@ class ConfiguredModel:
     name: str
     model: Path
     reference: str | None = None
-    cases: tuple[Path, ...] = ()
+    cases: tuple[SuiteSource, ...] = ()
     suites: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -179,8 +182,14 @@ class _Reader:
     def file(self, value: object, key: str) -> Path:
         return Path(os.path.relpath(self.path.parent / self.string(value, key)))
 
-    def files(self, value: object, key: str) -> tuple[Path, ...]:
-        return tuple(Path(os.path.relpath(self.path.parent / item)) for item in self.strings(value, key))
+    def suites(self, value: object, key: str) -> tuple[SuiteSource, ...]:
+        return tuple(self._suite(item, f"{key}[{number}]") for number, item in enumerate(self.strings(value, key)))
+
+    def _suite(self, name: str, key: str) -> SuiteSource:
+        try:
+            return SHIPPED if is_shipped(name, self.path.parent) else self.file(name, key)
+        except TokverifyError as error:
+            raise self._wrong(key, f"is ambiguous: {error}") from None
 
     def reference(self, value: object, key: str) -> str:
         location = self.string(value, key)
@@ -200,7 +209,7 @@ _MODEL: Mapping[str, Callable[..., Any]] = {
     "name": _Reader.name,
     "model": _Reader.file,
     "reference": _Reader.reference,
-    "cases": _Reader.files,
+    "cases": _Reader.suites,
     "suites": _Reader.strings,
     "tags": _Reader.strings,
     "patterns": _Reader.strings,

@@ -149,7 +149,9 @@ def _configures(file: Path) -> bool:
 
 def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
     """Read a marker; its paths are relative to pytest's root directory."""
+    from tokverify.cases import SHIPPED, is_shipped
     from tokverify.configuration import ConfiguredModel
+    from tokverify.errors import TokverifyError
 
     def read(  # noqa: PLR0913 - the arguments of the marker
         model: str,
@@ -168,7 +170,7 @@ def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
             name=Path(model).stem,
             model=at(model),
             reference=str(at(reference)) if reference and (root / reference).exists() else reference,
-            cases=tuple(map(at, cases)),
+            cases=tuple(SHIPPED if is_shipped(name, root) else at(name) for name in cases),
             suites=tuple(suites),
             tags=tuple(tags),
             patterns=tuple(patterns),
@@ -182,6 +184,8 @@ def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
         return read(*mark.args, **mark.kwargs)
     except TypeError as error:
         raise pytest.UsageError(f"@pytest.mark.tokverify: {error}; it is {_MARK}") from error
+    except TokverifyError as error:
+        raise pytest.UsageError(f"@pytest.mark.tokverify: {_plain(str(error))}") from None
 
 
 def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest]:
