@@ -232,9 +232,11 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     from tokverify.formats import RenderOptions
     from tokverify.formats.case_section import case_sections
     from tokverify.formats.layout import draw
+    from tokverify.workflow_log import in_workflow, without_commands
 
     one = replace(_report(model), results=(result,), baseline=None)
-    return draw(case_sections(one, verbose=False), RenderOptions())
+    shown = draw(case_sections(one, verbose=False), RenderOptions())
+    return without_commands(shown) if in_workflow() else shown
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
 from tokverify.formats import SUFFIXES, RenderOptions
 from tokverify.visible import visible_message
+from tokverify.workflow_log import in_workflow, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -61,9 +63,10 @@ class ReportOptions:
         return list(self.reports) if taken and unasked else [main, *self.reports]
 
 
-def write_text(text: str) -> None:
-    """Write text to stdout."""
-    _to_stdout(lambda: sys.stdout.write(text))
+def write_text(text: str, *, commands: bool = False) -> None:
+    """Write text to stdout; with `commands`, GitHub Actions is meant to obey those in it."""
+    shown = text if commands else _for_log(text, sys.stdout)
+    _to_stdout(lambda: sys.stdout.write(shown))
 
 
 def write_bytes(data: bytes) -> None:
@@ -100,7 +103,8 @@ def fail_on_stdout(error: OSError) -> NoReturn:
 
 def tell(line: str) -> None:
     """Write a line to stderr; where that cannot be written to, the exit code is all that is left to tell."""
-    try_to_tell(lambda: click.echo(line, err=True))
+    shown = _for_log(line, sys.stderr)
+    try_to_tell(lambda: click.echo(shown, err=True))
 
 
 def try_to_tell(write: Callable[[], object]) -> None:
@@ -109,6 +113,19 @@ def try_to_tell(write: Callable[[], object]) -> None:
         write()
     except OSError:
         _discard(sys.stderr)
+
+
+def _for_log(text: str, stream: TextIO) -> str:
+    """Return text as a stream can take it: in a log of GitHub Actions, none of it is a command."""
+    return without_commands(text) if in_workflow() and not _is_file(stream) else text
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Tell whether a stream is sent to a file, which gets everything as it is."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _discard(stream: TextIO) -> None:
@@ -171,7 +188,7 @@ def write_reports(
     if shown.summary and any(name == "github" for name, _ in reports):
         _write_job_summary(shown.summary)
     if None in texts:
-        write_text(texts[None])
+        write_text(texts[None], commands=ReportFile("github", None) in reports)
     # The annotations on stdout say nothing where all is well, and a log is read by people.
     if (files or ReportFile("github", None) in reports) and not options.quiet:
         told = [] if ReportFile("table", None) in reports else [shown.verdict]
