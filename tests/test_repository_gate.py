@@ -1,5 +1,6 @@
 """A repository that gates on its tokenizer: init, run, a change, the annotation, a baseline, and its expiry."""
 
+import json
 import os
 import re
 import shutil
@@ -84,6 +85,33 @@ def test_init_run_change_annotation_baseline_expiry(repository):
     done = run_workflow(repository, summary)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "2020-01-31" in done.stdout
+
+
+def test_what_is_not_in_the_repository_is_told_without_a_place(repository):
+    assert tokverify("init").exit_code == 0
+    model = SAMPLE / "sample-broken.gguf"
+    command = ["run", str(model), "-r", "tokenizer.model", "-k", "extra-spaces"]
+    result = tokverify(*command, "-f", "github")
+    assert result.stdout.startswith("::error title=mismatch%3A seed/extra-spaces::")
+    assert "%0Ain cases/seed.yaml:" in result.stdout
+    assert "file=" not in result.stdout
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"] == {"path": "tokverify.toml", "lines": {"begin": 1}}
+    (repository / "tokverify.toml").unlink()
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"]["path"] == "."
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])
+def test_a_checkout_made_without_git(repository, monkeypatch, variable):
+    shutil.rmtree(".git")
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    monkeypatch.chdir("cases")
+    command = ["run", "../model.gguf", "-r", "../tokenizer.model", "--cases", "ours.yaml", "-f", "github"]
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert "file=ours.yaml," in tokverify(*command).stdout
+    monkeypatch.setenv(variable, str(repository))
+    assert "file=cases/ours.yaml," in tokverify(*command).stdout
 
 
 def test_several_models_are_verified_side_by_side(repository):

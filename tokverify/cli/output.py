@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 STDOUT = Path("-")
 _CLOSED_PIPE = 141
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub refuses a longer one as a whole.
 _JOB_SUMMARY_BYTES = 1 << 20
@@ -179,9 +180,10 @@ def write_reports(
     """
     reports = options.files(shown.formats)
     root = _repository()
-    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root)
+    stand_in = _stand_in(root)
+    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root, stand_in=stand_in)
     on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    on_stdout = replace(on_stdout, root=root)
+    on_stdout = replace(on_stdout, root=root, stand_in=stand_in)
     texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
@@ -198,12 +200,29 @@ def write_reports(
 
 
 def _repository() -> str:
-    """Return the root of the git repository that the current directory is in; empty if there is none."""
+    """Return the root of the repository that the current directory is in; empty if there is none.
+
+    That is where git says, or, where there was no git to check it out with, where GitHub or GitLab does.
+    """
     # The directory may be gone, or one above it closed to us; what is run there need not end for that.
     with suppress(OSError):
         here = Path.cwd()
-        return next((str(directory) for directory in (here, *here.parents) if (directory / ".git").exists()), "")
+        places = (here, *here.parents)
+        told = [os.environ[name] for name in _CHECKOUTS if name in os.environ]
+        roots = (str(place) for place in places if (place / ".git").exists())
+        return next(roots, "") or next((str(place) for place in places if str(place) in told), "")
     return ""
+
+
+def _stand_in(root: str) -> str:
+    """Return the path of what configures tokverify, from the root of the repository on; that itself if nothing does."""
+    from tokverify.configuration import find_file
+
+    with suppress(OSError, TokverifyError):
+        file = find_file(Path.cwd())
+        if root and file and file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return "."
 
 
 def _write_job_summary(summary: Callable[[int], str]) -> None:

@@ -35,15 +35,26 @@ class Told:
 def ci_formats(tell: Callable[[Report], Told]) -> dict[str, Callable[[Report, RenderOptions], str]]:
     """Return the formats of a kind of report by name; `tell` says what is told of one."""
 
-    def format_of(render: Callable[[Told], str]) -> Callable[[Report, RenderOptions], str]:
+    def format_of(name: str, render: Callable[[Told], str]) -> Callable[[Report, RenderOptions], str]:
         def write(report: Report, options: RenderOptions) -> str:
             told = tell(report)
-            issues = (replace(issue, path=path_from(options.root, issue.path)) for issue in told.issues)
+            stand_in = options.stand_in if name in _WANTS_FILES else ""
+            issues = (_placed(issue, options.root, stand_in) for issue in told.issues)
             return render(replace(told, issues=issues))
 
         return write
 
-    return {name: format_of(render) for name, render in _RENDERERS.items()}
+    return {name: format_of(name, render) for name, render in _RENDERERS.items()}
+
+
+def _placed(issue: Issue, root: str, stand_in: str) -> Issue:
+    """Write the path of an issue from `root` on; where no file below that is meant, it is `stand_in`, and this told."""
+    if not root or _is_file_below(root, issue.path):
+        return replace(issue, path=path_from(root, issue.path))
+    place = visible_message(issue.path) + (f":{issue.line}" if issue.line > 1 else "")
+    first, *others = issue.message.split("\n")
+    message = "\n".join([first, f"in {place}, which is no file of this repository", *others])
+    return replace(issue, path=stand_in, line=1, message=message)
 
 
 def path_from(root: str, path: str) -> str:
@@ -53,11 +64,21 @@ def path_from(root: str, path: str) -> str:
     """
     if not _can_be_one(path) or "://" in path:
         return visible_message(path)
-    if root:
-        absolute = Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
-        if absolute.is_relative_to(root):
-            return absolute.relative_to(root).as_posix()
+    absolute = _absolute(path)
+    if root and absolute.is_relative_to(root):
+        return absolute.relative_to(root).as_posix()
     return PurePath(path).as_posix()
+
+
+def _is_file_below(root: str, path: str) -> bool:
+    if not _can_be_one(path) or "://" in path:
+        return False
+    absolute = _absolute(path)
+    return absolute.is_relative_to(root) and os.path.isfile(absolute)  # noqa: PTH113 - of any name, however long
+
+
+def _absolute(path: str) -> Path:
+    return Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
 
 
 def _can_be_one(path: str) -> bool:
@@ -86,4 +107,6 @@ def _sarif(told: Told) -> str:
     return render(told.issues, told.checks, exit_code=told.exit_code, skipped=told.skipped)
 
 
+# GitHub refuses a whole SARIF file for one result without a place, and GitLab wants a path of each entry.
+_WANTS_FILES = frozenset({"gitlab", "sarif"})
 _RENDERERS: Mapping[str, Callable[[Told], str]] = {"github": _github, "gitlab": _gitlab, "sarif": _sarif}
