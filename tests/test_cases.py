@@ -74,6 +74,7 @@ def test_the_shipped_suites_have_a_name(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     write(tmp_path, ONE_CASE, "mine.yaml")
     shipped, mine = load_cases(), load_cases([Path("mine.yaml")])
+    assert (all(case.shipped for case in shipped), mine[0].shipped) == (True, False)
     assert load_cases([SHIPPED, Path("mine.yaml")]) == shipped + mine
     assert load_cases([Path("mine.yaml"), SHIPPED, shipped_suites()]) == mine + shipped
 

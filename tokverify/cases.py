@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -36,7 +36,8 @@ class Case:
     """One test string with its options.
 
     `expect` maps a tokenizer's name, fingerprint or family to the ids or pieces it should give. `file` and `line`
-    (1-based) say where the case was written.
+    (1-based) say where the case was written. `shipped` is whether it came with tokverify, as far as this is known: a
+    saved report does not tell.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Case:
     expect: Mapping[str, Expect] = field(default_factory=dict)
     file: str = ""
     line: int = 0
+    shipped: bool = field(default=False, compare=False)
 
 
 def shipped_suites() -> Path:
@@ -99,7 +101,7 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     from tokverify.suite import read_suite
 
     files = _find_files([SHIPPED] if sources is None else sources)
-    suites = [read_suite(file, shown_as) for file, shown_as in files.items()]
+    suites = [_marked(read_suite(file, shown_as)) if shown_as else read_suite(file) for file, shown_as in files.items()]
     complaints = [complaint for suite in suites for complaint in suite.complaints]
     complaints += _name_clashes(suites)
     if complaints:
@@ -178,14 +180,19 @@ def _near_pattern(pattern: str, cases: Sequence[Case]) -> str:
     return f"no id matches {pattern!r}, see `tokverify cases list`"
 
 
-def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str]:
-    """Return the files with how they are shown; one met twice is as it was met first."""
-    files: dict[Path, tuple[Path, str]] = {}
+def _marked(suite: Suite) -> Suite:
+    suite.cases = [replace(case, shipped=True) for case in suite.cases]
+    return suite
+
+
+def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:
+    """Return the files, shipped ones with how they are shown; one met twice is as it was met first."""
+    files: dict[Path, tuple[Path, str | None]] = {}
     for source in sources:
         path = shipped_suites() if source == SHIPPED else Path(source)
         for file in _suites_in(path) if path.is_dir() else [path]:
             # The shipped ones have the same name on every machine, so that reports can be compared.
-            shown_as = f"cases/{file.name}" if source == SHIPPED else str(file)
+            shown_as = f"cases/{file.name}" if source == SHIPPED else None
             files.setdefault(_identity(file), (file, shown_as))
     return dict(files.values())
 
