@@ -64,8 +64,7 @@ def path_from(root: str, path: str) -> str:
     """
     if not _can_be_one(path) or "://" in path:
         return visible_message(path)
-    absolute = _absolute(path)
-    if root and absolute.is_relative_to(root):
+    if root and (absolute := _absolute(path)).is_relative_to(root):
         return absolute.relative_to(root).as_posix()
     return PurePath(path).as_posix()
 
