@@ -1,5 +1,6 @@
 """The composite action: its steps under bash, as GitHub's runner runs them, with inputs that want to be executed."""
 
+import json
 import os
 import re
 import shutil
@@ -81,6 +82,16 @@ def test_every_line_of_an_input_is_one_argument(work):
     assert done.returncode == 0, done.stdout + done.stderr
     assert (odd.parent / "out $(touch pwned);.xml").is_file()
     assert not list(work.rglob("pwned"))
+
+
+def test_the_shipped_suites_go_with_others(work):
+    arguments = "-k\nours/spaces\n-k\nseed/extra-spaces\n--report\njson=out.json"
+    inputs = {"reference": "sample.tokenizer.model", "cases": "shipped\nours.yaml", "arguments": arguments}
+    done = run_step("Verify", work, model="sample.gguf", **inputs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((work / "out.json").read_text())
+    assert report["options"]["cases"] == ["shipped", "ours.yaml"]
+    assert [case["suite"] for case in report["cases"]] == ["seed", "ours"]
 
 
 def test_without_inputs_the_configuration_counts(work):

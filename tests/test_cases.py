@@ -10,7 +10,16 @@ import pytest
 from suite_file import ONE_CASE, complaints, write
 
 import tokverify.cases
-from tokverify.cases import Case, load_cases, load_suites, select, shipped_suites
+from tokverify.cases import (
+    SHIPPED,
+    Case,
+    is_shipped,
+    load_cases,
+    load_suites,
+    name_of_source,
+    select,
+    shipped_suites,
+)
 from tokverify.errors import TokverifyError
 
 
@@ -59,6 +68,34 @@ def test_directories_are_searched_in_order_and_files_read_once(tmp_path: Path):
     write(tmp_path / "deep" / "er", ONE_CASE, "c.yaml")
     assert [case.suite for case in load_cases([tmp_path])] == ["a", "b", "c"]
     assert [case.suite for case in load_cases([b, tmp_path, str(b)])] == ["b", "a", "c"]
+
+
+def test_the_shipped_suites_have_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, ONE_CASE, "mine.yaml")
+    shipped, mine = load_cases(), load_cases([Path("mine.yaml")])
+    assert (all(case.shipped for case in shipped), mine[0].shipped) == (True, False)
+    assert load_cases([SHIPPED, Path("mine.yaml")]) == shipped + mine
+    assert load_cases([Path("mine.yaml"), SHIPPED, shipped_suites()]) == mine + shipped
+
+
+def test_a_path_is_never_taken_for_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TokverifyError, match="shipped: cannot read cases"):
+        load_cases([Path(SHIPPED)])
+    (tmp_path / SHIPPED).mkdir()
+    write(tmp_path / SHIPPED, ONE_CASE, "mine.yaml")
+    assert [case.suite for case in load_cases([Path(SHIPPED)])] == ["mine"]
+    assert (name_of_source(SHIPPED), name_of_source(Path(SHIPPED))) == ("shipped", "./shipped")
+
+
+def test_a_name_that_could_be_either_is_refused(tmp_path: Path):
+    assert is_shipped(SHIPPED, tmp_path)
+    assert not is_shipped("./shipped", tmp_path)
+    (tmp_path / SHIPPED).mkdir()
+    with pytest.raises(TokverifyError, match=r"is there as well; write \./shipped for that"):
+        is_shipped(SHIPPED, tmp_path)
+    assert not is_shipped("./shipped", tmp_path)
 
 
 CASES = [

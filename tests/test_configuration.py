@@ -49,6 +49,18 @@ def test_everything_is_read(directory):
     )
 
 
+def test_the_shipped_suites_are_named_beside_others(directory, monkeypatch):
+    path = directory / "tokverify.toml"
+    path.write_text('[[models]]\nmodel = "a.gguf"\ncases = ["shipped", "own", "./shipped"]\n')
+    (directory / "deep" / "shipped").mkdir(parents=True)
+    monkeypatch.chdir(directory / "deep")
+    [model] = find_configuration(Path.cwd()).models
+    assert model.cases == ("shipped", Path("../own"), Path("../shipped"))
+    (directory / "shipped").mkdir()
+    with pytest.raises(TokverifyError, match=r"models\[0\]\.cases\[0\] is ambiguous: 'shipped' means the suites"):
+        find_configuration(Path.cwd())
+
+
 def test_paths_are_relative_to_the_file(directory, monkeypatch):
     (directory / "tokverify.toml").write_text(FULL)
     (directory / "deep" / "er").mkdir(parents=True)

@@ -69,6 +69,113 @@ def test_the_configuration_is_collected_when_asked_for(pytester):
     result.stdout.fnmatch_lines(["tokverify.toml::sample-broken::own/spaces FAILED*"])
 
 
+TABLES = {"tokverify.toml": "", "pyproject.toml": "tool.tokverify."}
+OTHER_PROJECT = '[project]\nname = "other"\n'
+
+
+def configure(directory: Path, file: str, *models: str) -> None:
+    """Configure models, which lie beside `files`."""
+    text = "".join(
+        f'[[{TABLES[file]}models]]\nmodel = "{model}"\nreference = "sample.tokenizer.model"\ncases = ["own.yaml"]\n'
+        for model in models
+    )
+    (directory / file).write_text(text)
+
+
+@pytest.mark.parametrize("place", [".", "tests", "below"])
+@pytest.mark.parametrize("file", TABLES)
+def test_every_case_of_every_model_is_collected_from_anywhere(pytester, monkeypatch, file, place):
+    lay_out(pytester, file)
+    if place == "below":
+        monkeypatch.chdir(pytester.path / "below")
+    result = pytester.runpytest_inprocess("--tokverify", "-v", *(["tests"] if place == "tests" else []))
+    result.assert_outcomes(passed=3 + (place != "below"), failed=1)
+    above = "../" if place == "below" else ""
+    result.stdout.fnmatch_lines([f"{above}{file}::sample-broken::own/spaces FAILED*"])
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_workers_of_xdist_collect_the_same(pytester, monkeypatch, file):
+    pytest.importorskip("xdist")
+    lay_out(pytester, file)
+    monkeypatch.chdir(pytester.path / "below")
+    result = pytester.runpytest_subprocess("--tokverify", "-n", "2")
+    result.assert_outcomes(passed=3, failed=1)
+
+
+def lay_out(pytester: pytest.Pytester, file: str) -> None:
+    """Configure two models, and make a directory with a test, and one without."""
+    configure(pytester.path, file, "sample.gguf", "sample-broken.gguf")
+    for directory in ("tests", "below"):
+        (pytester.path / directory).mkdir()
+    (pytester.path / "tests" / "test_other.py").write_text("def test_other(): pass\n")
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_a_configuration_is_collected_once(pytester, file):
+    configure(pytester.path, file, "sample.gguf")
+    for arguments in ([file], ["."], [f"{file}::sample::own/plain"]):
+        expected = 1 if "::" in arguments[0] else 2
+        pytester.runpytest_inprocess("--tokverify", *arguments).assert_outcomes(passed=expected)
+
+
+def test_tokverify_toml_goes_before_the_table_beside_it(pytester):
+    configure(pytester.path, "pyproject.toml", "sample-broken.gguf")
+    configure(pytester.path, "tokverify.toml", "sample.gguf")
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=2)
+
+
+def test_configurations_below_are_collected_too(pytester):
+    (pytester.path / "pyproject.toml").write_text(OTHER_PROJECT)
+    for name in ("one", "two"):
+        (pytester.path / name).mkdir()
+        for file in pytester.path.glob("*.*"):
+            shutil.copy(file, pytester.path / name / file.name)
+    configure(pytester.path / "one", "pyproject.toml", "sample.gguf")
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("--tokverify", "one").assert_outcomes(passed=2)
+    assert pytester.runpytest_inprocess("--tokverify", "two").ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(("project", "workers"), [("", []), (OTHER_PROJECT, []), ("", ["-n", "2"])])
+def test_that_nothing_is_configured_is_told(pytester, project, workers):
+    if workers:
+        pytest.importorskip("xdist")
+    if project:
+        (pytester.path / "pyproject.toml").write_text(project)
+    pytester.makepyfile("def test_other(): pass")
+    result = pytester.runpytest_subprocess("--tokverify", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.stderr.lines if line]
+    assert line.startswith("ERROR: --tokverify: no tokverify.toml, and no pyproject.toml with a table [tool.tokverify]")
+
+
+def test_a_configuration_that_is_broken_is_told_of(pytester):
+    (pytester.path / "pyproject.toml").write_text("[tool.tokverify]\njobs = 0\n")
+    result = pytester.runpytest_inprocess("--tokverify")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*pyproject.toml: tool.tokverify.jobs must be*"])
+    result = pytester.runpytest_inprocess("pyproject.toml")
+    result.stdout.fnmatch_lines(["*tool.tokverify.jobs must be*"])
+    (pytester.path / "below").mkdir()
+    (pytester.path / "pyproject.toml").unlink()
+    (pytester.path / "below" / "pyproject.toml").write_text("[")
+    result = pytester.runpytest_inprocess("--tokverify")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*below*pyproject.toml: not valid TOML*"])
+
+
+def test_the_shipped_suites_can_be_tested_too(pytester):
+    cases = 'cases=["shipped", "own.yaml"], patterns=["own/*", "seed/extra-spaces"]'
+    pytester.makepyfile(MARKED.format(arguments=f'"sample.gguf", reference="sample.tokenizer.model", {cases}'))
+    result = pytester.runpytest_inprocess("-v")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*?seed/extra-spaces? PASSED*", "*?own/spaces? PASSED*"])
+    (pytester.path / "shipped").mkdir()
+    result = pytester.runpytest_inprocess()
+    assert "write ./shipped for that" in result.stdout.str()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

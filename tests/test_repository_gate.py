@@ -1,6 +1,8 @@
 """A repository that gates on its tokenizer: init, run, a change, the annotation, a baseline, and its expiry."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -64,7 +66,8 @@ def test_init_run_change_annotation_baseline_expiry(repository):
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
     done = run_workflow(repository, summary)
     assert done.returncode == 1, done.stdout + done.stderr
-    [annotation] = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
+    annotations = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
+    [annotation] = [line for line in annotations if "file=cases/ours.yaml," in line]
     assert "file=cases/ours.yaml,line=3," in annotation
     assert "ours/spaces" in annotation
     assert "ours/spaces" in summary.read_text()
@@ -82,6 +85,33 @@ def test_init_run_change_annotation_baseline_expiry(repository):
     done = run_workflow(repository, summary)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "2020-01-31" in done.stdout
+
+
+def test_what_is_not_in_the_repository_is_told_without_a_place(repository):
+    assert tokverify("init").exit_code == 0
+    model = SAMPLE / "sample-broken.gguf"
+    command = ["run", str(model), "-r", "tokenizer.model", "-k", "extra-spaces"]
+    result = tokverify(*command, "-f", "github")
+    assert result.stdout.startswith("::error title=mismatch%3A seed/extra-spaces::")
+    assert "%0Ain cases/seed.yaml:" in result.stdout
+    assert "file=" not in result.stdout
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"] == {"path": "tokverify.toml", "lines": {"begin": 1}}
+    (repository / "tokverify.toml").unlink()
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"]["path"] == "."
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])
+def test_a_checkout_made_without_git(repository, monkeypatch, variable):
+    shutil.rmtree(".git")
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    monkeypatch.chdir("cases")
+    command = ["run", "../model.gguf", "-r", "../tokenizer.model", "--cases", "ours.yaml", "-f", "github"]
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert "file=ours.yaml," in tokverify(*command).stdout
+    monkeypatch.setenv(variable, str(repository))
+    assert "file=cases/ours.yaml," in tokverify(*command).stdout
 
 
 def test_several_models_are_verified_side_by_side(repository):
@@ -102,7 +132,8 @@ def test_a_model_that_is_missing_does_not_keep_the_others_from_being_verified(re
     result = tokverify("run", "-q")
     assert result.exit_code == 2
     assert "error: model: model.gguf: no such file" in result.stderr
-    assert "2 cases: 2 match" in result.stdout
+    assert re.search(r"(\d+) cases: \1 match", result.stdout)
+    assert "2 models: 1 ok" in result.stdout
 
 
 def test_a_report_in_the_configuration(repository):

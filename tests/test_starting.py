@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,37 @@ def test_models_in_lfs_are_fetched_by_the_workflow(tmp_path):
     assert result.exit_code == 0, result.output
     steps = yaml.safe_load((tmp_path / ".github/workflows/tokverify.yml").read_text())["jobs"]["tokverify"]["steps"]
     assert steps[0]["with"] == {"lfs": True}
+
+
+@pytest.mark.parametrize(
+    ("suite", "cases", "reason"),
+    [
+        ("cases:\n- {id: a, text: a}\n", ["shipped", "own"], ""),
+        ("suite: seed\ncases:\n- {id: a, text: a}\n", ["own"], "some have the same names"),
+        ("cases:\n- {id: a, text: a, expect: {a: [1]}}\n", ["own"], "yours say themselves what is expected"),
+        ("cases:\n- {id: a}\n", ["shipped", "own"], ""),
+    ],
+)
+def test_own_suites_go_with_the_shipped_ones_where_they_can(tmp_path, suite, cases, reason):
+    make(tmp_path, "a.gguf", "own/own.yaml")
+    (tmp_path / "own" / "own.yaml").write_text(suite)
+    result = CliRunner().invoke(main, ["init", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    [model] = tomllib.loads((tmp_path / "tokverify.toml").read_text())["models"]
+    assert model["cases"] == cases
+    told = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, and not"
+    assert told in result.stdout
+    assert reason in result.stdout
+
+
+def test_suites_in_a_directory_of_the_name_of_the_shipped_ones(tmp_path):
+    make(tmp_path, "a.gguf", "shipped/own.yaml")
+    start = look_around(tmp_path)
+    assert "is there as well" in start.left_out
+    (tmp_path / "tokverify.toml").write_text(render_configuration(start))
+    [model] = read_configuration(tmp_path / "tokverify.toml").models
+    assert [Path(source).name for source in model.cases] == ["shipped"]
+    assert isinstance(model.cases[0], Path)
 
 
 def test_names_that_are_hard_to_write(tmp_path):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from fake_tokenizer import FakeTokenizer
 
@@ -138,6 +140,14 @@ def test_a_side_that_cannot_add_special_tokens_is_compared_without():
     result = result_of(GOOD, expected, case("a", add_special=True))
     assert (result.status, result.actual, result.add_special) == (Status.MATCH, (0,), False)
     assert "add_special off" in result.notes[0]
+
+
+def test_that_nothing_was_checked_is_told_of_own_cases_only():
+    own = case("a", expect={"other": (0,)})
+    told = ("`expect` is for other, which neither side is, and was not checked",)
+    assert result_of(GOOD, GOOD, own).notes == told
+    assert result_of(GOOD, GOOD, replace(own, shipped=True)).notes == ()
+    assert result_of(GOOD, GOOD, replace(own, expect={"other": (0,), "good": (0,)}, shipped=True)).notes == ()
 
 
 def test_expect_is_not_checked_in_another_mode():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 Expect: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
 """The tokens a text should have: their ids, or their pieces."""
 
+SuiteSource: TypeAlias = "Path | str"
+"""Where suites are: a file or directory; or the name `SHIPPED`, as a string, which a Path of that name is not."""
+
+SHIPPED = "shipped"
+"""The name of the suites that come with tokverify."""
+
 _SUFFIXES = frozenset({".yaml", ".yml"})
 # Comparing one name with a hundred thousand others would take seconds, for a hint.
 _MAX_CANDIDATES = 2000
@@ -30,7 +36,8 @@ class Case:
     """One test string with its options.
 
     `expect` maps a tokenizer's name, fingerprint or family to the ids or pieces it should give. `file` and `line`
-    (1-based) say where the case was written.
+    (1-based) say where the case was written. `shipped` is whether it came with tokverify, as far as this is known: a
+    saved report does not tell.
     """
 
     id: str
@@ -43,6 +50,7 @@ class Case:
     expect: Mapping[str, Expect] = field(default_factory=dict)
     file: str = ""
     line: int = 0
+    shipped: bool = field(default=False, compare=False)
 
 
 def shipped_suites() -> Path:
@@ -52,18 +60,39 @@ def shipped_suites() -> Path:
     return installed if installed.is_dir() else package.parent / "cases"
 
 
-def load_cases(paths: Iterable[Path | str] | None = None) -> list[Case]:
-    """Read and check suites, in the order given; None means the shipped ones.
+def is_shipped(name: str, directory: Path = Path()) -> bool:
+    """Tell whether suites that a user names are the shipped ones, or else a path, which begins at `directory`.
+
+    Raises:
+        TokverifyError: If they could be either.
+    """
+    if name == SHIPPED and (directory / name).exists():
+        raise TokverifyError(
+            f"{name!r} means the suites that come with tokverify, and {directory / name} is there as well;"
+            f" write ./{name} for that"
+        )
+    return name == SHIPPED
+
+
+def name_of_source(source: SuiteSource) -> str:
+    """Return what a user writes for suites; `is_shipped` tells it from a path again."""
+    if isinstance(source, str):
+        return source
+    return f"./{SHIPPED}" if source == Path(SHIPPED) else source.as_posix()
+
+
+def load_cases(sources: Iterable[SuiteSource] | None = None) -> list[Case]:
+    """Read and check suites, in the order given; None means the shipped ones, and so does the string `shipped`.
 
     Directories are searched for `*.yaml` and `*.yml`, hidden ones left out; a file met twice is read once.
 
     Raises:
         TokverifyError: If anything is wrong, with all complaints about all files, one a line.
     """
-    return [case for suite in load_suites(paths) for case in suite.cases]
+    return [case for suite in load_suites(sources) for case in suite.cases]
 
 
-def load_suites(paths: Iterable[Path | str] | None = None) -> list[Suite]:
+def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     """Read and check suites, with their cases and hints.
 
     Raises:
@@ -71,11 +100,8 @@ def load_suites(paths: Iterable[Path | str] | None = None) -> list[Suite]:
     """
     from tokverify.suite import read_suite
 
-    if paths is None:
-        # The same name on every machine, so that reports can be compared.
-        suites = [read_suite(file, f"cases/{file.name}") for file in _find_files([shipped_suites()])]
-    else:
-        suites = [read_suite(file) for file in _find_files([Path(path) for path in paths])]
+    files = _find_files([SHIPPED] if sources is None else sources)
+    suites = [_marked(read_suite(file, shown_as)) if shown_as else read_suite(file) for file, shown_as in files.items()]
     complaints = [complaint for suite in suites for complaint in suite.complaints]
     complaints += _name_clashes(suites)
     if complaints:
@@ -154,13 +180,21 @@ def _near_pattern(pattern: str, cases: Sequence[Case]) -> str:
     return f"no id matches {pattern!r}, see `tokverify cases list`"
 
 
-def _find_files(paths: Sequence[Path]) -> list[Path]:
-    files: dict[Path, Path] = {}
-    for path in paths:
-        inside = _suites_in(path) if path.is_dir() else [path]
-        for file in inside:
-            files.setdefault(_identity(file), file)
-    return list(files.values())
+def _marked(suite: Suite) -> Suite:
+    suite.cases = [replace(case, shipped=True) for case in suite.cases]
+    return suite
+
+
+def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:
+    """Return the files, shipped ones with how they are shown; one met twice is as it was met first."""
+    files: dict[Path, tuple[Path, str | None]] = {}
+    for source in sources:
+        path = shipped_suites() if source == SHIPPED else Path(source)
+        for file in _suites_in(path) if path.is_dir() else [path]:
+            # The shipped ones have the same name on every machine, so that reports can be compared.
+            shown_as = f"cases/{file.name}" if source == SHIPPED else None
+            files.setdefault(_identity(file), (file, shown_as))
+    return dict(files.values())
 
 
 def _identity(path: Path) -> Path:

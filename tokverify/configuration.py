@@ -13,13 +13,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.cases import SHIPPED, is_shipped
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokverify.cases import SuiteSource
+
 FILE = "tokverify.toml"
-_PROJECT = "pyproject.toml"
+PROJECT = "pyproject.toml"
 _TABLE = "tool.tokverify"
 _MAX_BYTES = 1 << 20
 # Files are named after models.
@@ -33,7 +36,7 @@ class ConfiguredModel:
     name: str
     model: Path
     reference: str | None = None
-    cases: tuple[Path, ...] = ()
+    cases: tuple[SuiteSource, ...] = ()
     suites: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -56,15 +59,35 @@ def find_configuration(directory: Path) -> Configuration | None:
     Raises:
         TokverifyError: If it is there and something is wrong with it.
     """
+    file = find_file(directory)
+    return None if file is None else read_configuration(file)
+
+
+def find_file(directory: Path) -> Path | None:
+    """Find the configuration of a directory, or the nearest one above it, up to the root of the repository.
+
+    Raises:
+        TokverifyError: If a pyproject.toml on the way cannot be read.
+    """
     directory = directory.resolve()
     for place in (directory, *directory.parents):
-        if (place / FILE).is_file():
-            return read_configuration(place / FILE)
-        if (place / _PROJECT).is_file() and _of_project(_parse(place / _PROJECT)) is not None:
-            return read_configuration(place / _PROJECT)
+        if file := file_in(place):
+            return file
         if (place / ".git").exists():
             return None
     return None
+
+
+def file_in(directory: Path) -> Path | None:
+    """Return the file in a directory that configures tokverify: its tokverify.toml, or a pyproject.toml with the table.
+
+    Raises:
+        TokverifyError: If there is a pyproject.toml that cannot be read.
+    """
+    if (directory / FILE).is_file():
+        return directory / FILE
+    project = directory / PROJECT
+    return project if project.is_file() and _of_project(_parse(project)) is not None else None
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -74,7 +97,7 @@ def read_configuration(path: Path) -> Configuration:
         TokverifyError: If something is wrong with it, which names the file and the key.
     """
     document = _parse(path)
-    if path.name == _PROJECT:
+    if path.name == PROJECT:
         return _Reader(path, f"{_TABLE}.").configuration(_of_project(document) or {})
     return _Reader(path, "").configuration(document)
 
@@ -159,8 +182,14 @@ class _Reader:
     def file(self, value: object, key: str) -> Path:
         return Path(os.path.relpath(self.path.parent / self.string(value, key)))
 
-    def files(self, value: object, key: str) -> tuple[Path, ...]:
-        return tuple(Path(os.path.relpath(self.path.parent / item)) for item in self.strings(value, key))
+    def suites(self, value: object, key: str) -> tuple[SuiteSource, ...]:
+        return tuple(self._suite(item, f"{key}[{number}]") for number, item in enumerate(self.strings(value, key)))
+
+    def _suite(self, name: str, key: str) -> SuiteSource:
+        try:
+            return SHIPPED if is_shipped(name, self.path.parent) else self.file(name, key)
+        except TokverifyError as error:
+            raise self._wrong(key, f"is ambiguous: {error}") from None
 
     def reference(self, value: object, key: str) -> str:
         location = self.string(value, key)
@@ -180,7 +209,7 @@ _MODEL: Mapping[str, Callable[..., Any]] = {
     "name": _Reader.name,
     "model": _Reader.file,
     "reference": _Reader.reference,
-    "cases": _Reader.files,
+    "cases": _Reader.suites,
     "suites": _Reader.strings,
     "tags": _Reader.strings,
     "patterns": _Reader.strings,

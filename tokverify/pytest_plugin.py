@@ -7,6 +7,7 @@ How to use it is told in docs/pytest.md.
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,28 +21,40 @@ if TYPE_CHECKING:
     from tokverify.configuration import ConfiguredModel
     from tokverify.report import CaseResult, Report
 
-_CONFIGURATION = "tokverify.toml"
 _MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patterns=(), baseline=None)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--tokverify`."""
     parser.getgroup("tokverify").addoption(
-        "--tokverify", action="store_true", help="collect the cases of every model that a tokverify.toml names"
+        "--tokverify",
+        action="store_true",
+        help="collect the cases of every model that tokverify.toml or pyproject.toml names, too",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Announce the marker."""
+    """Announce the marker, and have the configuration collected with `--tokverify`."""
     config.addinivalue_line("markers", f"{_MARK}: run a test on each case; it takes `tokverify_case`")
+    if config.getoption("tokverify"):
+        _add_nearest(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a tokverify.toml that is named on the command line, or any with `--tokverify`."""
-    if file_path.name != _CONFIGURATION:
+    """Collect a configuration that is named on the command line, or any with `--tokverify`."""
+    if file_path.suffix != ".toml":
         return None
-    wanted = parent.config.getoption("tokverify") or parent.session.isinitpath(file_path)
-    return _ConfigurationFile.from_parent(parent, path=file_path) if wanted else None
+    from tokverify.configuration import FILE, PROJECT
+
+    if file_path.name not in {FILE, PROJECT}:
+        return None
+    named = parent.session.isinitpath(file_path)
+    wanted = named or (parent.config.getoption("tokverify") and _configures(file_path))
+    if not wanted:
+        return None
+    # pytest has no name for what is above its root directory, as a configuration can be.
+    name = Path(os.path.relpath(file_path, parent.config.rootpath)).as_posix()
+    return _ConfigurationFile.from_parent(parent, path=file_path, nodeid=name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -84,9 +97,61 @@ class CaseTest:
             pytest.fail(_shown(self.model, result), pytrace=False)
 
 
+def _add_nearest(config: pytest.Config) -> None:
+    """Have the configuration collected that `tokverify run` would find, if it is not among what is collected anyway.
+
+    subtle: told here and not after collecting, since pytest-xdist takes a usage error of a worker for a crash.
+
+    Raises:
+        UsageError: If nothing is configured there, nor in what is collected.
+    """
+    from tokverify.configuration import FILE, PROJECT, find_file
+    from tokverify.errors import TokverifyError
+
+    here = config.invocation_params.dir
+    collected = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
+    try:
+        nearest = find_file(here)
+    except TokverifyError as error:
+        raise pytest.UsageError(_plain(str(error))) from None
+    if nearest is None and not any(_is_configured_below(path, config.getini("norecursedirs")) for path in collected):
+        raise pytest.UsageError(
+            _plain(
+                f"--tokverify: no {FILE}, and no {PROJECT} with a table [tool.tokverify], in {here} or above it, nor in"
+                " what is collected; `tokverify init` writes one"
+            )
+        )
+    if nearest and not any(nearest.is_relative_to(path) for path in collected):
+        config.args.append(str(nearest))
+
+
+def _is_configured_below(path: Path, left_out: Sequence[str]) -> bool:
+    """Look for a configuration as pytest will: not in directories whose names match `left_out`."""
+    if path.is_file():
+        return _configures(path)
+    for here, directories, names in os.walk(path):
+        directories[:] = [name for name in directories if not any(fnmatch(name, pattern) for pattern in left_out)]
+        if any(_configures(Path(here, name)) for name in names if name.endswith(".toml")):
+            return True
+    return False
+
+
+def _configures(file: Path) -> bool:
+    """Tell whether a file is the configuration of its directory; one that is broken is, so that this is told of it."""
+    from tokverify.configuration import PROJECT, file_in
+    from tokverify.errors import TokverifyError
+
+    try:
+        return file_in(file.parent) == file
+    except TokverifyError:
+        return file.name == PROJECT
+
+
 def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
     """Read a marker; its paths are relative to pytest's root directory."""
+    from tokverify.cases import SHIPPED, is_shipped
     from tokverify.configuration import ConfiguredModel
+    from tokverify.errors import TokverifyError
 
     def read(  # noqa: PLR0913 - the arguments of the marker
         model: str,
@@ -105,7 +170,7 @@ def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
             name=Path(model).stem,
             model=at(model),
             reference=str(at(reference)) if reference and (root / reference).exists() else reference,
-            cases=tuple(map(at, cases)),
+            cases=tuple(SHIPPED if is_shipped(name, root) else at(name) for name in cases),
             suites=tuple(suites),
             tags=tuple(tags),
             patterns=tuple(patterns),
@@ -119,6 +184,8 @@ def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
         return read(*mark.args, **mark.kwargs)
     except TypeError as error:
         raise pytest.UsageError(f"@pytest.mark.tokverify: {error}; it is {_MARK}") from error
+    except TokverifyError as error:
+        raise pytest.UsageError(f"@pytest.mark.tokverify: {_plain(str(error))}") from None
 
 
 def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest]:
@@ -165,9 +232,11 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     from tokverify.formats import RenderOptions
     from tokverify.formats.layout import draw
     from tokverify.formats.run.case_section import case_sections
+    from tokverify.workflow_log import in_workflow, without_commands
 
     one = replace(_report(model), results=(result,), baseline=None)
-    return draw(case_sections(one, verbose=False), RenderOptions())
+    shown = draw(case_sections(one, verbose=False), RenderOptions())
+    return without_commands(shown) if in_workflow() else shown
 
 
 def _plain(text: str) -> str:
@@ -177,7 +246,7 @@ def _plain(text: str) -> str:
 
 
 class _ConfigurationFile(pytest.File):
-    """A tokverify.toml: a collector for each of its models."""
+    """A configuration: a collector for each of its models."""
 
     def collect(self) -> Iterator[pytest.Collector]:
         from tokverify.configuration import read_configuration
@@ -192,7 +261,7 @@ class _ConfigurationFile(pytest.File):
 
 
 class _ModelCollector(pytest.Collector):
-    """A model of a tokverify.toml: a test for each of its cases."""
+    """A configured model: a test for each of its cases."""
 
     def __init__(self, *, model: ConfiguredModel, **options: Any) -> None:  # noqa: ANN401 - pytest's own
         super().__init__(**options)
@@ -204,7 +273,7 @@ class _ModelCollector(pytest.Collector):
 
 
 class _CaseItem(pytest.Item):
-    """A case of a tokverify.toml."""
+    """A case of a configured model."""
 
     def __init__(self, *, test: CaseTest, **options: Any) -> None:  # noqa: ANN401 - pytest's own
         super().__init__(**options)

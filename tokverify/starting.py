@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.cases import SHIPPED, is_shipped, load_cases
 from tokverify.errors import TokverifyError
 from tokverify.git import git
 from tokverify.lfs_pointer import POINTER
@@ -32,13 +33,15 @@ _HEAD_BYTES = 1 << 16
 class Start:
     """What a directory holds, as paths relative to it.
 
-    Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else.
+    Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else;
+    `left_out` says why the shipped ones do not go with them, if they do not.
     `root` is that of the repository, where workflows belong, and `below` is where the directory is in it. The others
     say what a checkout must be told to fetch.
     """
 
     models: Sequence[tuple[Path, Path | None]]
     suites: Sequence[Path]
+    left_out: str = ""
     root: Path = Path()
     below: Path = Path()
     uses_lfs: bool = False
@@ -63,9 +66,11 @@ def look_around(directory: Path) -> Start:
     pairs = [(model, _reference_of(model, references, models)) for model in models]
     used = [path for pair in pairs for path in pair if path]
     root, below = _place_of(directory)
+    suites = _suites(directory, files)
     return Start(
         pairs,
-        _suites(directory, files),
+        suites,
+        _why_left_out(directory, suites),
         root,
         below,
         uses_lfs=_uses_lfs(directory, used),
@@ -144,6 +149,26 @@ def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
     mixed = {parent for path in found if path not in suites for parent in path.parents} | {Path()}
     places = dict.fromkeys(path if path.parent in mixed else path.parent for path in suites)
     return [place for place in places if places.keys().isdisjoint(place.parents)]
+
+
+def _why_left_out(directory: Path, suites: Sequence[Path]) -> str:
+    """Say why the shipped suites cannot, or should not, be verified along with others; empty if they can."""
+    if not suites:
+        return ""
+    own = [directory / path for path in suites]
+    try:
+        is_shipped(SHIPPED, directory)
+        cases = load_cases(own)
+    except TokverifyError as error:
+        # What is wrong with suites is told by `tokverify run`.
+        return str(error) if (directory / SHIPPED).exists() else ""
+    if all(case.expect for case in cases):
+        return "yours say themselves what is expected, and may need no reference"
+    try:
+        load_cases([SHIPPED, *own])
+    except TokverifyError:
+        return "some have the same names"
+    return ""
 
 
 def _reference_of(model: Path, references: Sequence[Path], models: Sequence[Path]) -> Path | None:

@@ -51,6 +51,21 @@ def test_the_kind_of_clone_does_not_matter(versions, clone, options):
     assert_versions_differ(f"HEAD~1:{ODD}", f"HEAD:{ODD}")
 
 
+@pytest.mark.parametrize("new", ["HEAD:model.gguf", "HEAD:../model.gguf", "../model.gguf"])
+def test_what_changed_is_annotated_at_the_file_as_it_is_now(versions, clone, monkeypatch, new):
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    work = clone(versions)
+    monkeypatch.chdir(work / "a dir")
+    command = ["diff", "HEAD~1:model.gguf", new, "-k", "seed/*", "-f", "github"]
+    lines = CliRunner().invoke(main, command).stdout.splitlines()
+    assert lines[0].startswith("::error file=model.gguf,line=1,title=changed%3A types::")
+    if new.startswith("HEAD"):
+        (work / "model.gguf").unlink()
+        lines = CliRunner().invoke(main, command).stdout.splitlines()
+        assert lines[0].startswith("::error title=changed%3A types::")
+        assert "in ../model.gguf, which is no file of this repository%0A" in lines[0]
+
+
 def test_a_path_may_begin_where_one_is(versions, clone, monkeypatch):
     monkeypatch.chdir(clone(versions) / "a dir")
     assert_versions_differ("HEAD~1:./日本/mödel é.gguf", f"HEAD:{ODD}")

@@ -93,7 +93,8 @@ def test_the_report_says_what_was_compared(tmp):
     assert (conversation["file"], conversation["line"]) == (own, 1)
 
 
-def test_github_gets_annotations_and_a_summary(tmp):
+def test_github_gets_annotations_and_a_summary(tmp, monkeypatch):
+    monkeypatch.chdir(tmp)
     summary = tmp / "summary.md"
     arguments = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json"), "-f", "github"]
     arguments += ["--conversations", str(tmp / "own.yaml")]

@@ -44,10 +44,11 @@ def test_what_it_finds_is_told_and_can_be_run(directory):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         "sample.gguf against sample.tokenizer.model",
-        "cases: those in own.yaml, and not those that come with tokverify",
+        "cases: those that come with tokverify, and those in own.yaml",
         f"wrote {CONFIGURATION} and {WORKFLOW}; now run: tokverify run",
     ]
-    assert CliRunner().invoke(main, ["run", "-q"]).stdout.startswith("1 case: 1 match")
+    assert CliRunner().invoke(main, ["run", "-q", "--suite", "own"]).stdout.startswith("1 case: 1 match")
+    assert CliRunner().invoke(main, ["run", "-q", "--suite", "tabs"]).exit_code == 0
 
 
 def test_a_model_without_a_reference_is_said_to_lack_one(directory):

@@ -118,6 +118,12 @@ def test_shipped_suites_are_copied(tmp_path, lone):
     assert "untouched    2 files" in again.stdout
 
 
+def test_shipped_suites_are_never_recorded_into(suite, lone):
+    result = record(lone, "-r", REFERENCE, "--cases", "shipped", "--cases", str(suite))
+    assert result.exit_code == 2
+    assert "where to copy the shipped ones" in result.stderr
+
+
 def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
     suite.write_text(SUITE + "  - {id: control, text: <bos>x}\n")
     result = record(lone, "-r", REFERENCE, "--cases", str(suite))

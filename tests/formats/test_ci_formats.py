@@ -17,6 +17,7 @@ from tokverify.formats import FORMATS, RenderOptions
 from tokverify.formats.audit import AUDIT_FORMATS
 from tokverify.formats.ci import path_from
 from tokverify.report import CaseResult, Report, Side, Status
+from tokverify.visible import visible_message
 
 DATA = Path(__file__).parents[1] / "data"
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufffe\uffff]")
@@ -246,9 +247,55 @@ def test_paths_begin_at_the_root_of_the_repository(root: str, path: str, written
     assert path_from(root.format(**places), path.format(**places)) == written.format(**places)
 
 
-def test_every_format_for_ci_systems_writes_paths_from_the_root():
+def test_every_format_for_ci_systems_writes_paths_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
     options = RenderOptions(root=str(Path.cwd().parent))
+    (Path.cwd() / "my[1].yaml").touch()
     for name in ("github", "gitlab", "sarif"):
         plain, below = (FORMATS[name](hostile_report(), each) for each in (RenderOptions(), options))
         assert f"{Path.cwd().name}/" in below
         assert f"{Path.cwd().name}/" not in plain
+
+
+NO_FILES = [
+    "org/name",
+    "https://example.org/a.yaml",
+    "/elsewhere/a.yaml",
+    "../a.yaml",
+    "absent.yaml",
+    "directory",
+    "HEAD~1:a.yaml",
+    "x" * 5000,
+    "a\0b",
+    "\ud800",
+    "",
+]
+
+
+@pytest.mark.parametrize("path", NO_FILES)
+def test_what_is_no_file_of_the_repository_is_not_told_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+):
+    (tmp_path / "here" / "directory").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    Path("../a.yaml").touch()
+    Path("own.yaml").touch()
+    cases = [Case(id=id, suite="s", text="", file=file, line=7) for id, file in (("a", path), ("b", "own.yaml"))]
+    results = tuple(CaseResult(case, Status.ERROR, message="no\nmore") for case in cases)
+    report = Report(Side("a", "a.gguf"), Side("b", "b"), None, results)
+    options = RenderOptions(root=str(Path.cwd()), stand_in="tokverify.toml")
+    place = f"in {visible_message(path or 'a.gguf')}:7, which is no file of this repository"
+
+    (_, own, _), (_, other, message) = map(runner_reads, FORMATS["github"](report, options).splitlines())
+    assert own == {"file": "own.yaml", "line": "7", "title": "error: s/b"}
+    assert other == {"title": "error: s/a"}
+    assert place in message.splitlines()
+
+    first, second = (entry["location"] for entry in json.loads(FORMATS["gitlab"](report, options)))
+    assert first == {"path": "tokverify.toml", "lines": {"begin": 1}}
+    assert second == {"path": "own.yaml", "lines": {"begin": 7}}
+
+    first, second = json.loads(FORMATS["sarif"](report, options))["runs"][0]["results"]
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in (first, second)]
+    assert uris == ["tokverify.toml", "own.yaml"]
+    assert place.replace("{", "{{") in first["message"]["text"].splitlines()

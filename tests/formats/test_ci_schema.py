@@ -7,10 +7,12 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 from hostile_audit import hostile_audit
 from hostile_chat import hostile_chat
 from hostile_finding import present_change, present_fuzz
@@ -51,6 +53,17 @@ def test_workflows_as_init_writes_them(tmp_path):
     for name, start in starts.items():
         (tmp_path / f"{name}.yml").write_text(render_workflow(start, "0.1.0"))
     assert_valid("github-workflows", *tmp_path.iterdir(), *(ROOT / ".github" / "workflows").iterdir())
+
+
+def test_workflows_in_the_documentation(tmp_path):
+    """Steps become those of a job, which is what an action could be used in."""
+    steps = [textwrap.dedent(text) for page in ("ci.md", "ci-formats.md") for text in snippets(page, "      - ")]
+    assert len(steps) == 5
+    for number, text in enumerate(steps):
+        job = {"runs-on": "ubuntu-latest", "steps": yaml.safe_load(text)}
+        (tmp_path / f"{number}.yml").write_text(yaml.safe_dump({"on": "push", "jobs": {"tokverify": job}}))
+    (tmp_path / "whole.yml").write_text("on: push\n" + snippets("ci.md", "permissions:")[0])
+    assert_valid("github-workflows", *tmp_path.iterdir())
 
 
 def test_pipelines_in_the_documentation(tmp_path):

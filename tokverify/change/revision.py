@@ -115,6 +115,14 @@ def revision_of(location: str) -> Revision | None:
     return None
 
 
+def path_here(path: str) -> str:
+    """Return where a path as in `REVISION:PATH` is now, from the current directory on."""
+    if path.startswith(("./", "../")):
+        return posixpath.normpath(path)
+    up = os.fsdecode(git("rev-parse", "--show-cdup").stdout.rstrip(b"\n"))
+    return posixpath.normpath(up + path)
+
+
 def _why_unknown(name: str, asked: CompletedProcess[bytes]) -> str:
     if not shutil.which("git"):
         return f"there is no git that could know a revision {name!r}; check the path, or install git"

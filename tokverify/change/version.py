@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.change.revision import revision_of
+from tokverify.change.revision import path_here, revision_of
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.references.location import file_and_rest
@@ -55,7 +55,7 @@ def open_version(location: str, directory: Path) -> Version:
         except TokverifyError as error:
             # Nobody knows the directory, which is gone by the time the message is read.
             raise type(error)(str(error).replace(str(from_git), location)) from error
-        return replace(version, side=replace(version.side, source=location), file=name.removeprefix("./"))
+        return replace(version, side=replace(version.side, source=location), file=path_here(name))
     return _open(location, path)
 
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH, json_option, no_color_option, selected_cases, selection_options
+from tokverify.cli.options import SUITES, json_option, no_color_option, selected_cases, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.record import record
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from tokverify.cases import SuiteSource
 
 
 @click.group()
@@ -24,14 +25,14 @@ def cases() -> None:
 
 
 @cases.command("list")
-@click.argument("paths", nargs=-1, type=PATH)
+@click.argument("paths", nargs=-1, type=SUITES)
 @selection_options
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="Long texts too, in full.")
 @no_color_option
 def list_(  # noqa: PLR0913 - one parameter for each option
     *,
-    paths: Sequence[Path],
+    paths: Sequence[SuiteSource],
     suites: Sequence[str],
     tags: Sequence[str],
     patterns: Sequence[str],
@@ -39,7 +40,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     verbose: bool,
     no_color: bool,
 ) -> None:
-    """List the cases in the suites at PATHS, or the shipped ones."""
+    """List the cases in the suites at PATHS; `shipped`, the default, are those that come with tokverify."""
     chosen = selected_cases(paths, suites, tags, patterns)
     if as_json:
         write_text(json.dumps([asdict(case) for case in chosen], indent=2) + "\n")
@@ -50,9 +51,9 @@ def list_(  # noqa: PLR0913 - one parameter for each option
 
 
 @cases.command()
-@click.argument("paths", nargs=-1, type=PATH)
-def check(*, paths: Sequence[Path]) -> None:
-    """Check the suites at PATHS, or the shipped ones.
+@click.argument("paths", nargs=-1, type=SUITES)
+def check(*, paths: Sequence[SuiteSource]) -> None:
+    """Check the suites at PATHS; `shipped`, the default, are those that come with tokverify.
 
     What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
     """

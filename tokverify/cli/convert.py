@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, no_color_option
+from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
 from tokverify.formats.conversion import CONVERSION_FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tokverify.cases import SuiteSource
 
 _STRINGS = 2000
 
@@ -28,7 +30,7 @@ class ConvertOptions:
     count: int
     seed: int
     with_config: bool
-    cases: tuple[Path, ...]
+    cases: tuple[SuiteSource, ...]
     format_name: str
     quiet: bool
     verbose: bool
@@ -48,7 +50,7 @@ class ConvertOptions:
     help="Verify with N made-up texts besides the cases.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same texts.")
-@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="Suites to verify with; not the shipped ones.")
+@cases_option("What to verify with")
 @click.option("--with-config", is_flag=True, help="Beside a tokenizer.json, write the tokenizer_config.json, too.")
 @click.option(
     "-f",

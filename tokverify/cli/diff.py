@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, report_options, seconds, selected_cases, selection_options
+from tokverify.cases import name_of_source
+from tokverify.cli.options import PATH, cases_option, report_options, seconds, selected_cases, selection_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
@@ -19,6 +20,7 @@ from tokverify.formats.change import CHANGE_FORMATS, present
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokverify.cases import SuiteSource
     from tokverify.change.report import ChangeReport
     from tokverify.fuzzing.report import Plan
 
@@ -29,7 +31,7 @@ class DiffOptions(ReportOptions):
 
     old: str
     new: str
-    cases: tuple[Path, ...]
+    cases: tuple[SuiteSource, ...]
     suites: tuple[str, ...]
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -43,7 +45,7 @@ class DiffOptions(ReportOptions):
         return {
             "old": self.old,
             "new": self.new,
-            "cases": [str(path) for path in self.cases],
+            "cases": list(map(name_of_source, self.cases)),
             "suites": list(self.suites),
             "tags": list(self.tags),
             "patterns": list(self.patterns),
@@ -70,7 +72,7 @@ class DiffOptions(ReportOptions):
 @click.command()
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
-@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites.")
+@cases_option("What to encode")
 @selection_options
 @click.option("--fuzz", callback=seconds, metavar="TIME", help="Fuzz as well, for a time such as 30s.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same strings.")

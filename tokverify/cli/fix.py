@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, selected_cases
+from tokverify.cli.options import PATH, ModelCommand, cases_option, model_argument, selected_cases
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
 from tokverify.output_file import check_place
@@ -15,6 +15,7 @@ from tokverify.output_file import check_place
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokverify.cases import SuiteSource
     from tokverify.gguf_file import Declaration
     from tokverify.references import FoundReference
 
@@ -26,7 +27,7 @@ class FixOptions:
     model: Path
     reference: str | None
     output: Path | None
-    cases: tuple[Path, ...]
+    cases: tuple[SuiteSource, ...]
     dry_run: bool
     force: bool
 
@@ -37,7 +38,7 @@ class FixOptions:
     "-r", "--reference", metavar="LOCATION", help="What the tokenizer should agree with; see `tokverify run --help`."
 )
 @click.option("-o", "--output", type=PATH, metavar="FIXED", help="The file to write; MODEL itself is never changed.")
-@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="Suites to go by; not the shipped ones.")
+@cases_option("What to go by")
 @click.option("--dry-run", is_flag=True, help="Only say what would be written, and the command that does the same.")
 @click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")
 def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FixOptions

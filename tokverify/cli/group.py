@@ -8,12 +8,13 @@ import traceback
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from tokverify.cli.output import fail_on_stdout, flush_stdout, tell, try_to_tell
+from tokverify.cli.output import fail_on_stdout, flush_stdout, tell
 from tokverify.errors import TokverifyError
 from tokverify.visible import visible_message
 
@@ -104,7 +105,7 @@ def _failures_mapped() -> Iterator[None]:
     except click.exceptions.Exit:
         raise
     except click.ClickException as error:
-        try_to_tell(error.show)
+        tell(_shown(error))
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
@@ -151,6 +152,13 @@ def _report_bug() -> int:
     tell(traceback.format_exc().rstrip("\n"))
     tell(_BUG_MESSAGE)
     return _BUG
+
+
+def _shown(error: click.ClickException) -> str:
+    """Return what click says of an error."""
+    told = StringIO()
+    error.show(told)
+    return told.getvalue().removesuffix("\n")
 
 
 def _show_error(error: TokverifyError) -> None:

@@ -53,5 +53,9 @@ def _told(start: Start) -> list[str]:
         for model, reference in start.models
     ]
     shipped = "those that come with tokverify"
-    cases = f"those in {', '.join(map(str, start.suites))}, and not {shipped}" if start.suites else shipped
+    own = f"those in {', '.join(map(str, start.suites))}"
+    if start.left_out:
+        cases = f"{own}, and not {shipped}: {start.left_out}"
+    else:
+        cases = f"{shipped}, and {own}" if start.suites else shipped
     return [*models, f"cases: {cases}"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from tokverify.cases import Case
+    from tokverify.cases import Case, SuiteSource
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -37,6 +37,22 @@ class _FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _Suites(_FilePath):
+    """Where suites are: a Path, or the name of the shipped ones."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Leave the name of the shipped ones as it is.
+
+        Raises:
+            TokverifyError: If there is a file of that name, too.
+        """
+        from tokverify.cases import SHIPPED, is_shipped
+
+        return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
+
+
 class ModelCommand(click.Command):
     """A command on one model: says how the reference is named if another file follows."""
 
@@ -56,6 +72,7 @@ class ModelCommand(click.Command):
 
 
 PATH = _FilePath(path_type=Path)
+SUITES = _Suites(path_type=Path)
 
 model_argument = click.argument("model", type=PATH)
 no_color_option = click.option("--no-color", is_flag=True, help="No color; the variable NO_COLOR does the same.")
@@ -130,6 +147,12 @@ def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     raise click.BadParameter(f"{value!r} is no time; give a number and a unit, such as 60s, 5m or 1h", ctx, param)
 
 
+def cases_option(use: str) -> Callable[[_Command], _Command]:
+    """Return what adds `--cases`; `use` says what suites are for."""
+    told = f"{use}: a suite, or a directory of suites; `shipped`, the default, are those that come with tokverify."
+    return click.option("--cases", multiple=True, type=SUITES, metavar="PATH", help=told)
+
+
 def selection_options(command: _Command) -> _Command:
     """Add the options that choose among cases."""
     for option in reversed(
@@ -150,9 +173,9 @@ def selection_options(command: _Command) -> _Command:
 
 
 def selected_cases(
-    paths: Sequence[Path], suites: Sequence[str], tags: Sequence[str], patterns: Sequence[str]
+    sources: Sequence[SuiteSource], suites: Sequence[str], tags: Sequence[str], patterns: Sequence[str]
 ) -> list[Case]:
-    """Read the suites at `paths`, or the shipped ones, and choose."""
+    """Read the suites at `sources`, or the shipped ones, and choose."""
     from tokverify.cases import load_cases, select
 
-    return select(load_cases(paths or None), suites=suites, tags=tags, patterns=patterns)
+    return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
 from tokverify.formats import SUFFIXES, RenderOptions
 from tokverify.visible import visible_message
+from tokverify.workflow_log import in_workflow, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 STDOUT = Path("-")
 _CLOSED_PIPE = 141
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub refuses a longer one as a whole.
 _JOB_SUMMARY_BYTES = 1 << 20
@@ -61,9 +64,10 @@ class ReportOptions:
         return list(self.reports) if taken and unasked else [main, *self.reports]
 
 
-def write_text(text: str) -> None:
-    """Write text to stdout."""
-    _to_stdout(lambda: sys.stdout.write(text))
+def write_text(text: str, *, commands: bool = False) -> None:
+    """Write text to stdout; with `commands`, GitHub Actions is meant to obey those in it."""
+    shown = text if commands else _for_log(text, sys.stdout)
+    _to_stdout(lambda: sys.stdout.write(shown))
 
 
 def write_bytes(data: bytes) -> None:
@@ -100,7 +104,8 @@ def fail_on_stdout(error: OSError) -> NoReturn:
 
 def tell(line: str) -> None:
     """Write a line to stderr; where that cannot be written to, the exit code is all that is left to tell."""
-    try_to_tell(lambda: click.echo(line, err=True))
+    shown = _for_log(line, sys.stderr)
+    try_to_tell(lambda: click.echo(shown, err=True))
 
 
 def try_to_tell(write: Callable[[], object]) -> None:
@@ -109,6 +114,19 @@ def try_to_tell(write: Callable[[], object]) -> None:
         write()
     except OSError:
         _discard(sys.stderr)
+
+
+def _for_log(text: str, stream: TextIO) -> str:
+    """Return text as a stream can take it: in a log of GitHub Actions, none of it is a command."""
+    return without_commands(text) if in_workflow() and not _is_file(stream) else text
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Tell whether a stream is sent to a file, which gets everything as it is."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _discard(stream: TextIO) -> None:
@@ -162,16 +180,17 @@ def write_reports(
     """
     reports = options.files(shown.formats)
     root = _repository()
-    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root)
+    stand_in = _stand_in(root)
+    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root, stand_in=stand_in)
     on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    on_stdout = replace(on_stdout, root=root)
+    on_stdout = replace(on_stdout, root=root, stand_in=stand_in)
     texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
     if any(name == "github" for name, _ in reports):
         _write_job_summary(shown.formats["markdown"])
     if None in texts:
-        write_text(texts[None])
+        write_text(texts[None], commands=ReportFile("github", None) in reports)
     # The annotations on stdout say nothing where all is well, and a log is read by people.
     if (files or ReportFile("github", None) in reports) and not options.quiet:
         told = [] if ReportFile("table", None) in reports else [shown.verdict]
@@ -181,12 +200,29 @@ def write_reports(
 
 
 def _repository() -> str:
-    """Return the root of the git repository that the current directory is in; empty if there is none."""
+    """Return the root of the repository that the current directory is in; empty if there is none.
+
+    That is where git says, or, where there was no git to check it out with, where GitHub or GitLab does.
+    """
     # The directory may be gone, or one above it closed to us; what is run there need not end for that.
     with suppress(OSError):
         here = Path.cwd()
-        return next((str(directory) for directory in (here, *here.parents) if (directory / ".git").exists()), "")
+        places = (here, *here.parents)
+        told = [os.environ[name] for name in _CHECKOUTS if name in os.environ]
+        roots = (str(place) for place in places if (place / ".git").exists())
+        return next(roots, "") or next((str(place) for place in places if str(place) in told), "")
     return ""
+
+
+def _stand_in(root: str) -> str:
+    """Return the path of what configures tokverify, from the root of the repository on; that itself if nothing does."""
+    from tokverify.configuration import find_file
+
+    with suppress(OSError, TokverifyError):
+        file = find_file(Path.cwd())
+        if root and file and file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return "."
 
 
 def _write_job_summary(write: Callable[[RenderOptions], str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.file import write_files
-from tokverify.cli.options import PATH, model_argument, no_color_option, selection_options
+from tokverify.cli.options import PATH, cases_option, model_argument, no_color_option, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
 from tokverify.comparison import open_comparison
@@ -18,6 +18,7 @@ from tokverify.errors import TokverifyError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokverify.cases import SuiteSource
     from tokverify.recording import RecordedCase, Recording
     from tokverify.suite import Suite
 
@@ -28,7 +29,7 @@ class RecordOptions:
 
     model: Path
     reference: str | None
-    cases: tuple[Path, ...]
+    cases: tuple[SuiteSource, ...]
     suites: tuple[str, ...]
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -40,7 +41,7 @@ class RecordOptions:
 @click.command()
 @model_argument
 @click.option("-r", "--reference", metavar="LOCATION", help="Whose ids to record; as for `tokverify run`.")
-@click.option("--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites.")
+@cases_option("What to record into")
 @selection_options
 @click.option("--name", metavar="NAME", help="What the ids are recorded under, if not the name of MODEL's file.")
 @click.option("-o", "--output", type=PATH, metavar="DIR", help="Write copies of the suites there.")
@@ -59,9 +60,10 @@ def record(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
 
 def _record(options: RecordOptions) -> int:
+    from tokverify.cases import SHIPPED
     from tokverify.formats.recording import render
 
-    if not options.cases and options.output is None:
+    if SHIPPED in (options.cases or [SHIPPED]) and options.output is None:
         raise click.UsageError("name the suites to record into with --cases, or with -o where to copy the shipped ones")
     recording = _recording(options)
     write_text(render(recording, render_options(no_color=options.no_color)))
@@ -69,11 +71,12 @@ def _record(options: RecordOptions) -> int:
 
 
 def _recording(options: RecordOptions) -> Recording:
-    from tokverify.cases import load_suites, select, shipped_suites
+    from tokverify.cases import SHIPPED, load_suites, select, shipped_suites
     from tokverify.expectation import is_name_of
     from tokverify.recording import Recording, record
 
-    suites = load_suites(options.cases or [shipped_suites()])
+    # As the files they are, to be copied.
+    suites = load_suites(shipped_suites() if source == SHIPPED else source for source in options.cases or [SHIPPED])
     cases = select(
         [case for suite in suites for case in suite.cases],
         suites=options.suites,

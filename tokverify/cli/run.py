@@ -8,7 +8,7 @@ import click
 
 from tokverify.cli.baseline import baseline_options
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import PATH, ModelCommand, report_options, selection_options
+from tokverify.cli.options import PATH, ModelCommand, cases_option, report_options, selection_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.run_options import RunOptions
 from tokverify.formats import FORMATS, present
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     " FILE.tiktoken:PATTERN, or `expect`: what the cases themselves expect. Found by itself if not given.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
-@click.option(
-    "--cases", multiple=True, type=PATH, metavar="PATH", help="A suite, or a directory of suites; not the shipped ones."
-)
+@cases_option("What to encode")
 @selection_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the reason where cases fail (the default).")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tokverify.cases import name_of_source
 from tokverify.cli.baseline import Outcome, judged, opened_baseline
 from tokverify.cli.options import selected_cases
 from tokverify.cli.output import ReportOptions, check_reports
@@ -16,6 +17,7 @@ from tokverify.comparison import verify_model
 
 if TYPE_CHECKING:
     from tokverify.baseline import Baseline
+    from tokverify.cases import SuiteSource
     from tokverify.report import Report
 
 
@@ -26,7 +28,7 @@ class RunOptions(ReportOptions):
     model: Path
     reference: str | None
     revision: str | None
-    cases: tuple[Path, ...]
+    cases: tuple[SuiteSource, ...]
     suites: tuple[str, ...]
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -42,7 +44,7 @@ class RunOptions(ReportOptions):
             "model": str(self.model),
             "reference": self.reference,
             "revision": self.revision,
-            "cases": [str(path) for path in self.cases],
+            "cases": list(map(name_of_source, self.cases)),
             "suites": list(self.suites),
             "tags": list(self.tags),
             "patterns": list(self.patterns),

@@ -18,8 +18,9 @@ class RenderOptions:
     """How to write for eyes; a format for machines ignores all of it but `root`.
 
     `width` is in terminal cells. `verbose` shows what passed too and folds nothing; `quiet` leaves only the
-    verdict. `root` is the directory from which CI systems want paths written, if it is known. `limit` is how many bytes
-    `markdown` may take, if that is limited: what comes last is left out.
+    verdict. `root` is the directory from which CI systems want paths written, if it is known; `stand_in` is what they
+    are pointed at, from there, where no file below it is meant and they want one. `limit` is how many bytes `markdown`
+    may take, if that is limited: what comes last is left out.
     """
 
     width: int = 100
@@ -27,6 +28,7 @@ class RenderOptions:
     verbose: bool = False
     quiet: bool = False
     root: str = ""
+    stand_in: str = "."
     limit: int | None = None
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Report = TypeVar("Report")
 
 _FOR_EYES = {"table", "markdown"}
+# GitHub refuses a whole SARIF file for one result without a place, and GitLab wants a path of each entry.
+_WANTS_PLACES = {"gitlab", "sarif"}
 
 CI_FORMATS: Mapping[str, str] = {
     "github": "tokverify.formats.ci.github:render",
@@ -55,9 +57,10 @@ class Renderer:
         """Write a report."""
         function = load(self.place)
         if self.format in CI_FORMATS:
-            from tokverify.formats.ci import rooted
+            from tokverify.formats.ci import placed
 
-            told = rooted(function(report), options.root)
+            stand_in = options.stand_in if self.format in _WANTS_PLACES else ""
+            told = placed(function(report), options.root, stand_in)
             text: str = load(CI_FORMATS[self.format])(told)
         else:
             text = function(report, options) if self.format in _FOR_EYES else function(report)

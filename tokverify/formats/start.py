@@ -6,10 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from tokverify.cases import SHIPPED, name_of_source
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from tokverify.cases import SuiteSource
     from tokverify.starting import Start
 
 _WORKFLOW = """\
@@ -47,7 +50,8 @@ def render_configuration(start: Start) -> str:
         else:
             lines.append('# reference = "org/name"  # without one it is looked for; name it, to be sure of it')
         if start.suites:
-            lines.append(f"cases = [{', '.join(_quoted(path.as_posix()) for path in start.suites)}]")
+            sources: list[SuiteSource] = [*([] if start.left_out else [SHIPPED]), *start.suites]
+            lines.append(f"cases = [{', '.join(_quoted(name_of_source(source)) for source in sources)}]")
         lines.append("")
     return "\n".join(lines)
 

@@ -29,9 +29,18 @@ class Told:
     skipped: Iterable[str] = ()
 
 
-def rooted(told: Told, root: str) -> Told:
-    """Write the paths of all issues as seen from the directory `root`."""
-    return replace(told, issues=(replace(issue, path=path_from(root, issue.path)) for issue in told.issues))
+def placed(told: Told, root: str, stand_in: str) -> Told:
+    """Write the paths of all issues from `root` on; that of one which is about no file below it is `stand_in`."""
+    return replace(told, issues=(_placed(issue, root, stand_in) for issue in told.issues))
+
+
+def _placed(issue: Issue, root: str, stand_in: str) -> Issue:
+    if not root or _is_file_below(root, issue.path):
+        return replace(issue, path=path_from(root, issue.path))
+    place = visible_message(issue.path) + (f":{issue.line}" if issue.line > 1 else "")
+    first, *others = issue.message.split("\n")
+    message = "\n".join([first, f"in {place}, which is no file of this repository", *others])
+    return replace(issue, path=stand_in, line=1, message=message)
 
 
 def path_from(root: str, path: str) -> str:
@@ -41,11 +50,20 @@ def path_from(root: str, path: str) -> str:
     """
     if not _can_be_one(path) or "://" in path:
         return visible_message(path)
-    if root:
-        absolute = Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
-        if absolute.is_relative_to(root):
-            return absolute.relative_to(root).as_posix()
+    if root and (absolute := _absolute(path)).is_relative_to(root):
+        return absolute.relative_to(root).as_posix()
     return PurePath(path).as_posix()
+
+
+def _is_file_below(root: str, path: str) -> bool:
+    if not _can_be_one(path) or "://" in path:
+        return False
+    absolute = _absolute(path)
+    return absolute.is_relative_to(root) and os.path.isfile(absolute)  # noqa: PTH113 - of any name, however long
+
+
+def _absolute(path: str) -> Path:
+    return Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
 
 
 def _can_be_one(path: str) -> bool:

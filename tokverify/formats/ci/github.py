@@ -27,9 +27,9 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 def render(told: Told) -> str:
     """Write an annotation for each issue, and one for all that are accepted.
 
-    Where GitHub would not show all errors, the verdict is the first.
+    Where GitHub would not show all errors, the verdict is the first, and those that stand beside a line come next.
     """
-    issues = list(told.issues)
+    issues = sorted(told.issues, key=lambda issue: not issue.path)
     lines = [_annotation(issue) for issue in issues if issue.accepted is None]
     if sum(issue.level is Level.ERROR for issue in issues) > _SHOWN:
         verdict = f"{told.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
@@ -42,8 +42,8 @@ def render(told: Told) -> str:
 
 
 def _annotation(issue: Issue) -> str:
-    path = visible_message(issue.path)
-    properties = {"file": path, "line": str(issue.line), "title": issue.title}
+    place = {"file": visible_message(issue.path), "line": str(issue.line)} if issue.path else {}
+    properties = {**place, "title": issue.title}
     told = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[issue.level]} {told}::{_escaped(issue.message, _DATA)}"
 

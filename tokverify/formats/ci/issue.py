@@ -39,7 +39,7 @@ class Issue:
     """Something found; `key` names it from run to run.
 
     `message` may have several lines; it and `title` have passed `visible`. `path` and `line` (1-based) are where it
-    is shown. `accepted` is the reason why it does not count, None where it does.
+    is shown; the path is empty if nowhere. `accepted` is the reason why it does not count, None where it does.
     """
 
     check: str

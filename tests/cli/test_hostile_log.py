@@ -1,0 +1,93 @@
+"""In a job of GitHub Actions, no command writes what the runner would obey, whatever tokens, texts and files say."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hostile_piece import COMMANDS, fill
+
+from tokverify.cli import main
+
+# Wherever a line is folded, one soon begins with a command; 11 goes into no usual width.
+PIECE = "::add-mask:" * 60 + "##[error]x"
+SHOWN = [command for command in COMMANDS if "-f github" not in command]
+JSON = [
+    "run model.gguf -r tokenizer.json --cases suite.yaml -f json",
+    "run model.gguf -r tokenizer.json --cases suite.yaml -f sarif",
+    "inspect model.gguf --json",
+    "cases list suite.yaml --json",
+]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("commands")
+    fill(path, PIECE)
+    return path
+
+
+@pytest.fixture
+def directory(filled: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(filled)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return filled
+
+
+def output_of(command: str) -> str:
+    return CliRunner().invoke(main, [word.replace("TEXT", f"a{PIECE}b") for word in command.split()]).output
+
+
+def commands_in(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.lstrip().startswith("::") or "##[" in line]
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_nothing_that_is_shown_is_a_command(directory: Path, command: str):
+    output = output_of(command)
+    assert "add-mask" in output or "[error]x" in output
+    assert commands_in(output) == []
+
+
+def test_elsewhere_nothing_is_changed(directory: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert commands_in(output_of("encode good.gguf TEXT"))
+    assert commands_in(output_of("run model.gguf -r tokenizer.json --cases suite.yaml"))
+
+
+@pytest.mark.parametrize("command", JSON)
+def test_json_means_the_same(directory: Path, monkeypatch: pytest.MonkeyPatch, command: str):
+    output = output_of(command)
+    assert commands_in(output) == []
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    plain = output_of(command)
+    assert plain != output
+    assert json.loads(plain) == json.loads(output)
+
+
+@pytest.mark.parametrize("option", [f"--suite={PIECE}", f"-k{PIECE}", f"--report={PIECE}", f"-f{PIECE}", f"\n{PIECE}"])
+def test_no_complaint_is_a_command(directory: Path, option: str):
+    result = CliRunner().invoke(main, ["run", "model.gguf", "--cases", "suite.yaml", option])
+    assert result.exit_code == 2
+    assert commands_in(result.output) == []
+
+
+def test_annotations_are_still_obeyed(directory: Path):
+    command = "run model.gguf -r tokenizer.json --cases suite.yaml -f github"
+    lines = commands_in(output_of(command))
+    assert lines
+    assert all(line.startswith(("::error file=suite.yaml,", "::warning file=")) for line in lines)
+
+
+def test_files_get_everything_as_it_is(directory: Path, tmp_path: Path):
+    arguments = ["run", "model.gguf", "-r", "tokenizer.json", "--cases", "suite.yaml"]
+    CliRunner().invoke(main, [*arguments, "-o", str(tmp_path / "written.txt")])
+    with (tmp_path / "redirected.txt").open("wb") as file:
+        command = [sys.executable, "-m", "tokverify", *arguments]
+        subprocess.run(command, stdout=file, check=False, env={**os.environ, "GITHUB_ACTIONS": "true"})
+    assert commands_in((tmp_path / "written.txt").read_text())
+    assert (tmp_path / "redirected.txt").read_text() == (tmp_path / "written.txt").read_text()
