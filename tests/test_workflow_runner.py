@@ -111,6 +111,9 @@ def test_the_workflow_that_init_writes(runner, repository):
     assert (done.returncode, annotations(done)) == (0, []), done.stdout + done.stderr
     assert "Summary - ## ✅ tokverify" in done.stdout
 
+    # Only with our own cases: one fault makes scores of the shipped ones fail.
+    configuration = repository / "tokverify.toml"
+    configuration.write_text(configuration.read_text().replace('["shipped", ', "["))
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
     done = runner(repository, "tokverify.yml")
     [told] = annotations(done)
@@ -120,7 +123,6 @@ def test_the_workflow_that_init_writes(runner, repository):
 
     accepted = ["run", "--baseline", "known.yaml", "--update-baseline", "--reason", "::error::known"]
     assert CliRunner().invoke(main, accepted).exit_code == 0
-    configuration = repository / "tokverify.toml"
     configuration.write_text(configuration.read_text().replace("cases =", 'baseline = "known.yaml"\ncases ='))
     done = runner(repository, "tokverify.yml")
     assert (done.returncode, annotations(done)) == (0, []), done.stdout + done.stderr
