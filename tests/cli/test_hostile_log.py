@@ -80,7 +80,7 @@ def test_annotations_are_still_obeyed(directory: Path):
     command = "run model.gguf -r tokenizer.json --cases suite.yaml -f github"
     lines = commands_in(output_of(command))
     assert lines
-    assert all(line.startswith(("::error file=suite.yaml,", "::warning file=")) for line in lines)
+    assert all(line.startswith(("::error file=suite.yaml,", "::notice file=", "::warning file=")) for line in lines)
 
 
 def test_files_get_everything_as_it_is(directory: Path, tmp_path: Path):

@@ -141,10 +141,27 @@ def test_github_gets_only_commands_and_never_the_older_form(write):
     assert commands <= {"error", "warning", "notice"}
 
 
+def test_ci_systems_are_told_why_cases_fail_and_what_repairs_it():
+    read = [runner_reads(line) for line in run("github").splitlines()]
+    place, told = next((place, told) for _, place, told in read if place["title"] == "diagnosis")
+    assert place["file"] == "models/[/]model.gguf"
+    assert told.splitlines() == [
+        "typing token 7 [/INST]\\x1b USER_DEFINED makes 9 of 10 failing cases match",
+        "repair: tokverify fix model.gguf -r REFERENCE -o model-fixed.gguf",
+        "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match",
+        "repair: gguf-new-metadata [x]",
+        "normalizing texts with NFC first makes 10 of 10 failing cases match",
+        "GGUF cannot express it",
+    ]
+    assert [entry["description"] for entry in json.loads(run("gitlab")) if entry["check_name"] == "diagnosis"] == [
+        f"diagnosis: {told.splitlines()[0]}"
+    ]
+
+
 def test_github_tells_of_accepted_failures_in_one_notice_and_of_fixed_ones_where_they_are_listed():
     read = [runner_reads(line) for line in run("github").splitlines()]
     notices = [(properties, message) for command, properties, message in read if command == "notice"]
-    (fixed, message), (accepted, accepted_message) = notices
+    _, (fixed, message), (accepted, accepted_message) = notices
     assert (fixed["file"], fixed["line"]) == ("known[1].yaml", "5")
     assert message.startswith("hostile/plain matches now")
     assert accepted["title"] == "tokverify: 2 accepted"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import Check, Issue, Level, message_of
+from tokverify.formats.run.effect import effect
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.visible import visible_message
@@ -15,6 +17,7 @@ from tokverify.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tokverify.diagnosis.result import Diagnosis
     from tokverify.report import CaseResult, Report
 
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
@@ -23,6 +26,7 @@ DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same id
 RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
+    Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
     VOCABULARY_CHECK,
     DECODING_CHECK,
     Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
@@ -36,11 +40,32 @@ def tell(report: Report) -> Told:
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
-    """Yield the failing cases of a report, what else is to be told, and what a baseline accepts."""
+    """Yield the failing cases of a report, why they fail, what else is to be told, and what a baseline accepts."""
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
     yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
     yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
+
+
+def _diagnosis_issues(report: Report) -> Iterator[Issue]:
+    """Yield what is behind the failures, in one issue, if it was found."""
+    if report.diagnosis and report.diagnosis.explanations:
+        yield Issue(
+            check="diagnosis",
+            level=Level.NOTE,
+            title="diagnosis",
+            message=message_of(list(_explanations(report, report.diagnosis))),
+            path=report.actual.source,
+            key=report.actual.name,
+        )
+
+
+def _explanations(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
+    for explanation, repair in zip(diagnosis.explanations, repairs(report), strict=True):
+        yield visible_message(effect(explanation, diagnosis))
+        yield from (f"{command.label}: {visible_message(str(command))}" for command in repair.commands)
+        if repair.remark:
+            yield repair.remark
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
@@ -93,6 +118,7 @@ def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
 
 def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
+    yield from _diagnosis_issues(report)
     yield from vocabulary_issues(report)
     yield from decoding_issues(report, model)
     for entry in report.baseline.fixed if report.baseline else ():
