@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import Check, Issue, Level, message_of
-from tokverify.formats.run.effect import effect
+from tokverify.formats.run.effect import explanation_lines
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.visible import visible_message
@@ -17,7 +16,6 @@ from tokverify.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokverify.diagnosis.result import Diagnosis
     from tokverify.report import CaseResult, Report
 
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
@@ -49,23 +47,16 @@ def report_issues(report: Report) -> Iterator[Issue]:
 
 def _diagnosis_issues(report: Report) -> Iterator[Issue]:
     """Yield what is behind the failures, in one issue, if it was found."""
-    if report.diagnosis and report.diagnosis.explanations:
+    lines = explanation_lines(report)
+    if lines:
         yield Issue(
             check="diagnosis",
             level=Level.NOTE,
             title="diagnosis",
-            message=message_of(list(_explanations(report, report.diagnosis))),
+            message=message_of(lines),
             path=report.actual.source,
             key=report.actual.name,
         )
-
-
-def _explanations(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
-    for explanation, repair in zip(diagnosis.explanations, repairs(report), strict=True):
-        yield visible_message(effect(explanation, diagnosis))
-        yield from (f"{command.label}: {visible_message(str(command))}" for command in repair.commands)
-        if repair.remark:
-            yield repair.remark
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.formats.ci.junit import document, not_passed, passed, suite
+from tokverify.formats.run.effect import explanation_lines
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
 from tokverify.visible import visible_message
@@ -32,6 +33,7 @@ def properties_of(report: Report, verdict: str) -> dict[str, str]:
         "reference": report.expected.source,
         "caveat": report.expected.caveat,
         "verdict": verdict,
+        "diagnosis": "; ".join(explanation_lines(report)),
     }
 
 
