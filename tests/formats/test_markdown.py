@@ -101,7 +101,7 @@ def test_a_summary_holds_what_fits(formats, report):
     whole = write(report, RenderOptions())
     size = len(whole.encode())
     assert write(report, RenderOptions(limit=size)) == whole
-    for limit in range(200, size, size // 10):
+    for limit in (*range(0, 200, 7), *range(200, size, size // 10)):
         cut = write(report, RenderOptions(limit=limit))
         assert len(cut.encode()) <= limit
-        assert cut.endswith("write the report to a file to read them.\n")
+        assert cut.endswith("write the report to a file to read them.\n") or (not cut and limit < 200)
