@@ -35,7 +35,7 @@ class RenderOptions:
 FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
     {
         "table": "tokverify.formats.run.table:render",
-        "json": "tokverify.formats.json:render",
+        "json": "tokverify.formats.run.json:render",
         "markdown": "tokverify.formats.run.markdown:render",
         "html": "tokverify.formats.html.run:render",
         "junit": "tokverify.formats.run.junit:render",
