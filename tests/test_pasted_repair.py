@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.cells import cell_len
 
 from tokverify.cli import main
 from tokverify.diagnosis import Change, Diagnosis, Explanation
@@ -172,4 +173,16 @@ def test_a_command_is_parted_only_between_arguments():
         "             -r r.json -o m-fixed.gguf \\",
         "             --cases a.yaml",
         "",
+    ]
+
+
+@pytest.mark.parametrize("width", range(40, 60))
+@pytest.mark.parametrize("name", ["m", "日本語", "é"])
+def test_a_command_is_no_wider_than_it_must_be(width: int, name: str):
+    text = FORMATS["table"](report(model=f"{name}.gguf", cases=[f"{name}.yaml"] * 9), RenderOptions(width=width))
+    lines = text[text.index("     repair: ") :].split("\n\n")[0].split("\n")
+    assert max(map(cell_len, lines)) <= width
+    assert pasted("\n".join(lines), "repair") == [
+        *["tokverify", "fix", f"{name}.gguf", "-r", "r.json", "-o", f"{name}-fixed.gguf"],
+        *["--cases", f"{name}.yaml"] * 9,
     ]
