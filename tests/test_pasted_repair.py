@@ -86,7 +86,8 @@ def test_the_commands_of_the_gguf_package_name_the_files_too():
 def test_fix_is_said_of_the_repair_that_it_makes():
     first, second, third = (explanation(), explanation(), explanation(repair="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
-    assert [repair.remark for repair in found] == ["GGUF cannot express it", "", "GGUF can express it, too", ""]
+    not_possible = "GGUF cannot express it: the runtime would have to do it"
+    assert [repair.remark for repair in found] == [not_possible, "", "GGUF can express it, too", ""]
     assert [[command.label for command in repair.commands] for repair in found] == [[], ["repair"], [], ["repair"]]
 
 
@@ -186,3 +187,12 @@ def test_a_command_is_no_wider_than_it_must_be(width: int, name: str):
         *["tokverify", "fix", f"{name}.gguf", "-r", "r.json", "-o", f"{name}-fixed.gguf"],
         *["--cases", f"{name}.yaml"] * 9,
     ]
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "html"])
+def test_every_format_for_eyes_tells_what_can_be_done(format: str):
+    found = report(explanation(expressible=False), explanation(), explanation())
+    text = FORMATS[format](found, RenderOptions())
+    assert "GGUF cannot express it: the runtime would have to do it" in text
+    assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
+    assert "GGUF can express it, too" in text

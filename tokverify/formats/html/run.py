@@ -127,7 +127,6 @@ def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
             {
                 "effect": visible_message(effect(found, diagnosis)),
                 "sentence": visible_message(found.sentence),
-                "expressible": found.expressible,
                 "repair": [(command.label, visible_message(str(command))) for command in repair.commands],
                 "remark": repair.remark,
                 "unexplained": list(map(visible_message, found.unexplained)),
