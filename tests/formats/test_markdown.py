@@ -1,6 +1,7 @@
 """The Markdown formats, read by a parser of Markdown: nothing that a text holds may become anything but text."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hostile_audit import hostile_audit
@@ -82,6 +83,16 @@ def check_plain(text: str) -> None:
         assert re.sub("_(open|close)$", "", token.type) in PLAIN
         if token.type.startswith("html"):
             assert re.fullmatch(r"<details><summary>[^<>]*</summary>\n|</details>\n|<br>", token.content), token.content
+
+
+def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
+    report = hostile_report()
+    nothing = replace(report.diagnosis, explanations=(), tried=5)
+    text = FORMATS["markdown"](replace(report, diagnosis=nothing), RenderOptions())
+    assert "### Diagnosis\n\nNone of 5 changes that were tried makes a failing case match.\n\n" in text
+    early = replace(report.diagnosis, tried=5, stopped_early=True)
+    text = FORMATS["markdown"](replace(report, diagnosis=early), RenderOptions())
+    assert "\n\nTime ran out after 5 changes.\n\n" in text
 
 
 @pytest.mark.parametrize(
