@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from rich.cells import cell_len
 
 from tokverify.cli import main
 from tokverify.diagnosis import Change, Diagnosis, Explanation
@@ -175,24 +174,3 @@ def test_a_command_is_parted_only_between_arguments():
         "             --cases a.yaml",
         "",
     ]
-
-
-@pytest.mark.parametrize("width", range(40, 60))
-@pytest.mark.parametrize("name", ["m", "日本語", "é"])
-def test_a_command_is_no_wider_than_it_must_be(width: int, name: str):
-    text = FORMATS["table"](report(model=f"{name}.gguf", cases=[f"{name}.yaml"] * 9), RenderOptions(width=width))
-    lines = text[text.index("     repair: ") :].split("\n\n")[0].split("\n")
-    assert max(map(cell_len, lines)) <= width
-    assert pasted("\n".join(lines), "repair") == [
-        *["tokverify", "fix", f"{name}.gguf", "-r", "r.json", "-o", f"{name}-fixed.gguf"],
-        *["--cases", f"{name}.yaml"] * 9,
-    ]
-
-
-@pytest.mark.parametrize("format", ["table", "markdown", "html"])
-def test_every_format_for_eyes_tells_what_can_be_done(format: str):
-    found = report(explanation(expressible=False), explanation(), explanation())
-    text = FORMATS[format](found, RenderOptions())
-    assert "GGUF cannot express it: the runtime would have to do it" in text
-    assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
-    assert "GGUF can express it, too" in text

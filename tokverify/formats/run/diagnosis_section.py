@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.console import Group
 from rich.segment import Segment
 from rich.text import Text
@@ -66,17 +65,17 @@ class _Pasteable:
     indent: int
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        label = f"{' ' * self.indent}{self.command.label}: "
-        first, *others = map(visible_message, self.command.arguments)
-        line = label + first
-        for index, argument in enumerate(others, 1):
-            longer = f"{line} {argument}"
-            room = options.max_width - (len(" \\") if index < len(others) else 0)
-            if cell_len(longer) <= room:
-                line = longer
-            else:
+        label = f"{self.command.label}: "
+        line = " " * self.indent + label
+        begin = " " * (self.indent + len(label))
+        for index, argument in enumerate(map(visible_message, self.command.arguments)):
+            is_last = index == len(self.command.arguments) - 1
+            room = options.max_width - len(line) - (0 if is_last else len(" \\"))
+            if index and Text(argument).cell_len >= room:
                 yield Segment(f"{line} \\\n")
-                line = " " * len(label) + argument
+                line = begin + argument
+            else:
+                line += f" {argument}" if index else argument
         yield Segment(f"{line}\n")
 
 
