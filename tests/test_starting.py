@@ -192,6 +192,20 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     assert "wrote tokverify.toml and ../../.github/workflows/tokverify.yml;" in result.stdout
     assert steps_of_workflow(tmp_path)[-1]["working-directory"] == "a dir/日本"
     assert [model.model.name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["init", "a dir/日本", "--force"])
+    assert (
+        "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; now run, in a dir/日本: " in result.stdout
+    )
+
+
+def test_a_directory_behind_a_link_is_told_as_it_is(tmp_path, monkeypatch):
+    make(tmp_path / "real" / "below", "a.gguf")
+    in_git(tmp_path / "real", "init", "-q")
+    (tmp_path / "link").symlink_to("real/below")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["init", "link"])
+    assert "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; now run, in link: " in result.stdout
 
 
 def test_a_model_of_a_submodule(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from tokverify.visible import visible_message
-from tokverify.wording import listed, plural, quoted, tokens
+from tokverify.wording import encode_options, listed, plural, quoted, tokens
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,10 @@ def test_lists():
     assert listed("abcde") == "a, b, c, d, e"
     assert listed("abcdefg", 2) == "a, b and 5 more"
     assert tokens([1, 0, 2], ["<s>", "\x00", "  "]) == '1 "\\x00", 0 "<s>", 2 "··"'
+
+
+def test_options():
+    assert encode_options(add_special=False, parse_special=True) == "add_special off, parse_special on"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}…"
 
 
+def encode_options(*, add_special: bool, parse_special: bool) -> str:
+    """Say how a text was encoded, such as `add_special off, parse_special on`."""
+    flags = {"add_special": add_special, "parse_special": parse_special}
+    return ", ".join(f"{name} {'on' if flag else 'off'}" for name, flag in flags.items())
+
+
 def listed(items: Iterable[str], most: int = _MAX_LISTED) -> str:
     """List the first few items, and say how many there are more."""
     every = list(items)

@@ -62,7 +62,7 @@ def test_another_directory(directory):
     fill(directory / "models", "sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
     result = init("models")
     assert result.exit_code == 0
-    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}" in result.stdout
+    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}; now run, in models: tokverify run\n" in result.stdout
     steps = yaml.safe_load((directory / "models" / WORKFLOW).read_text())["jobs"]["tokverify"]["steps"]
     assert steps[-1]["run"].startswith("tokverify run")
     assert {model.name for model in read_configuration(directory / "models" / CONFIGURATION).models} == {

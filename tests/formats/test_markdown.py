@@ -1,6 +1,7 @@
 """The Markdown formats, read by a parser of Markdown: nothing that a text holds may become anything but text."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hostile_audit import hostile_audit
@@ -84,6 +85,16 @@ def check_plain(text: str) -> None:
             assert re.fullmatch(r"<details><summary>[^<>]*</summary>\n|</details>\n|<br>", token.content), token.content
 
 
+def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
+    report = hostile_report()
+    nothing = replace(report.diagnosis, explanations=(), tried=5)
+    text = FORMATS["markdown"](replace(report, diagnosis=nothing), RenderOptions())
+    assert "### Diagnosis\n\nNone of 5 changes that were tried makes a failing case match.\n\n" in text
+    early = replace(report.diagnosis, tried=5, stopped_early=True)
+    text = FORMATS["markdown"](replace(report, diagnosis=early), RenderOptions())
+    assert "\n\nTime ran out after 5 changes.\n\n" in text
+
+
 @pytest.mark.parametrize(
     ("formats", "report"),
     [
@@ -101,7 +112,7 @@ def test_a_summary_holds_what_fits(formats, report):
     whole = write(report, RenderOptions())
     size = len(whole.encode())
     assert write(report, RenderOptions(limit=size)) == whole
-    for limit in range(200, size, size // 10):
+    for limit in (*range(0, 200, 7), *range(200, size, size // 10)):
         cut = write(report, RenderOptions(limit=limit))
         assert len(cut.encode()) <= limit
-        assert cut.endswith("write the report to a file to read them.\n")
+        assert cut.endswith("write the report to a file to read them.\n") or (not cut and limit < 200)

@@ -9,13 +9,9 @@ from hostile_finding import hostile_change
 from saved_file import SCHEMA, SavedKind, places_in, remove, set_to
 
 from tokverify.change.report import ChangeReport
-from tokverify.errors import TokverifyError
 from tokverify.formats.change import CHANGE_FORMATS, present
 from tokverify.fuzzing.report import Stop
 from tokverify.saved.change import restore_change
-
-ONE_LINE = pytest.raises(TokverifyError, match=r"^[^\n]*$")
-
 
 CHANGE = SavedKind(name="diff", formats=CHANGE_FORMATS, present=present, restore=restore_change)
 

@@ -12,7 +12,7 @@ from saved_file import SCHEMA, damaged, places_in, remove, saved, set_to, strict
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.formats import FORMATS, RenderOptions
-from tokverify.formats.json import document, render
+from tokverify.formats.run.json import document, render
 from tokverify.report import Report
 from tokverify.saved.run import read_report
 from tokverify.tokenizer import Token

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +15,6 @@ from tokverify.errors import TokverifyError
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokverify.starting import Start
 
 
@@ -43,8 +43,16 @@ def init(*, directory: Path, force: bool) -> None:
         raise TokverifyError(f"{', '.join(taken)}: already there; move it away, or overwrite it with --force")
     (start.root / WORKFLOW).parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
-    told = [*_told(start), f"wrote {' and '.join(map(str, texts))}; now run: tokverify run"]
+    written = " and ".join(str(_plain(path)) for path in texts)
+    where = "" if directory == Path() else f", in {directory}"
+    told = [*_told(start), f"wrote {written}; now run{where}: tokverify run"]
     write_text("".join(f"{visible_message(line)}\n" for line in told))
+
+
+def _plain(path: Path) -> Path:
+    """Leave `..` out of the path of a file, unless that leads elsewhere, as behind a link."""
+    plain = Path(os.path.normpath(path))
+    return plain if plain.exists() and plain.samefile(path) else path
 
 
 def _told(start: Start) -> list[str]:

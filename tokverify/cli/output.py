@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
@@ -16,6 +16,7 @@ import click
 from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
 from tokverify.formats import SUFFIXES, RenderOptions
+from tokverify.formats.presentation import CI_FORMATS
 from tokverify.visible import visible_message
 from tokverify.workflow_log import in_workflow, without_commands
 
@@ -179,12 +180,7 @@ def write_reports(
         also: Further files to write along with the reports, and what makes their texts.
     """
     reports = options.files(shown.formats)
-    root = _repository()
-    stand_in = _stand_in(root)
-    in_file = RenderOptions(verbose=options.verbose, quiet=options.quiet, root=root, stand_in=stand_in)
-    on_stdout = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    on_stdout = replace(on_stdout, root=root, stand_in=stand_in)
-    texts = {path: shown.formats[name](in_file if path else on_stdout) for name, path in reports}
+    texts = {report.path: shown.formats[report.format_name](_reader_options(report, options)) for report in reports}
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
     if any(name == "github" for name, _ in reports):
@@ -197,6 +193,16 @@ def write_reports(
         if files:
             told.append(f"the report{'s are' if len(files) > 1 else ' is'} in {', '.join(map(str, files))}")
         tell(visible_message("; ".join(told)))
+
+
+def _reader_options(report: ReportFile, options: ReportOptions) -> RenderOptions:
+    """Return how to write a report for whom it is for: a CI system, or somebody who reads a file or stdout."""
+    if report.format_name in CI_FORMATS:
+        root = _repository()
+        return RenderOptions(root=root, stand_in=_stand_in(root))
+    if report.path:
+        return RenderOptions(verbose=options.verbose, quiet=options.quiet)
+    return render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
 
 
 def _repository() -> str:

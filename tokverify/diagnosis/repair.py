@@ -55,7 +55,7 @@ def repairs(report: Report) -> list[Repair]:
 
 def _repair(found: Explanation, report: Report, *, is_fixed: bool) -> Repair:
     if not found.expressible:
-        return Repair(remark="GGUF cannot express it")
+        return Repair(remark="GGUF cannot express it: the runtime would have to do it")
     model = _model(report)
     if model and _NO_GGUF.search(model):
         return Repair(remark="GGUF can express it; tokverify fix repairs GGUF files only")

@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How to write for eyes; a format for machines ignores all of it but `root`.
+    """How to write a report.
 
-    `width` is in terminal cells. `verbose` shows what passed too and folds nothing; `quiet` leaves only the
-    verdict. `root` is the directory from which CI systems want paths written, if it is known; `stand_in` is what they
-    are pointed at, from there, where no file below it is meant and they want one. `limit` is how many bytes `markdown`
-    may take, if that is limited: what comes last is left out.
+    For eyes: `width` is in terminal cells; `verbose` shows what passed too and folds nothing; `quiet` leaves only the
+    verdict; `limit` is how many bytes `markdown` may take, if that is limited: what comes last is left out.
+    For CI systems: `root` is the directory from which they want paths written, if it is known; `stand_in` is what they
+    are pointed at, from there, where no file below it is meant and they want one.
     """
 
     width: int = 100
     color: bool = False
     verbose: bool = False
     quiet: bool = False
+    limit: int | None = None
     root: str = ""
     stand_in: str = "."
-    limit: int | None = None
 
 
 FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
     {
         "table": "tokverify.formats.run.table:render",
-        "json": "tokverify.formats.json:render",
+        "json": "tokverify.formats.run.json:render",
         "markdown": "tokverify.formats.run.markdown:render",
         "html": "tokverify.formats.html.run:render",
         "junit": "tokverify.formats.run.junit:render",

@@ -11,7 +11,7 @@ from tokverify.diff import excerpt
 from tokverify.expectation import NO_TOKEN
 from tokverify.formats.alignment import Fold, rows
 from tokverify.visible import visible, visible_message
-from tokverify.wording import plural
+from tokverify.wording import encode_options, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,8 +43,7 @@ def description(result: CaseResult) -> Iterator[str]:
     if case.note:
         yield f"catches: {visible_message(case.note)}"
     yield f"text: {shortened(case.text)}"
-    flags = {"add_special": result.add_special, "parse_special": result.parse_special}
-    yield f"options: {', '.join(f'{name} {_on(flag)}' for name, flag in flags.items())}"
+    yield f"options: {encode_options(add_special=result.add_special, parse_special=result.parse_special)}"
     yield from (f"note: {visible_message(note)}" for note in (*result.notes, *result.refusals))
     if result.known:
         yield f"known: {visible_message(known_text(result.known))}, {visible_message(result.known.place)}"
@@ -114,7 +113,3 @@ def _token(token: Token | None) -> str:
         return "the end"
     id = "none" if token.id == NO_TOKEN else str(token.id)
     return f"{id} {shortened(token.piece, _MOST_PIECE_CHARACTERS)}" if token.piece else f"{id} (no piece)"
-
-
-def _on(flag: bool) -> str:
-    return "on" if flag else "off"

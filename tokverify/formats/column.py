@@ -35,13 +35,11 @@ class Columns:
 
     def __init__(self, columns: Sequence[tuple[str, JustifyMethod]]) -> None:
         self._columns = [_Column(Text(heading, _HEADING_STYLE), justify, []) for heading, justify in columns]
-        self.row_count = 0
 
     def add_row(self, *cells: RenderableType) -> None:
         """Add a row; cells that are not given are empty."""
         for column, cell in zip(self._columns, [*cells, *[""] * len(self._columns)], strict=False):
             column.cells.append(cell)
-        self.row_count += 1
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the table in the room that there is."""

@@ -26,8 +26,9 @@ def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
     if plan.change is None:
         lines.append(_nothing(plan))
     else:
-        lines.append(f"repair: {plan.change.sentence}")
-        lines.append(f"        writes {', '.join(plan.keys)}")
+        is_told = best is not None and best.sentence == plan.change.sentence
+        lines += [] if is_told else [f"repair: {plan.change.sentence}"]
+        lines.append(f"{'repair:' if is_told else '':7} writes {', '.join(plan.keys)}")
         if plan.change.repair:
             command = " ".join(filled_in(plan.change.repair, str(model), str(output) if output else None))
             lines.append(f"        the same with the gguf package: {command}")

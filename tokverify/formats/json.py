@@ -1,4 +1,4 @@
-"""The `json` format, for machines: everything in the report, in a fixed order (docs/report.md)."""
+"""JSON, for machines: what the `json` formats of all reports are made of."""
 
 from __future__ import annotations
 
@@ -9,23 +9,16 @@ from typing import TYPE_CHECKING
 
 from tokverify.diff import excerpt
 from tokverify.formats.code_point import code_points
-from tokverify.report import Status
 from tokverify.saved import SCHEMA_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokverify.diagnosis.result import Diagnosis
     from tokverify.diff import Difference
-    from tokverify.report import BaselineOutcome, CaseResult, KnownDifference, Report, Side, VocabularyDifference
+    from tokverify.report import Side
     from tokverify.tokenizer import Token
 
 _MAX_LINE = 100
-
-
-def render(report: Report) -> str:
-    """Write a report as JSON in ASCII, so that lone surrogates survive; equal reports give equal text."""
-    return write(document(report))
 
 
 def header(kind: str) -> dict[str, object]:
@@ -33,25 +26,11 @@ def header(kind: str) -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSIONS[kind], "kind": kind}
 
 
-def document(report: Report) -> dict[str, object]:
-    """Return a report as a JSON object."""
-    return {
-        **header("run"),
-        "versions": dict(sorted(report.versions.items())),
-        "options": dict(report.options),
-        "actual": side_object(report.actual),
-        "expected": side_object(report.expected),
-        "summary": _summary(report),
-        "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
-        "baseline": _baseline(report.baseline) if report.baseline else None,
-        "cases": [_case(result) for result in report.results],
-        "tokens": [_pair(*pair) for pair in report.tokens.values()],
-    }
-
-
 def write(document: Mapping[str, object]) -> str:
-    """Write a JSON object in ASCII, in the order of its keys; infinite numbers, which JSON lacks, become strings."""
+    """Write a JSON object in ASCII, so that lone surrogates survive, in the order of its keys.
+
+    Infinite numbers, which JSON lacks, become strings.
+    """
     try:
         return _write(dict(document), "\n") + "\n"
     except ValueError:  # an infinite number, which is rare; looking for it takes as long as writing
@@ -117,99 +96,6 @@ def side_object(side: Side) -> dict[str, object]:
     }
 
 
-def _summary(report: Report) -> dict[str, object]:
-    return {
-        "exit_code": report.exit_code,
-        "cases": len(report.results),
-        **{str(status): report.count(status) for status in Status},
-        "decode_differences": report.decode_differences,
-        "stopped_early": report.stopped_early,
-    }
-
-
-def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
-    return {
-        "equal": not vocabulary,
-        "sizes": {"actual": vocabulary.actual_size, "expected": vocabulary.expected_size},
-        "pieces": [{"id": piece.id, "actual": piece.actual, "expected": piece.expected} for piece in vocabulary.pieces],
-        "respelled": vocabulary.respelled,
-        "special_ids": {
-            role: {"actual": actual, "expected": expected}
-            for role, (actual, expected) in vocabulary.special_ids.items()
-        },
-    }
-
-
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
-    return {
-        "decoding": diagnosis.decoding,
-        "failing": diagnosis.failing,
-        "tried": diagnosis.tried,
-        "stopped_early": diagnosis.stopped_early,
-        "explanations": [
-            {
-                "kind": explanation.change.kind,
-                "sentence": explanation.sentence,
-                "explained": explanation.explained,
-                "unexplained": list(explanation.unexplained),
-                "expressible": explanation.expressible,
-                "repair": explanation.repair,
-            }
-            for explanation in diagnosis.explanations
-        ],
-    }
-
-
-def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
-    return {
-        "source": baseline.source,
-        "fixed": list(map(_known, baseline.fixed)),
-        "not_run": list(map(_known, baseline.not_run)),
-    }
-
-
-def _known(entry: KnownDifference) -> dict[str, object]:
-    return {
-        "case": entry.case,
-        "difference": entry.difference,
-        "reason": entry.reason,
-        "expires": entry.expires and entry.expires.isoformat(),
-        "model": entry.model,
-        "about": entry.about,
-        "place": entry.place,
-    }
-
-
-def _case(result: CaseResult) -> dict[str, object]:
-    case = result.case
-    told: dict[str, object] = {
-        "suite": case.suite,
-        "id": case.id,
-        "file": case.file,
-        "line": case.line,
-        "tags": list(case.tags),
-        "note": case.note,
-        "text": case.text,
-        "status": str(result.status),
-        "add_special": result.add_special,
-        "parse_special": result.parse_special,
-        "asked": {"add_special": case.add_special, "parse_special": case.parse_special},
-        "message": result.message,
-        "notes": list(result.notes),
-        "refusals": list(result.refusals),
-        "ids": {"actual": list(result.actual), "expected": list(result.expected)},
-        "expect": None if result.expect is None else list(result.expect),
-        "expectations": {name: list(tokens) for name, tokens in case.expect.items()},
-        "known": _known(result.known) if result.known else None,
-    }
-    if result.difference:
-        told["difference"] = difference_object(result.difference)
-    if result.decode_difference:
-        actual, expected = result.decode_difference
-        told["decoded"] = {"actual": bytes_object(actual), "expected": bytes_object(expected)}
-    return told
-
-
 def difference_object(difference: Difference) -> dict[str, object]:
     """Return where two tokenizations part, and all of both."""
     first, shown = difference.first, excerpt(difference)
@@ -230,18 +116,14 @@ def difference_object(difference: Difference) -> dict[str, object]:
 
 def token_objects(tokens: Sequence[Token]) -> list[Mapping[str, object]]:
     """Return tokens."""
-    return list(map(_token, tokens))
+    return list(map(token_object, tokens))
 
 
 # The same few tokens come again and again; a dictionary for each would fill the memory.
 @lru_cache(maxsize=10_000)
-def _token(token: Token) -> Mapping[str, object]:
+def token_object(token: Token) -> Mapping[str, object]:
+    """Return a token."""
     return {"id": token.id, "piece": token.piece, "bytes": token.token_bytes.hex()}
-
-
-def _pair(actual: Token, expected: Token) -> Mapping[str, object]:
-    told = _token(actual)
-    return told if actual == expected else {**told, "expected": _token(expected)}
 
 
 def bytes_object(data: bytes) -> dict[str, str]:

@@ -23,12 +23,17 @@ def mark(exit_code: int) -> str:
 
 
 def joined(sections: Iterable[str], limit: int | None = None) -> str:
-    """Join sections; of more than fits `limit` bytes, the first ones, and how many are left out."""
+    """Join sections; of more than fits `limit` bytes, the first ones, and how many are left out.
+
+    Nothing at all is written where there is no room even to say so.
+    """
     sections = list(sections)
     text = "\n".join(sections)
     if limit is None or len(text.encode()) <= limit:
         return text
-    room = limit - len(_LEFT_OUT)
+    room = limit - len(_LEFT_OUT.format(len(sections)))
+    if room < 0:
+        return ""
     kept = 0
     for section in sections:
         room -= len(section.encode()) + 1

@@ -8,7 +8,7 @@ from tokverify.formats.presentation import CI_FORMATS, Presentation, bound, rend
 from tokverify.formats.run.verdict import verdict as cases_verdict
 from tokverify.fuzzing.report import Stop
 from tokverify.visible import visible, visible_message
-from tokverify.wording import plural
+from tokverify.wording import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,9 +79,7 @@ def reason(example: Example) -> str:
 
 def names(cases: Sequence[str]) -> str:
     """Name cases, so many that one can still read it; the result has passed `visible`."""
-    left = len(cases) - _MOST_NAMES
-    shown = ", ".join(map(visible_message, cases[:_MOST_NAMES]))
-    return f"{shown} and {left:,} more" if left > 0 else shown
+    return listed(map(visible_message, cases), _MOST_NAMES)
 
 
 def effect(found: Effect) -> str:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tokverify.formats.fuzz.json import document as fuzz_document
-from tokverify.formats.json import document, header, write
+from tokverify.formats.json import header, write
+from tokverify.formats.run.json import document
 
 if TYPE_CHECKING:
     from tokverify.change.report import ChangeReport

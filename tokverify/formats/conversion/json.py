@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tokverify.formats.json import document, write
+from tokverify.formats.json import write
+from tokverify.formats.run.json import document
 
 if TYPE_CHECKING:
     from tokverify.conversion import Conversion

@@ -17,7 +17,7 @@ from tokverify.formats.explain.reference import reference_section
 from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.trace import Match, Stretch
 from tokverify.visible import visible
-from tokverify.wording import plural
+from tokverify.wording import encode_options, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]
 
 def _heading(explained: Explanation, full: bool) -> RenderableType:
     size = f"{plural(len(explained.text), 'character')}, {plural(len(explained.text.encode()), 'byte')}"
-    options = f"add_special {_on(explained.add_special)}, parse_special {_on(explained.parse_special)}"
+    options = encode_options(add_special=explained.add_special, parse_special=explained.parse_special)
     lines = [
         ("text", exact_or_folded(explained.text, fold=not full)),
         ("", Text(size, DIM)),
@@ -64,10 +64,6 @@ def _heading(explained: Explanation, full: bool) -> RenderableType:
         ("options", Text(options)),
     ]
     return labeled([*lines, *(("warning", words(warning, "yellow")) for warning in explained.warnings)])
-
-
-def _on(flag: bool) -> str:
-    return "on" if flag else "off"
 
 
 def _added_tokens(explained: Explanation, full: bool) -> RenderableType:

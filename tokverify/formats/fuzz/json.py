@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.json import bytes_object, header, write
-from tokverify.formats.json import document as run_document
+from tokverify.formats.run.json import document as run_document
 from tokverify.fuzzing.trial import Kind
 
 if TYPE_CHECKING:

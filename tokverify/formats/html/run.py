@@ -9,7 +9,7 @@ from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import headline, known_text
 from tokverify.formats.html.case_data import cases_data
 from tokverify.formats.html.cause import causes
-from tokverify.formats.html.page import page, script_json
+from tokverify.formats.html.page import page, script_json, version_list
 from tokverify.formats.html.suite_plot import segments, suite_counts, ticks
 from tokverify.formats.run.effect import effect
 from tokverify.formats.run.heading import vocabulary_lines
@@ -76,9 +76,7 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
     """Return what was compared with what."""
     return {
         "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
-        "versions": sorted(
-            (visible_message(name), visible_message(version)) for name, version in report.versions.items()
-        ),
+        "versions": version_list(report.versions),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
         "options": list(entries(report.options)),
@@ -129,7 +127,6 @@ def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
             {
                 "effect": visible_message(effect(found, diagnosis)),
                 "sentence": visible_message(found.sentence),
-                "expressible": found.expressible,
                 "repair": [(command.label, visible_message(str(command))) for command in repair.commands],
                 "remark": repair.remark,
                 "unexplained": list(map(visible_message, found.unexplained)),

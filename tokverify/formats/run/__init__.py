@@ -1,1 +1,1 @@
-"""Showing what `tokverify run` found, alone and as a part of what other commands did; html/ and json.py do, too."""
+"""Showing what `tokverify run` found, alone and as a part of what other commands did; its page is in html/."""

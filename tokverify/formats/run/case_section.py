@@ -10,13 +10,13 @@ from rich.text import Text
 
 from tokverify.diff import excerpt
 from tokverify.formats.alignment_table import alignment_table
-from tokverify.formats.case_text import known_text
+from tokverify.formats.case_text import known_text, other_side
 from tokverify.formats.code_point import code_points
 from tokverify.formats.layout import DIM, exact, exact_or_folded, labeled, table, words
 from tokverify.formats.run.decoding_section import decoding_section
 from tokverify.report import Status
 from tokverify.visible import visible
-from tokverify.wording import listed, plural
+from tokverify.wording import encode_options, listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,8 +66,7 @@ def _mismatch(result: CaseResult, verbose: bool) -> RenderableType:
         lines.append(("expect", _tokens(result.expect)))
     if result.difference is None:
         return Group(_title(result), labeled(lines, indent=_INDENT))
-    # Where both sides agree, the case's own ids are what they differ from.
-    other = "expect" if result.actual == result.expected else "expected"
+    other = other_side(result)
     lines += _first_divergence(result.difference, other)
     aligned = alignment_table(result.difference, other, fold=not verbose)
     return Group(_title(result), labeled(lines, indent=_INDENT), Padding(aligned, (1, 0, 0, _INDENT)))
@@ -95,11 +94,7 @@ def _about(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Text]]:
     if case.note:
         yield "catches", words(case.note)
     yield "text", exact_or_folded(case.text, fold=not verbose)
-    yield "options", Text(f"add_special {_on(result.add_special)}, parse_special {_on(result.parse_special)}")
-
-
-def _on(flag: bool) -> str:
-    return "on" if flag else "off"
+    yield "options", Text(encode_options(add_special=result.add_special, parse_special=result.parse_special))
 
 
 def _first_divergence(difference: Difference, other: str) -> Iterator[tuple[str, Text]]:

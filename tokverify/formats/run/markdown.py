@@ -73,12 +73,16 @@ def _overrides(side: Side) -> str:
 
 
 def _diagnosis(report: Report, diagnosis: Diagnosis) -> str:
-    found = zip(diagnosis.explanations, repairs(report), strict=True)
-    lines = [f"{prose(effect(explanation, diagnosis))}; {_repair(repair)}" for explanation, repair in found]
+    tried = plural(diagnosis.tried, "change")
+    lines = [
+        f"{number}. {prose(effect(explanation, diagnosis))}; {_repair(repair)}\n"
+        for number, (explanation, repair) in enumerate(zip(diagnosis.explanations, repairs(report), strict=True), 1)
+    ]
     if not lines:
-        tried = plural(diagnosis.tried, "change")
-        lines = [f"none of {tried} that were tried makes a failing case match"]
-    return "### Diagnosis\n\n" + "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
+        lines = [f"None of {tried} that were tried makes a failing case match.\n"]
+    if diagnosis.stopped_early:
+        lines.append(f"\nTime ran out after {tried}.\n")
+    return f"### Diagnosis\n\n{''.join(lines)}"
 
 
 def _repair(repair: Repair) -> str:

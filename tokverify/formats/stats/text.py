@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.stats.probe import SHORT_NUMBERS
 from tokverify.stats.text import PIECE_BYTES, parallel_samples
 from tokverify.stats.vocabulary import LONG
-from tokverify.wording import plural
+from tokverify.wording import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,9 +40,7 @@ def verdict(stats: Stats) -> str:
 
 def texts_told(stats: Stats) -> str:
     """Say which texts were measured."""
-    left_out = len(stats.files) - _MOST_FILES
-    files = ", ".join(stats.files[:_MOST_FILES]) + (f" and {left_out:,} more" if left_out > 0 else "")
-    return files or "our own samples; those in natural languages say the same"
+    return listed(stats.files, _MOST_FILES) or "our own samples; those in natural languages say the same"
 
 
 def sizes(row: Row) -> list[str]:
