@@ -59,6 +59,17 @@ def test_a_command_is_that_of_the_run(options, command):
     assert commands(report(**options)) == [f"repair: {command}"]
 
 
+@pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
+def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
+    assert commands(report(**part)) == ["repair, by all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
+
+
+def test_a_command_of_nothing_is_shown_as_it_is():
+    # Of a saved report that somebody wrote by hand.
+    blank = report(explanation(), explanation(repair=" "))
+    assert "     repair:\n" in FORMATS["table"](blank, RenderOptions())
+
+
 def test_what_is_not_known_is_said_to_be():
     of_library = replace(report(), options={})
     assert commands(of_library) == ["repair: tokverify fix MODEL -r REFERENCE -o FIXED.gguf"]

@@ -77,7 +77,9 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
     fixed = fixed_name(model)
     if is_fixed:
         files = _word(model, "MODEL"), *_reference(report), f"-o {_word(fixed, 'FIXED.gguf')}"
-        yield Command("repair", ("tokverify fix", *files, *_cases(report)))
+        # By all, as a repair is worth what proves it; a filter mostly is for reading.
+        label = "repair, by all cases" if _is_of_some_cases(report) else "repair"
+        yield Command(label, ("tokverify fix", *files, *_cases(report)))
     if found.repair:
         in_place = ", in the file itself" if found.repair.startswith(_IN_PLACE) else ""
         yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", filled_in(found.repair, model, fixed))
@@ -112,6 +114,10 @@ def _cases(report: Report) -> Iterator[str]:
     cases = report.options.get("cases")
     for path in cases if isinstance(cases, list | tuple) else ():
         yield f"--cases {_word(path, 'CASES')}"
+
+
+def _is_of_some_cases(report: Report) -> bool:
+    return any(report.options.get(option) for option in ("suites", "tags", "patterns", "fail_fast"))
 
 
 def _word(value: object, placeholder: str) -> str:

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions
     from rich.text import Text
@@ -35,9 +35,9 @@ class Pasteable:
         yield Segment(f"{_MORE}\n{' ' * indent}".join(lines) + "\n")
 
 
-def _parted(arguments: Iterable[str], room: int) -> Iterator[str]:
+def _parted(arguments: Sequence[str], room: int) -> Iterator[str]:
     """Yield the lines of a command, each as long as it can be with what says that another one follows."""
-    line, *others = map(visible_message, arguments)
+    line, *others = map(visible_message, arguments or [""])
     for index, argument in enumerate(others, 1):
         longer = f"{line} {argument}"
         if cell_len(longer if index == len(others) else longer + _MORE) <= room:
