@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.formats.conversion import verdict
-from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
+from tokverify.formats.layout import DIM, bulleted, draw, exact, labeled, table, words
 from tokverify.formats.run.case_section import case_sections
 from tokverify.formats.run.heading import vocabulary_section
 from tokverify.report import Status
@@ -49,7 +49,7 @@ def _sections(conversion: Conversion, *, verbose: bool) -> Iterator[RenderableTy
     yield labeled([*_heading(conversion), *_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)])
     if overrides := conversion.report.actual.overrides:
         yield Group(
-            Text("llama.cpp takes otherwise than the file declares:"), *(words(f"- {line}") for line in overrides)
+            Text("llama.cpp takes otherwise than the file declares:"), bulleted(words(line) for line in overrides)
         )
     if conversion.untransportable:
         yield _lost(conversion)
