@@ -118,6 +118,8 @@ def report(source: str = "m.gguf", **options: object) -> AuditReport:
             "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf",
             "what the shipped cases show",
         ),
+        (FIX, report(reference="rebuilt"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
+        (FIX, report(reference="llama.cpp"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
         (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "what the shipped cases show"),
         # Of a saved report that somebody wrote by hand.
         (FIX, report(reference={}), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "what the shipped cases show"),
