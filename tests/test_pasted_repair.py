@@ -1,7 +1,5 @@
 """The commands that a diagnosis offers: whole, quoted, and doing what they say once pasted."""
 
-import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -10,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pasting import HOSTILE, from_markdown, from_table
 
 from tokverify.cli import main
 from tokverify.diagnosis import Change, Diagnosis, Explanation
@@ -23,7 +22,6 @@ from tokverify.saved.run import read_report
 
 SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
-HOSTILE = 'it\'s $(a); `b` ~"c" [red] 日本'
 
 
 def explanation(*, expressible: bool = True, repair: str | None = None) -> Explanation:
@@ -61,6 +59,17 @@ def test_a_command_is_that_of_the_run(options, command):
     assert commands(report(**options)) == [f"repair: {command}"]
 
 
+@pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
+def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
+    assert commands(report(**part)) == ["repair, by all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
+
+
+def test_a_command_of_nothing_is_shown_as_it_is():
+    # Of a saved report that somebody wrote by hand.
+    blank = report(explanation(), explanation(repair=" "))
+    assert "     repair:\n" in FORMATS["table"](blank, RenderOptions())
+
+
 def test_what_is_not_known_is_said_to_be():
     of_library = replace(report(), options={})
     assert commands(of_library) == ["repair: tokverify fix MODEL -r REFERENCE -o FIXED.gguf"]
@@ -78,6 +87,8 @@ def test_the_commands_of_the_gguf_package_name_the_files_too():
     assert commands(report(new, model="FIXED"))[1:] == [
         "or: gguf-new-metadata --pre-tokenizer x FIXED FIXED-fixed.gguf"
     ]
+    named = explanation(repair="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
+    assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
     in_place = explanation(repair="gguf-set-metadata MODEL a.key ''")
     assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
 
@@ -94,13 +105,6 @@ def test_fix_is_said_of_the_repair_that_it_makes():
 def test_what_is_no_gguf_file_cannot_be_fixed(model: str):
     (repair,) = repairs(report(model=model))
     assert repair.remark == "GGUF can express it; tokverify fix repairs GGUF files only"
-
-
-def pasted(text: str, label: str) -> list[str]:
-    """Take a command out of a table, as a shell would read it."""
-    command = re.search(rf"{label}: (.*(?<!\\))$", text.replace("\\\n", "\\"), re.MULTILINE)
-    assert command, text
-    return shlex.split(re.sub(r"\\ +", "", command[1]))
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -127,14 +131,13 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     code, text = run("run", *options, "-f", "markdown" if format == "markdown" else "table")
     assert code == 1
     if format == "markdown":
-        # The code span begins and ends with more backticks than are in it.
-        command = shlex.split(re.search(r"repair: (`+) ?(.*?) ?\1$", text, re.MULTILINE)[2])
+        command = from_markdown(text)
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = pasted(FORMATS["table"](read_report(Path("saved.json")), narrow), "repair")
+        command = from_table(FORMATS["table"](read_report(Path("saved.json")), narrow), "repair: ")
     else:
-        command = pasted(text, "repair")
+        command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
     code, output = run(*command[1:])
     assert code == 0, output
@@ -151,7 +154,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
     options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
     code, text = run("run", *options)
     assert code == 1
-    command = pasted(text, "or, in the file itself")
+    command = from_table(text, "or, in the file itself: ")
     assert command[0] == "gguf-set-metadata"
     subprocess.run(
         [sys.executable, "-m", "gguf.scripts.gguf_set_metadata", *command[1:]],

@@ -1,14 +1,25 @@
 """The repairs that findings offer: the command line that is printed does what it says."""
 
+import html
 import json
+import re
 import shlex
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pasting import HOSTILE, from_markdown, from_table
 
+from tokverify.audit.finding import ERROR, Finding
+from tokverify.audit.repair import FIX, set_flag
+from tokverify.audit.report import AuditReport
 from tokverify.cli import main
+from tokverify.formats import RenderOptions
+from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.formats.audit.repair import repair
 from tokverify.gguf_change import changed_values
 from tokverify.gguf_file import read_spec
 from tokverify.gguf_patch import write_patched
@@ -30,22 +41,101 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("code", FAULTS)
-def test_fix_removes_what_offers_it(tmp_path, monkeypatch, code):
-    monkeypatch.chdir(tmp_path)
-    write_patched(SAMPLE / "sample.gguf", Path("MODEL"), changed_values(SPEC, FAULTS[code]))
-    Path("REFERENCE").write_bytes((SAMPLE / "sample.tokenizer.model").read_bytes())
-    [repair] = {finding["repair"] for finding in found(code, "MODEL")}
-    alike = {TokenType.UNKNOWN: TokenType.CONTROL}
-    command, _, condition = repair.partition(", ")
-    assert condition == "if its cases show the fault"
-    result = CliRunner().invoke(main, shlex.split(command)[1:])
-    assert result.exit_code == 0, result.output
-    assert found(code, "FIXED") == []
-    # The .model calls <unk> UNKNOWN, the sample CONTROL.
-    assert [alike.get(type, type) for type in read_spec(Path("FIXED")).types] == list(SPEC.types)
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, arguments)
+    return result.exit_code, result.stdout
 
 
 def found(code: str, model: str) -> list[dict[str, str]]:
-    result = CliRunner().invoke(main, ["audit", model, "--select", code, "--format", "json"])
-    return json.loads(result.stdout)["findings"]
+    return json.loads(run("audit", model, "--select", code, "--format", "json")[1])["findings"]
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_fix_removes_what_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
+    monkeypatch.chdir(tmp_path)
+    write_patched(SAMPLE / "sample.gguf", Path("m.gguf"), changed_values(SPEC, FAULTS[code]))
+    shutil.copy(SAMPLE / "sample.tokenizer.model", "r.model")
+    command = from_table(run("audit", "m.gguf", "-r", "r.model", "--select", code)[1], "  repair  ")
+    assert command == ["tokverify", "fix", "m.gguf", "-r", "r.model", "-o", "m-fixed.gguf"]
+    exit_code, output = run(*command[1:])
+    assert exit_code == 0, output
+    assert found(code, "m-fixed.gguf") == []
+    alike = {TokenType.UNKNOWN: TokenType.CONTROL}
+    # The .model calls <unk> UNKNOWN, the sample CONTROL.
+    assert [alike.get(type, type) for type in read_spec(Path("m-fixed.gguf")).types] == list(SPEC.types)
+
+
+def from_html(text: str) -> list[str]:
+    return shlex.split(html.unescape(re.search("<dt>repair</dt><dd><code>(.*?)</code>", text)[1]))
+
+
+def from_sarif(text: str) -> list[str]:
+    message = json.loads(text)["runs"][0]["results"][0]["message"]["text"]
+    return shlex.split(message.replace("{{", "{").replace("}}", "}").partition("\nrepair: ")[2].partition("\n")[0])
+
+
+TAKEN: dict[str, Callable[[str], list[str]]] = {
+    "table": lambda text: from_table(text, "  repair  "),
+    "markdown": from_markdown,
+    "html": from_html,
+    "sarif": from_sarif,
+}
+
+
+@pytest.mark.parametrize("format", TAKEN)
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_the_command_repairs_the_file_once_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, is_saved: bool
+):
+    monkeypatch.chdir(tmp_path)
+    Path("-a").mkdir()
+    model, reference = f"-a/{{{HOSTILE}}}.gguf", f"-{HOSTILE}.model"
+    shutil.copy(SAMPLE / "sample-broken.gguf", model)
+    shutil.copy(SAMPLE / "sample.tokenizer.model", reference)
+    options = ["audit", f"./{model}", "-r", f"./{reference}", "--select", "TV120"]
+    if is_saved:
+        assert run(*options, "-o", "saved.json")[0] == 1
+        text = run("report", "show", "saved.json", "-f", format)[1]
+    else:
+        text = run(*options, "-f", format)[1]
+    command = TAKEN[format](text)
+    assert command[:2] == ["tokverify", "fix"]
+    exit_code, output = run(*command[1:])
+    assert exit_code == 0, output
+    assert Path(command[-1]).read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+
+
+def report(source: str = "m.gguf", **options: object) -> AuditReport:
+    return AuditReport(findings=(), source=source, options=options)
+
+
+@pytest.mark.parametrize(
+    ("told", "of", "command", "remark"),
+    [
+        (
+            FIX,
+            report(reference=None),
+            "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf",
+            "what the shipped cases show",
+        ),
+        (FIX, report(reference="rebuilt"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
+        (FIX, report(reference="llama.cpp"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
+        (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "what the shipped cases show"),
+        # Of a saved report that somebody wrote by hand.
+        (FIX, report(reference={}), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "what the shipped cases show"),
+        ("tokverify fix 'MODEL", report(), "tokverify fix 'MODEL", "what the shipped cases show"),
+        (set_flag("a.key", value=False, declared=True), report(), "gguf-set-metadata m.gguf a.key ''", "file itself"),
+    ],
+)
+def test_what_is_not_known_stays_to_be_filled_in(told: str, of: AuditReport, command: str, remark: str):
+    found = repair(Finding(ERROR, "x", repair=told), of)
+    assert [str(shown) for shown in found.commands] == [command]
+    assert remark in found.remark
+
+
+def test_what_is_no_command_is_told_in_words():
+    words = set_flag("a.key", value=True, declared=False)
+    finding = Finding(ERROR, "x", repair=words, code="TV206", name="x")
+    assert repair(finding, report()) == repair(finding, report(reference="r"))
+    text = AUDIT_FORMATS["table"](replace(report(), findings=(finding,)), RenderOptions())
+    assert f"  repair  {words[:60]}" in text

@@ -1,4 +1,5 @@
 import pytest
+from rich.console import Console
 
 from tokverify.cli import progress
 from tokverify.cli.progress import FuzzLine, ProgressBar, fuzz_line
@@ -67,17 +68,25 @@ FAR = Progress(strings=30_000, failing=12, causes=2, pieces=Share(1, 4), merges=
 
 
 def test_a_fuzz_run_tells_speed_failures_and_coverage():
-    assert fuzz_line(FAR, 2.0) == (
-        "30,000 strings, 15,000 a second, 12 failing from 2 causes, 25.0% of the pieces, 12.5% of the merges"
-    )
-    assert "merges" not in fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0)
+    assert fuzz_line(FAR, 2.0) == ("30,000 strings, 15,000/s, 12 fail (2 causes), pieces 25%, merges 12%")
+    assert fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0) == "1 string, 0/s, 0 fail, pieces 25%"
+    assert fuzz_line(Progress(9, 1, 1, Share(1, 4), None), 3.0) == "9 strings, 3/s, 1 fails (1 cause), pieces 25%"
+
+
+def test_a_fuzz_line_of_an_hour_fits_80_columns_with_the_mark_before_it():
+    long = Progress(strings=12_345_678, failing=99_999, causes=100, pieces=Share(999, 1000), merges=Share(999, 1000))
+    assert len(fuzz_line(long, 800.0)) <= 78
 
 
 def test_a_fuzz_line_appears_once_it_takes_long(monkeypatch, clock):
     shown = []
 
     class Status:
-        update = staticmethod(shown.append)
+        console = Console(width=27)
+
+        @staticmethod
+        def update(text):
+            shown.append(text.plain)
 
         @staticmethod
         def stop():
@@ -90,7 +99,7 @@ def test_a_fuzz_line_appears_once_it_takes_long(monkeypatch, clock):
         assert shown == []
         clock[0] = 2.0
         line.update(FAR)
-    assert shown == [fuzz_line(FAR, 2.0), "stopped"]
+    assert shown == ["30,000 strings, 15,000/s…", "stopped"]
     with FuzzLine(wanted=False) as line:
         clock[0] = 9.0
         line.update(FAR)

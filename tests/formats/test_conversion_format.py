@@ -40,12 +40,22 @@ def test_nothing_hostile_gets_through(conversion, options):
 
 def test_the_table_says_what_explains_what(conversion):
     words = " ".join(CONVERSION_FORMATS["table"](conversion, RenderOptions(verbose=True)).split())
-    assert "1 lost: [red]x" in words
+    assert "1 text lost: [red]x" in words
     assert "- nothing" in words
     assert "it cuts 1 probe as the source does, into 7 pre-tokens" in words
     assert "1 other name would give the same ids: mpt" in words
     assert "cut so too, but imply the opposite of ignore_merges: other" in words
     assert "cases s/other" in words
+
+
+def test_a_reason_for_all_is_told_once(conversion):
+    one = replace(conversion, untransportable=("a loss",), explained=(1,))
+    (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)
+    found = replace(found, case=replace(found.case, suite="found"), notes=("explained by: a loss",))
+    one = replace(one, report=replace(one.report, results=(found,)))
+    assert CONVERSION_FORMATS["table"](one, RenderOptions()).count("a loss") == 1
+    two = replace(one, untransportable=("a loss", "another"), explained=(1, 0))
+    assert "explained by: a loss" in CONVERSION_FORMATS["table"](two, RenderOptions())
 
 
 def test_json_survives_it_too(conversion):
@@ -59,12 +69,15 @@ def test_json_survives_it_too(conversion):
     ("changes", "expected"),
     [
         ({"differing": 0, "written": True}, "written; it gives the same ids as"),
-        ({}, "not written: 1 of 2 cases and 50 made-up texts differ, all explained by what cannot be carried; --force"),
+        (
+            {},
+            "not written: 1 of 2 cases and none of 50 made-up texts differ, all explained by what GGUF cannot carry;",
+        ),
         ({"written": True}, "written by force: 1 of 2 cases"),
         ({"unexplained": 1}, "differ, for no known reason; --force"),
         (
             {"differing": 3, "unexplained": 1},
-            "3 of 2 cases and 50 made-up texts differ, 1 of them for no known reason;",
+            "1 of 2 cases and 2 of 50 made-up texts differ, 1 of them for no known reason;",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_what_is_skipped_is_listed():
 def test_verdicts(nothing):
     assert verdict(nothing) == "1 string: nothing found"
     assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
-        "3,000 strings: 1 fails, from 0 causes; 1 not listed by cause"
+        "3,000 strings: 1 fails; the cause of 1 string is not listed"
     )
     differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
     assert verdict(replace(nothing, report=differing, skipped=1)) == (

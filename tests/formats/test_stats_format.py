@@ -78,7 +78,7 @@ def test_what_a_tokenizer_cannot_encode_is_told(stats):
 
 def test_the_remarks_are_those_that_apply(stats):
     shown = " ".join(render(stats, RenderOptions()).split())
-    assert "two: not counted as long or never used: 1 special" in shown
+    assert "two: tokens that count neither as long nor as never used: 1 special" in shown
     assert "an unknown token stands for any amount of text" in shown
     assert "1 line of these texts ends in spaces or tabs" in shown
     assert "tokens never used" in shown
@@ -171,5 +171,5 @@ def test_a_hostile_name_is_shown_in_a_remark_as_everywhere_else(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     shown = render(measure([Subject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())
-    assert "- [red]\\x1bone: not counted as long or never used" in shown
+    assert "- [red]\\x1bone: tokens that count neither as long nor as never used" in shown
     assert "\x1b" not in shown

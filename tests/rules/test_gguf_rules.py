@@ -37,6 +37,14 @@ GEMMA4 = TokenizerSpec(
     model="gemma4", tokens=[*BYTE_PIECES, "▁", "a", "▁a"], types=[BYTE] * 256 + [1] * 3, merges=["▁ a"]
 )
 
+
+def marked_t5(*, score: float) -> TokenizerSpec:
+    """A unigram model that also has the characters of its marker, which is NORMAL, as pieces."""
+    more = ["<extra_id_0>", *sorted(set("<extra_id_0>") - {"a"})]
+    scores = [*T5.scores, score, *[-3.0] * (len(more) - 1)]
+    return replace(T5, tokens=[*T5.tokens, *more], scores=scores, types=[*T5.types, *[1] * len(more)])
+
+
 # code, what triggers it, the severity, a part of the message
 TRIGGERS = [
     ("TV100", replace(BPE, tokens=tokens(BPE, id0="b")), ERROR, "llama.cpp refuses the tokenizer"),
@@ -97,7 +105,8 @@ TRIGGERS = [
     ),
     ("TV110", replace(SPM, types=None), WARNING, "token_type is missing"),
     ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template writes 1 token that looks special"),
-    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "none is found in a text"),
+    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "comes out in pieces"),
+    ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which comes out in pieces: 6 "<extra_id_0>'),
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),
     ("TV112", replace(SPM, chat_template=CHATML), WARNING, "which no token stands for"),
     ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that begins something"),
@@ -169,6 +178,8 @@ CLEAN = [
     ("TV110", SPM),
     ("TV111", BPE),
     ("TV111", replace(BPE, types=types(BPE, id261=1))),
+    ("TV111", marked_t5(score=0.0)),
+    ("TV111", replace(marked_t5(score=0.0), chat_template="<extra_id_0>")),
     ("TV112", BPE),
     ("TV112", replace(BPE, chat_template="{{ '<tools>[INST]' }}{# <|comment|> #}")),
     ("TV113", BPE),

@@ -1,4 +1,4 @@
-"""Command lines that repair a finding, most of them scripts of the `gguf` package; MODEL stands for the file."""
+"""Command lines that repair a finding; MODEL, REFERENCE and FIXED stand for the files, which a report names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shlex
 
 from tokverify.gguf_file import SPECIAL_IDS
 
-FIX = "tokverify fix MODEL -r REFERENCE -o FIXED, if its cases show the fault"
-"""Where the reference tells the right types, texts, scores or merges; cases that show the fault can be given to it."""
+FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
+"""Where the reference tells the right types, texts, scores or merges, and cases show the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 

@@ -46,10 +46,11 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 
     MODEL is a GGUF file.
 
-    The cause is searched as by `tokverify run`. What GGUF can express of the repair is written to FIXED, with tensors
-    and all other metadata copied byte for byte; FIXED is verified before it gets its name. Where all ids match but some
-    decode differently, that is repaired. The exit code is 0 if all cases match then, 1 if some still do not or nothing
-    could be repaired, and 2 if it was not possible to try; with --dry-run, 1 if a case fails.
+    The cause is searched as by `tokverify run`, by all cases of the suites, as a repair is worth what proves it. What
+    GGUF can express of the repair is written to FIXED, with tensors and all other metadata copied byte for byte; FIXED
+    is verified before it gets its name. Where all ids match but some decode differently, that is repaired. The exit
+    code is 0 if all cases match then, 1 if some still do not or nothing could be repaired, and 2 if it was not possible
+    to try; with --dry-run, 1 if a case fails.
     """
     return _fix(FixOptions(**options))
 

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from tokverify.wording import plural
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.status import Status
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from tokverify.fuzzing.report import Progress as FuzzProgress
 
 _PATIENCE_SECONDS = 1.0
+_SPINNER = 2
+"""Cells before a status line."""
 
 
 class ProgressBar:
@@ -83,7 +87,11 @@ class StatusLine:
         if self._wanted and not self._status and self.seconds >= self._patience:
             self._status = _start_status()
         if self._status:
-            self._status.update(text)
+            from rich.text import Text
+
+            line = Text(text)
+            line.truncate(self._status.console.width - _SPINNER, overflow="ellipsis")
+            self._status.update(line)
 
 
 class FuzzLine(StatusLine):
@@ -99,15 +107,16 @@ class FuzzLine(StatusLine):
 
 
 def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
-    """Sum up how far a fuzz run is."""
+    """Sum up how far a fuzz run is, within 80 columns."""
+    failing = f"{progress.failing:,} {'fails' if progress.failing == 1 else 'fail'}"
     parts = [
-        f"{progress.strings:,} strings",
-        f"{progress.strings / seconds:,.0f} a second",
-        f"{progress.failing:,} failing from {progress.causes:,} causes",
-        f"{progress.pieces.ratio:.1%} of the pieces",
+        plural(progress.strings, "string"),
+        f"{progress.strings / seconds:,.0f}/s",
+        f"{failing} ({plural(progress.causes, 'cause')})" if progress.failing else failing,
+        f"pieces {int(progress.pieces.ratio * 100)}%",
     ]
     if progress.merges:
-        parts.append(f"{progress.merges.ratio:.1%} of the merges")
+        parts.append(f"merges {int(progress.merges.ratio * 100)}%")
     return ", ".join(parts)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _IN_PLACE = "gguf-set-metadata"
 # What `run` encodes as a GGUF file would, and `fix` cannot write.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
+# A word of a command as `shlex.join` writes it: spaces within quotes part no words.
+_WORD = re.compile(r"(?:[^\s']|'[^']*'|')+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +74,31 @@ def _model(report: Report) -> str | None:
 
 
 def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
-    fixed = f"{PurePath(model).stem}-fixed.gguf" if model else None
+    fixed = fixed_name(model)
     if is_fixed:
         files = _word(model, "MODEL"), *_reference(report), f"-o {_word(fixed, 'FIXED.gguf')}"
-        yield Command("repair", ("tokverify fix", *files, *_cases(report)))
+        # By all, as a repair is worth what proves it; a filter mostly is for reading.
+        label = "repair, by all cases" if _is_of_some_cases(report) else "repair"
+        yield Command(label, ("tokverify fix", *files, *_cases(report)))
     if found.repair:
         in_place = ", in the file itself" if found.repair.startswith(_IN_PLACE) else ""
         yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", filled_in(found.repair, model, fixed))
 
 
-def filled_in(command: str, model: str | None, fixed: str | None) -> tuple[str, ...]:
-    """Name the files in a command of the `gguf` package, as far as they are known."""
+def fixed_name(model: str | None) -> str | None:
+    """Name the repaired copy of a model, to stand in the current directory."""
+    return f"{PurePath(model).stem}-fixed.gguf" if model else None
+
+
+def filled_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:
+    """Name the files in a command, as far as they are known."""
     # subtle: word by word, as a file may be called FIXED.
-    words = {"MODEL": _word(model, "MODEL"), "FIXED": _word(fixed, "FIXED.gguf")}
-    return tuple(words.get(word, word) for word in command.split(" "))
+    words = {
+        "MODEL": _word(model, "MODEL"),
+        "FIXED": _word(fixed, "FIXED.gguf"),
+        "REFERENCE": _word(reference, "REFERENCE"),
+    }
+    return tuple(words.get(word, word) for word in _WORD.findall(command))
 
 
 def _reference(report: Report) -> Iterator[str]:
@@ -101,6 +114,10 @@ def _cases(report: Report) -> Iterator[str]:
     cases = report.options.get("cases")
     for path in cases if isinstance(cases, list | tuple) else ():
         yield f"--cases {_word(path, 'CASES')}"
+
+
+def _is_of_some_cases(report: Report) -> bool:
+    return any(report.options.get(option) for option in ("suites", "tags", "patterns", "fail_fast"))
 
 
 def _word(value: object, placeholder: str) -> str:

@@ -36,8 +36,10 @@ def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
 
 
 def _nothing(plan: Plan) -> str:
+    if not plan.before.fail and plan.before.decoded_differently:
+        return "repair: none found for the decoding"
     if not plan.before.fail:
-        return "repair: none needed" if not plan.before.decoded_differently else "repair: none found for the decoding"
+        return "repair: none needed, as every case matches; cases that show a fault can be named with --cases"
     if plan.diagnosis is None or not plan.diagnosis.explanations:
         return "repair: none found"
     return "repair: none that GGUF can express"

@@ -86,6 +86,16 @@ def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
     return grid
 
 
+def bulleted(lines: Iterable[Text]) -> Table:
+    """Put a dash before lines, and what does not fit on one below its beginning."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    for line in lines:
+        grid.add_row(Text("-", line.style), line)
+    return grid
+
+
 def table(*columns: tuple[str, JustifyMethod]) -> Columns:
     """Make a table without lines; a column is its heading and how it is justified."""
     return Columns(columns)

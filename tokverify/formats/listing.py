@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.padding import Padding
 from rich.text import Text
 
-from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, table, words
+from tokverify.formats.column import GAP
+from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import RenderableType
+
     from tokverify.cases import Case
     from tokverify.formats import RenderOptions
     from tokverify.tokenizer import Token
+
+    Row = tuple[Text, Text, Text]
+    """The name, the tags and the text of a case."""
+
+_INDENT = 2
 
 
 def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
@@ -29,11 +39,37 @@ def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
 
 
 def list_cases(cases: Sequence[Case], options: RenderOptions) -> str:
-    """List cases one a line."""
-    shown = table(("case", "left"), ("tags", "left"), ("text", "left"))
-    for case in cases:
-        text = exact_or_folded(case.text, fold=not options.verbose)
-        shown.add_row(words(f"{case.suite}/{case.id}"), words(" ".join(case.tags), DIM), text)
+    """List cases one a line, or where that would break their names, each text below its name."""
+    rows = [
+        (
+            words(f"{case.suite}/{case.id}"),
+            words(" ".join(case.tags), DIM),
+            exact_or_folded(case.text, fold=not options.verbose),
+        )
+        for case in cases
+    ]
     suites = len({case.suite for case in cases})
     total = Text(f"{plural(len(cases), 'case')} in {plural(suites, 'suite')}", "bold")
-    return draw([shown, total], options)
+    return draw([_beside(rows) if options.width >= _least_width(rows) else _below(rows), total], options)
+
+
+def _least_width(rows: Sequence[Row]) -> int:
+    """Return the width from which on neither names nor tags are broken beside texts, which may be."""
+    names = max(name.cell_len for name, _, _ in rows)
+    tags = max(Text(tag).cell_len for _, tags, _ in rows for tag in tags.plain.split(" "))
+    # The widest column shrinks first, so a text gets at least as much room as a name.
+    return names + GAP + tags + GAP + min(names, max(text.cell_len for _, _, text in rows))
+
+
+def _beside(rows: Sequence[Row]) -> RenderableType:
+    shown = table(("case", "left"), ("tags", "left"), ("text", "left"))
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def _below(rows: Sequence[Row]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for name, tags, text in rows:
+        parts += [labeled([(name.plain, tags)]), Padding(text, (0, 0, 0, _INDENT))]
+    return Group(*parts)

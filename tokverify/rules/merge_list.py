@@ -115,5 +115,8 @@ def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
         return
     is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
     message = f"no merge makes {plural(len(ids), 'ordinary token')}, so no text becomes one: {tokens(ids, pieces)}"
-    hint = f"name a pre-tokenizer that implies ignore_merges, if the model looks whole words up first; else {FIX}"
-    yield Finding(ERROR if is_much else INFO, message, ids=tuple(ids), keys=(MERGES,), repair=hint if is_much else "")
+    if not is_much:
+        yield Finding(INFO, message, ids=tuple(ids), keys=(MERGES,))
+        return
+    unless = "; unless the model looks whole words up first, which a pre-tokenizer that implies ignore_merges says"
+    yield Finding(ERROR, message + unless, ids=tuple(ids), keys=(MERGES,), repair=FIX)

@@ -26,14 +26,15 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     """Expect tokens that look like special ones to be typed so.
 
     What it does:
-        Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`. It is an
-        error if the chat template writes the token and a text with it is not encoded as that token, else a warning,
-        or for information where the reference does the same. llama.cpp's own corrections by text are taken into
-        account.
+        Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`, and
+        encodes texts with them. One that comes out whole all the same is let be: a unigram model (`t5`) weighs NORMAL
+        tokens by their scores against other ways to write a text, so that T5's `<extra_id_0>` needs no other type. Else
+        it is an error if the chat template writes the token, or a warning, or for information where the reference does
+        the same. llama.cpp's own corrections by text are taken into account.
 
     Why it is bad:
-        A NORMAL token is not looked for in the text, so a chat that is written with it comes out in pieces. The model
-        does not see where a turn begins or ends.
+        A NORMAL token is not looked for before the text is cut and put together, so a chat that is written with it
+        mostly comes out in pieces. The model does not see where a turn begins or ends.
 
     Example:
         Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing told.
@@ -52,27 +53,27 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     if settings.algorithm in {"rwkv", "wordpiece"} and subject.spec.types is None:
         return
     candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
-    plain = [id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value]
-    split = _split(subject, plain)
-    if split:
-        message = f"the chat template writes {_count(split)} typed NORMAL, which {_come(split)} out in pieces: "
-        yield Finding(ERROR, message + tokens(split, settings.pieces), ids=tuple(split), keys=(TYPES,), repair=FIX)
-    others = [id for id in plain if id not in split]
+    plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
+    lost = [id for id in plain if not _is_found(subject, id)]
+    markers = subject.markers.strong if lost and subject.spec.chat_template else ()
+    written = [id for id in lost if settings.pieces[id] in markers]
+    if written:
+        message = f"the chat template writes {_count(written)} typed NORMAL, {_in_pieces(written)}: "
+        yield Finding(ERROR, message + tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX)
+    others = [id for id in lost if id not in written]
     if others:
         yield _not_written(subject, others)
 
 
-def _split(subject: Subject, ids: Sequence[int]) -> list[int]:
-    """Return those of the ids that the chat template writes and our side does not find in a text."""
-    if not ids or not subject.spec.chat_template:
-        return []
-    pieces, written = subject.settings.pieces, subject.markers.strong
-    return [id for id in ids if pieces[id] in written and id not in subject.encoder.encode(f"a{pieces[id]}a")]
+def _is_found(subject: Subject, id: int) -> bool:
+    """Whether our side encodes what the token stands for as that token, wherever it stands."""
+    piece = subject.settings.pieces[id]
+    return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
 
 
 def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
     as_meant = subject.original is not None and _are_plain(subject, ids)
-    told = "ordinary in the reference too" if as_meant else "so that none is found in a text"
+    told = "ordinary in the reference too" if as_meant else _in_pieces(ids)
     message = f"{_count(ids)} typed NORMAL, {told}: {tokens(ids, subject.settings.pieces)}"
     severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
@@ -87,5 +88,5 @@ def _count(ids: Sequence[int]) -> str:
     return plural(len(ids), "token") + (" that looks special" if len(ids) == 1 else " that look special")
 
 
-def _come(ids: Sequence[int]) -> str:
-    return "comes" if len(ids) == 1 else "come"
+def _in_pieces(ids: Sequence[int]) -> str:
+    return f"which {'comes' if len(ids) == 1 else 'come'} out in pieces"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.manual import explain
+from tokverify.formats.audit.repair import repair
 from tokverify.formats.ci import Told
 from tokverify.formats.ci.issue import LEVELS, Check, Issue
 from tokverify.rules import RULES
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
+    from tokverify.diagnosis.repair import Repair
 
 
 def tell(report: AuditReport) -> Told:
@@ -55,7 +57,7 @@ def audit_checks(report: AuditReport) -> list[Check]:
 
 
 def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
-    lines = [finding.message, f"repair: {finding.repair}" if finding.repair else "", accepted and f"waived: {accepted}"]
+    lines = [finding.message, *_repair(repair(finding, report)), accepted and f"waived: {accepted}"]
     return Issue(
         check=finding.code,
         level=LEVELS[finding.severity],
@@ -65,3 +67,12 @@ def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None =
         key=f"{report.source}\0{finding.message}",
         accepted=None if accepted is None else visible_message(accepted),
     )
+
+
+def _repair(told: Repair) -> Iterator[str]:
+    """Yield lines, of which a command has one for itself."""
+    lead = "repair: "
+    for line in [*map(str, told.commands), told.remark]:
+        if line:
+            yield f"{lead}{line}"
+            lead = ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.id_range import id_ranges
+from tokverify.formats.audit.repair import repair
 from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
 from tokverify.visible import visible_message
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
+    from tokverify.diagnosis.repair import Repair
     from tokverify.formats import RenderOptions
 
 _MOST_RANGES = 12
@@ -33,7 +35,7 @@ def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
         caveat = f", {prose(report.caveat)}" if report.caveat else ""
         yield f"Reference: {code(visible_message(report.reference))}{caveat}\n"
     for finding in report.findings:
-        yield _finding(finding, verbose=options.verbose)
+        yield _finding(finding, report, verbose=options.verbose)
     if report.waived:
         rows = [(w.finding.code, prose(w.finding.message), prose(w.waiver.reason)) for w in report.waived]
         yield f"### Waived\n\n{table(('rule', 'finding', 'reason'), rows)}"
@@ -48,12 +50,17 @@ def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
         yield f"### Not evaluated\n\n{table(('rule', '', 'why'), rows)}"
 
 
-def _finding(finding: Finding, *, verbose: bool) -> str:
+def _finding(finding: Finding, report: AuditReport, *, verbose: bool) -> str:
     told = [f"### {finding.severity.name} {finding.code} {prose(finding.name)}\n", f"{prose(finding.message)}\n"]
     if finding.ids:
         told.append(f"ids {id_ranges(finding.ids, None if verbose else _MOST_RANGES)}\n")
     if finding.keys:
         told.append(f"keys {', '.join(code(visible_message(key)) for key in finding.keys)}\n")
     if finding.repair:
-        told.append(f"repair: {code(visible_message(finding.repair))}\n")
+        told.append(_repair(repair(finding, report)))
     return "\n".join(told)
+
+
+def _repair(told: Repair) -> str:
+    commands = [code(visible_message(str(command))) for command in told.commands]
+    return f"repair: {'; '.join([*commands, *([prose(told.remark)] if told.remark else [])])}\n"

@@ -9,7 +9,9 @@ from rich.text import Text
 
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.id_range import id_ranges
-from tokverify.formats.layout import DIM, draw, labeled, words
+from tokverify.formats.audit.repair import repair
+from tokverify.formats.layout import DIM, LABEL, draw, labeled, words
+from tokverify.formats.pasteable import Pasteable
 from tokverify.formats.severity import STYLES
 
 if TYPE_CHECKING:
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
 
     from tokverify.audit.finding import Finding
     from tokverify.audit.report import AuditReport
+    from tokverify.diagnosis.repair import Repair
     from tokverify.formats import RenderOptions
 
 _INDENT = 2
 _MOST_RANGES = 12
+_REPAIR = "repair"
 
 
 def render(report: AuditReport, options: RenderOptions) -> str:
@@ -35,10 +39,10 @@ def render(report: AuditReport, options: RenderOptions) -> str:
 def _sections(report: AuditReport, *, verbose: bool) -> Iterator[RenderableType]:
     yield labeled(_heading(report))
     for finding in report.findings:
-        yield _finding(finding, verbose=verbose)
+        yield _finding(finding, report, verbose=verbose)
     for waived in report.waived:
         told = f"{waived.waiver.reason} ({waived.waiver.place})"
-        yield _finding(waived.finding, verbose=verbose, waived=told)
+        yield _finding(waived.finding, report, verbose=verbose, waived=told)
     if report.unused_waivers:
         lines = [(waiver.code, words(f"{waiver.place}: {waiver.reason}")) for waiver in report.unused_waivers]
         yield Group(
@@ -60,13 +64,15 @@ def _heading(report: AuditReport) -> Iterator[tuple[str, Text]]:
         yield "", words(f"caveat: {report.caveat}", "yellow")
 
 
-def _finding(finding: Finding, *, verbose: bool, waived: str = "") -> RenderableType:
+def _finding(finding: Finding, report: AuditReport, *, verbose: bool, waived: str = "") -> RenderableType:
     title = Text.assemble(
         (f"{finding.severity.name} ", DIM if waived else STYLES[finding.severity]),
         (f"{finding.code} {finding.name}", "bold"),
         (" waived" if waived else "", DIM),
     )
-    return Group(title, labeled(_about(finding, verbose, waived), indent=_INDENT))
+    # As wide as the widest label, which may stand below, and in a table of its own.
+    about = ((f"{label:{len(_REPAIR)}}", line) for label, line in _about(finding, verbose, waived))
+    return Group(title, labeled(about, indent=_INDENT), *_repair(repair(finding, report)))
 
 
 def _about(finding: Finding, verbose: bool, waived: str) -> Iterator[tuple[str, Text]]:
@@ -77,8 +83,15 @@ def _about(finding: Finding, verbose: bool, waived: str) -> Iterator[tuple[str, 
         yield "ids", Text(id_ranges(finding.ids, None if verbose else _MOST_RANGES), DIM, overflow="fold")
     if finding.keys:
         yield "keys", words(", ".join(finding.keys), DIM)
-    if finding.repair:
-        yield "repair", words(finding.repair)
+
+
+def _repair(told: Repair) -> Iterator[RenderableType]:
+    label = f"{' ' * _INDENT}{_REPAIR}"
+    for command in told.commands:
+        yield Pasteable(Text.assemble((label, LABEL), "  "), command)
+    if told.remark:
+        continued = " " * len(label) if told.commands else label
+        yield labeled([(continued, words(told.remark, DIM if told.commands else ""))])
 
 
 def _not_evaluated(report: AuditReport) -> RenderableType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.presentation import renderers
+from tokverify.report import Status
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
     from tokverify.conversion import Conversion
     from tokverify.formats import RenderOptions
+    from tokverify.report import CaseResult
+
+
+_TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}
 
 
 def verdict(conversion: Conversion) -> str:
@@ -19,7 +24,7 @@ def verdict(conversion: Conversion) -> str:
     target = conversion.target
     if not conversion.differing:
         return f"{target}: written; it gives the same ids as {conversion.source} for all {tried(conversion)}"
-    found = f"{conversion.differing:,} of {tried(conversion)} differ, {explained(conversion)}"
+    found = f"{differing(conversion)} differ, {explained(conversion)}"
     if conversion.written:
         return f"{target}: written by force: {found}"
     return f"{target}: not written: {found}; --force writes it all the same"
@@ -27,15 +32,29 @@ def verdict(conversion: Conversion) -> str:
 
 def tried(conversion: Conversion) -> str:
     """Say what was compared."""
-    cases = sum(result.case.suite != "found" for result in conversion.report.results)
-    return f"{plural(cases, 'case')} and {plural(conversion.strings, 'made-up text')}"
+    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'made-up text')}"
+
+
+def differing(conversion: Conversion) -> str:
+    """Say how much of that differs."""
+    cases = _cases(conversion)
+    failing = sum(result.status in {Status.MISMATCH, Status.ERROR} for result in cases)
+    counts = (
+        (failing, plural(len(cases), "case")),
+        (conversion.differing - failing, plural(conversion.strings, "made-up text")),
+    )
+    return " and ".join(f"{f'{count:,}' if count else 'none'} of {told}" for count, told in counts)
+
+
+def _cases(conversion: Conversion) -> list[CaseResult]:
+    return [result for result in conversion.report.results if result.case.suite != "found"]
 
 
 def explained(conversion: Conversion) -> str:
     """Say how many of the differences are explained."""
     left, all = conversion.unexplained, conversion.differing
     if not left:
-        return "all explained by what cannot be carried"
+        return f"all explained by what {_TARGETS[conversion.kinds[1]]} cannot carry"
     return "for no known reason" if left == all else f"{left:,} of them for no known reason"
 
 

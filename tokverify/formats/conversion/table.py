@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.conversion import explained, tried, verdict
-from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
+from tokverify.formats.conversion import verdict
+from tokverify.formats.layout import DIM, bulleted, draw, exact, labeled, table, words
 from tokverify.formats.run.case_section import case_sections
 from tokverify.formats.run.heading import vocabulary_section
 from tokverify.report import Status
@@ -49,7 +49,7 @@ def _sections(conversion: Conversion, *, verbose: bool) -> Iterator[RenderableTy
     yield labeled([*_heading(conversion), *_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)])
     if overrides := conversion.report.actual.overrides:
         yield Group(
-            Text("llama.cpp takes otherwise than the file declares:"), *(words(f"- {line}") for line in overrides)
+            Text("llama.cpp takes otherwise than the file declares:"), bulleted(words(line) for line in overrides)
         )
     if conversion.untransportable:
         yield _lost(conversion)
@@ -85,15 +85,19 @@ def _pre_tokenizer(match: PreTokenizerMatch | None, *, verbose: bool) -> Iterato
 def _lost(conversion: Conversion) -> RenderableType:
     shown = table(("explains", "right"), (_LOST[conversion.kinds[1]], "left"))
     for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
-        shown.add_row(Text(f"{count:,}" if count else "-", "yellow" if count else DIM), words(part))
+        shown.add_row(Text(plural(count, "text") if count else "-", "yellow" if count else DIM), words(part))
     return shown
 
 
 def _differences(conversion: Conversion, *, verbose: bool) -> Iterator[RenderableType]:
-    yield words(f"{conversion.differing:,} of {tried(conversion)} differ, {explained(conversion)}:", "yellow")
     results = conversion.report.results
     found = [result for result in results if result.case.suite == "found"]
     shown = found if verbose else found[:_SHOWN]
+    if not conversion.unexplained and len(conversion.untransportable) == 1:
+        # The same reason for each, and told above.
+        shown = [replace(result, notes=()) for result in shown]
+    if shown:
+        yield Text("What differs, each cause with a minimal text:", "yellow")
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False)
     names = [result.name for result in results if result.status in _FAILING and result not in found]
     lines = [("cases", words(", ".join(names)))] if names else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from tokverify.formats.explain.fold import Fold, middle_out
@@ -31,9 +32,14 @@ def indented(content: RenderableType, by: int = INDENT) -> Padding:
     return Padding(content, (0, 0, 0, by))
 
 
-def title(number: int, name: str, summary: str | Text) -> Text:
+def title(number: int, name: str, summary: str | Text) -> Table:
     """Begin a section, with what there is to say of it in a few words."""
-    return Text.assemble((f"{number}  {name}", "bold cyan"), ": ", summary, overflow="fold")
+    style = "bold cyan"
+    grid = Table.grid(padding=(0, INDENT - 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    grid.add_row(Text(str(number), style), Text.assemble((name, style), ": ", summary, overflow="fold"))
+    return grid
 
 
 def note(fold: Fold) -> Text:

@@ -178,7 +178,7 @@ def _pre_tokens(explained: Explanation, full: bool) -> RenderableType:
         return title(
             3,
             "pre-tokens",
-            f"none: {explained.algorithm} has no pre-tokenizer; a word below ends where no piece could go on",
+            f"none, as {explained.algorithm} has no pre-tokenizer; a word below ends where no piece could go on",
         )
     parts = indented(_joined([exact(part) for part, _ in cut], full))
     if explained.pre is None:
@@ -229,7 +229,7 @@ def _made(parts: Sequence[Text], most: int) -> Text:
     return Text("  ").join([*shown, *more])
 
 
-def _special_tokens(explained: Explanation) -> Text:
+def _special_tokens(explained: Explanation) -> RenderableType:
     if not explained.add_special:
         return title(5, "special tokens", "none are put around the text, as add_special is off")
     sides = ((explained.trace.prefix, "before"), (explained.trace.suffix, "after"))

@@ -30,10 +30,12 @@ def verdict(fuzzed: FuzzReport) -> str:
     found = "nothing found"
     if fuzzed.failing:
         verb = "fails" if fuzzed.failing == 1 else "fail"
-        found = f"{fuzzed.failing:,} {verb}, from {plural(len(causes), 'cause')}"
+        found = f"{fuzzed.failing:,} {verb}"
+        if causes:
+            found += f", from {plural(len(causes), 'cause')}"
     parts = [f"{plural(fuzzed.strings, 'string')}: {found}"]
     if fuzzed.unlisted:
-        parts.append(f"{fuzzed.unlisted:,} not listed by cause")
+        parts.append(f"the cause of {plural(fuzzed.unlisted, 'string')} is not listed")
     if fuzzed.skipped:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if fuzzed.report.vocabulary:

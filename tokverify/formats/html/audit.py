@@ -8,6 +8,7 @@ from tokverify.audit.finding import Severity
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.id_range import id_ranges
 from tokverify.formats.audit.manual import manual_parts
+from tokverify.formats.audit.repair import repair
 from tokverify.formats.html.page import page, version_list
 from tokverify.visible import visible_message
 
@@ -31,8 +32,11 @@ def render(report: AuditReport) -> str:
         "versions": version_list(report.versions),
         "counts": [(severity.name, report.count(severity)) for severity in reversed(Severity)],
         "findings": [
-            *(_finding(finding) for finding in report.findings),
-            *(_finding(waived.finding, f"{waived.waiver.reason} ({waived.waiver.place})") for waived in report.waived),
+            *(_finding(finding, report) for finding in report.findings),
+            *(
+                _finding(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
+                for waived in report.waived
+            ),
         ],
         "unused_waivers": [
             (w.code, visible_message(w.reason), visible_message(w.place)) for w in report.unused_waivers
@@ -59,9 +63,10 @@ def _side(name: str, digests: list[tuple[str, str]], caveat: str = "") -> dict[s
     return empty | {"name": visible_message(name), "caveat": visible_message(caveat), "digests": shown}
 
 
-def _finding(finding: Finding, waiver: str = "") -> dict[str, object]:
+def _finding(finding: Finding, report: AuditReport, waiver: str = "") -> dict[str, object]:
     from tokverify.rules import RULES
 
+    told = repair(finding, report)
     summary, parts = manual_parts(RULES[finding.code]) if finding.code in RULES else ("", [])
     return {
         "severity": finding.severity.name,
@@ -70,7 +75,8 @@ def _finding(finding: Finding, waiver: str = "") -> dict[str, object]:
         "message": visible_message(finding.message),
         "ids": id_ranges(finding.ids),
         "keys": list(map(visible_message, finding.keys)),
-        "repair": visible_message(finding.repair),
+        "commands": [visible_message(str(command)) for command in told.commands],
+        "remark": visible_message(told.remark),
         "waiver": visible_message(waiver),
         "summary": summary,
         "manual": parts,

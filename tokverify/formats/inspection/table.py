@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.formats.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.formats.layout import DIM, bulleted, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.visible import visible
 from tokverify.wording import plural
 
@@ -201,5 +201,5 @@ def _on(value: bool | None) -> str:
 
 
 def _overrides(inspection: Inspection) -> RenderableType:
-    lines = [words(f"- {_folded(str(override))}") for override in inspection.overrides]
-    return Group(Text("taken otherwise than the file declares:", "yellow"), *lines)
+    lines = bulleted(words(_folded(str(override))) for override in inspection.overrides)
+    return Group(Text("taken otherwise than the file declares:", "yellow"), lines)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.segment import Segment
 from rich.text import Text
 
 from tokverify.diagnosis.repair import repairs
 from tokverify.formats.layout import DIM, labeled, words
+from tokverify.formats.pasteable import Pasteable
 from tokverify.formats.run.effect import effect
-from tokverify.visible import visible_message
 from tokverify.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import RenderableType
 
-    from tokverify.diagnosis.repair import Command, Repair
+    from tokverify.diagnosis.repair import Repair
     from tokverify.diagnosis.result import Diagnosis, Explanation
     from tokverify.report import Report
 
@@ -54,29 +52,8 @@ def _explanation(
     if repair.remark:
         lines.append(Text(repair.remark, "yellow"))
     yield _lines(str(number), lines)
-    yield from (_Pasteable(command, _INDENT + len(f"{number}  ")) for command in repair.commands)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pasteable:
-    """A command that can be pasted: parted only as a shell joins it again, and never within an argument."""
-
-    command: Command
-    indent: int
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        label = f"{self.command.label}: "
-        line = " " * self.indent + label
-        begin = " " * (self.indent + len(label))
-        for index, argument in enumerate(map(visible_message, self.command.arguments)):
-            is_last = index == len(self.command.arguments) - 1
-            room = options.max_width - len(line) - (0 if is_last else len(" \\"))
-            if index and Text(argument).cell_len >= room:
-                yield Segment(f"{line} \\\n")
-                line = begin + argument
-            else:
-                line += f" {argument}" if index else argument
-        yield Segment(f"{line}\n")
+    indent = " " * (_INDENT + len(f"{number}  "))
+    yield from (Pasteable(Text(f"{indent}{command.label}: "), command) for command in repair.commands)
 
 
 def _cases(names: tuple[str, ...], verbose: bool) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from tokverify.formats.layout import DIM, draw, exact, labeled, table, words
+from tokverify.formats.layout import DIM, bulleted, draw, exact, labeled, table, words
 from tokverify.formats.stats.text import (
     counts,
     failures,
@@ -51,7 +50,7 @@ def _sections(stats: Stats, *, verbose: bool) -> Iterator[RenderableType]:
     yield _probes(stats.tokenizers, verbose=verbose)
     yield _longest(stats.tokenizers)
     yield from (words(failure, "red") for failure in failures(stats))
-    yield Group(*(words(f"- {remark}", DIM) for remark in remarks(stats)))
+    yield bulleted(words(remark, DIM) for remark in remarks(stats))
 
 
 def _heading(stats: Stats, *, verbose: bool) -> RenderableType:

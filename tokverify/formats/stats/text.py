@@ -131,7 +131,7 @@ def remarks(stats: Stats) -> Iterator[str]:
     for measured in stats.tokenizers:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in measured.excluded.items())
         if kinds:
-            yield f"{measured.name}: not counted as long or never used: {kinds}"
+            yield f"{measured.name}: tokens that count neither as long nor as never used: {kinds}"
     yield "runs of one character are not listed among the longest tokens"
     if any(any(row.unknown) for row in stats.rows):
         yield "an unknown token stands for any amount of text: few tokens are no merit where some are unknown"
