@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.result import Explanation
     from tokverify.report import Report
 
+_FIXED = "-fixed.gguf"
+# On most systems.
+_MAX_NAME_BYTES = 255
 _IN_PLACE = "gguf-set-metadata"
 # What `run` encodes as a GGUF file would, and `fix` cannot write.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
@@ -72,7 +75,7 @@ def _model(report: Report) -> str | None:
 
 
 def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
-    fixed = f"{PurePath(model).stem}-fixed.gguf" if model else None
+    fixed = _fixed(model) if model else None
     if is_fixed:
         files = _word(model, "MODEL"), *_reference(report), f"-o {_word(fixed, 'FIXED.gguf')}"
         yield Command("repair", ("tokverify fix", *files, *_cases(report)))
@@ -81,11 +84,20 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
         yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", filled_in(found.repair, model, fixed))
 
 
+def _fixed(model: str) -> str:
+    """Name the repaired copy of a file, in the current directory."""
+    room = _MAX_NAME_BYTES - len(_FIXED)
+    stem = PurePath(model).stem[:room]
+    while len(stem.encode(errors="surrogatepass")) > room:
+        stem = stem[:-1]
+    return stem + _FIXED
+
+
 def filled_in(command: str, model: str | None, fixed: str | None) -> tuple[str, ...]:
     """Name the files in a command of the `gguf` package, as far as they are known."""
     # subtle: word by word, as a file may be called FIXED.
     words = {"MODEL": _word(model, "MODEL"), "FIXED": _word(fixed, "FIXED.gguf")}
-    return tuple(words.get(word, word) for word in command.split(" "))
+    return tuple(words.get(word) or shlex.quote(word) for word in shlex.split(command))
 
 
 def _reference(report: Report) -> Iterator[str]:
