@@ -23,6 +23,8 @@ _MAX_NAME_BYTES = 255
 _IN_PLACE = "gguf-set-metadata"
 # What `run` encodes as a GGUF file would, and `fix` cannot write.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
+# A word of a command as `shlex.join` writes it: spaces within quotes part no words.
+_WORD = re.compile(r"(?:[^\s']|'[^']*'|')+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _model(report: Report) -> str | None:
 
 
 def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
-    fixed = _fixed(model) if model else None
+    fixed = fixed_name(model)
     if is_fixed:
         files = _word(model, "MODEL"), *_reference(report), f"-o {_word(fixed, 'FIXED.gguf')}"
         yield Command("repair", ("tokverify fix", *files, *_cases(report)))
@@ -84,8 +86,10 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
         yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", filled_in(found.repair, model, fixed))
 
 
-def _fixed(model: str) -> str:
-    """Name the repaired copy of a file, in the current directory."""
+def fixed_name(model: str | None) -> str | None:
+    """Name the repaired copy of a model, to stand in the current directory."""
+    if not model:
+        return None
     room = _MAX_NAME_BYTES - len(_FIXED)
     stem = PurePath(model).stem[:room]
     while len(stem.encode(errors="surrogatepass")) > room:
@@ -97,7 +101,7 @@ def filled_in(command: str, model: str | None, fixed: str | None) -> tuple[str, 
     """Name the files in a command of the `gguf` package, as far as they are known."""
     # subtle: word by word, as a file may be called FIXED.
     words = {"MODEL": _word(model, "MODEL"), "FIXED": _word(fixed, "FIXED.gguf")}
-    return tuple(words.get(word) or shlex.quote(word) for word in shlex.split(command))
+    return tuple(words.get(word, word) for word in _WORD.findall(command))
 
 
 def _reference(report: Report) -> Iterator[str]:
