@@ -210,7 +210,8 @@ tokverify.comparison.verify_model = verify_model
 def test_what_cannot_be_verified_is_tried_once(pytester):
     pytester.makeconftest(FAILING)
     pytester.makepyfile(MARKED.format(arguments='"gone.gguf", cases=["own.yaml"]'))
-    result = pytester.runpytest_inprocess()
+    # In this process, what the conftest puts in the place of a function would stay there.
+    result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*it is gone*"])
     assert (pytester.path / "tried").read_text() == "once"
