@@ -1,5 +1,6 @@
 """The commands that a diagnosis offers: whole, quoted, and doing what they say once pasted."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,21 @@ def test_the_commands_of_the_gguf_package_name_the_files_too():
     assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
     in_place = explanation(repair="gguf-set-metadata MODEL a.key ''")
     assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
+
+
+def test_no_argument_of_theirs_is_parted():
+    words = ("gguf-new-metadata", "--chat-template", "a  MODEL $(b)", "MODEL", "FIXED")
+    (repair,) = repairs(report(explanation(repair=shlex.join(words))))
+    assert repair.commands[1].arguments == (*words[:2], "'a  MODEL $(b)'", "m.gguf", "m-fixed.gguf")
+
+
+@pytest.mark.parametrize("letter", ["x", "日", "\ud800"])
+def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
+    (repair,) = repairs(report(model="a/" + letter * (250 // len(letter.encode(errors="surrogatepass"))) + ".gguf"))
+    name = shlex.split(repair.commands[0].arguments[3])[1]
+    assert 240 < len(name.encode()) <= 255 or name == "FIXED.gguf"
+    assert name.isprintable()
+    assert name.endswith("-fixed.gguf") or name == "FIXED.gguf"
 
 
 def test_fix_is_said_of_the_repair_that_it_makes():

@@ -194,6 +194,48 @@ def test_mistakes_are_told_in_a_line(pytester, arguments, told):
     assert "Traceback" not in result.stdout.str()
 
 
+FAILING = """\
+import tokverify.comparison
+from tokverify.errors import TokverifyError
+
+def verify_model(*arguments, **options):
+    with open("tried", "a") as file:
+        file.write("once")
+    raise TokverifyError("it is gone")
+
+tokverify.comparison.verify_model = verify_model
+"""
+
+
+def test_what_cannot_be_verified_is_tried_once(pytester):
+    pytester.makeconftest(FAILING)
+    pytester.makepyfile(MARKED.format(arguments='"gone.gguf", cases=["own.yaml"]'))
+    # In this process, what the conftest puts in the place of a function would stay there.
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*it is gone*"])
+    assert (pytester.path / "tried").read_text() == "once"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '"##[error]x.gguf", cases=["own.yaml"]',
+        '"sample.gguf", cases=["##[error]x"]',
+        '"sample.gguf", suites=["##[error]x"]',
+    ],
+)
+def test_no_mistake_is_a_command_in_a_log_of_github_actions(pytester, monkeypatch, arguments):
+    # The test's own line, which pytest shows, is the marker's writer's business.
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    pytester.makepyfile(MARKED.format(arguments=arguments))
+    result = pytester.runpytest_inprocess("--tb=line")
+    assert result.ret != 0
+    told = result.stdout.str() + result.stderr.str()
+    assert r"#\u0023[error]x" in told
+    assert "##[" not in told
+
+
 def test_the_case_needs_the_marker(pytester):
     pytester.makepyfile("def test_it(tokverify_case): pass")
     result = pytester.runpytest_inprocess()

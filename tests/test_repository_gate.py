@@ -114,6 +114,25 @@ def test_a_checkout_made_without_git(repository, monkeypatch, variable):
     assert "file=cases/ours.yaml," in tokverify(*command).stdout
 
 
+@pytest.mark.parametrize(
+    ("git", "path"),
+    [
+        ("gitdir: ../.git/modules/cases\n", "cases/ours.yaml"),
+        ("gitdir: ../../.git/modules/a/modules/cases\n", "cases/ours.yaml"),
+        ("gitdir: /elsewhere/.git/worktrees/cases\n", "ours.yaml"),
+        ("gitdir: ../.git/modules/a/worktrees/cases\n", "ours.yaml"),
+        ("", "ours.yaml"),
+        (None, "ours.yaml"),
+    ],
+)
+def test_paths_in_a_submodule_begin_at_the_repository_that_it_is_part_of(repository, monkeypatch, git, path):
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    monkeypatch.chdir("cases")
+    Path(".git").mkdir() if git is None else Path(".git").write_text(git)
+    command = ["run", "../model.gguf", "-r", "../tokenizer.model", "--cases", "ours.yaml", "-f", "github"]
+    assert f"::error file={path}," in tokverify(*command).stdout
+
+
 def test_several_models_are_verified_side_by_side(repository):
     shutil.copy(SAMPLE / "sample-broken.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tokverify.cases import Case
     from tokverify.configuration import ConfiguredModel
+    from tokverify.errors import TokverifyError
     from tokverify.report import CaseResult, Report
 
 _MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patterns=(), baseline=None)"
@@ -205,24 +206,32 @@ def _cases(model: ConfiguredModel) -> list[Case]:
     return select(cases, suites=model.suites, tags=model.tags, patterns=model.patterns)
 
 
-@lru_cache(maxsize=8)
 def _report(model: ConfiguredModel) -> Report:
+    from tokverify.errors import TokverifyError
+
+    outcome = _outcome(model)
+    if isinstance(outcome, TokverifyError):
+        pytest.fail(_plain(str(outcome)), pytrace=False)
+    return outcome
+
+
+@lru_cache(maxsize=8)
+def _outcome(model: ConfiguredModel) -> Report | TokverifyError:
+    """Compare all cases of a model; an error is kept as well, as each of its tests will ask."""
     from tokverify.baseline import read_baseline, utc_today
     from tokverify.comparison import verify_model
+    from tokverify.errors import TokverifyError
 
-    baseline = None if model.baseline is None else read_baseline(model.baseline, utc_today())
-    return verify_model(model.model, model.reference, _cases(model), baseline=baseline)
+    try:
+        baseline = None if model.baseline is None else read_baseline(model.baseline, utc_today())
+        return verify_model(model.model, model.reference, _cases(model), baseline=baseline)
+    except TokverifyError as error:
+        return error
 
 
 @lru_cache(maxsize=8)
 def _results(model: ConfiguredModel) -> Mapping[str, CaseResult]:
-    from tokverify.errors import TokverifyError
-
-    try:
-        report = _report(model)
-    except TokverifyError as error:
-        pytest.fail(_plain(str(error)), pytrace=False)
-    return {f"{result.case.suite}/{result.case.id}": result for result in report.results}
+    return {f"{result.case.suite}/{result.case.id}": result for result in _report(model).results}
 
 
 def _shown(model: ConfiguredModel, result: CaseResult) -> str:
@@ -232,17 +241,21 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     from tokverify.formats import RenderOptions
     from tokverify.formats.layout import draw
     from tokverify.formats.run.case_section import case_sections
-    from tokverify.workflow_log import in_workflow, without_commands
 
     one = replace(_report(model), results=(result,), baseline=None)
-    shown = draw(case_sections(one, verbose=False), RenderOptions())
-    return without_commands(shown) if in_workflow() else shown
+    return _for_log(draw(case_sections(one, verbose=False), RenderOptions()))
 
 
 def _plain(text: str) -> str:
     from tokverify.visible import visible_message
 
-    return visible_message(text)
+    return _for_log(visible_message(text))
+
+
+def _for_log(text: str) -> str:
+    from tokverify.workflow_log import in_workflow, without_commands
+
+    return without_commands(text) if in_workflow() else text
 
 
 class _ConfigurationFile(pytest.File):

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tokverify.cases import Case
 from tokverify.change.example import examples
 from tokverify.change.part import Change, Part
@@ -59,6 +61,30 @@ def test_cases_have_one_cause_where_nothing_else_changed():
     for parts in [("settings",), ("types", "added tokens"), ("merges",)]:
         report = report_of(*results, parts=tuple(map(part, (*parts, "chat templates"))))
         assert found(report) == [("abc", ("s/def", "s/both"), parts, True)]
+
+
+def setting(name: str, old: object, new: object) -> Change:
+    return Change("changed", name, str(old), str(new))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_one"),
+    [
+        ([setting("add_bos", True, False)], True),
+        ([setting("add_bos", True, False), setting("add_space_prefix", True, False)], False),
+        ([setting("add_bos", True, False), setting("special_ids.bos", 1, 2)], False),
+        ([setting("add_bos", True, False), setting("special_ids.pad", 1, 2), setting("eog_ids", "[1]", "[]")], True),
+        ([setting("pre", "default", "llama-bpe"), setting("ignore_merges", False, True)], True),
+        ([setting("pre", "default", "llama-bpe"), setting("add_bos", False, True)], True),
+        ([setting("pre", "default", "gpt-2"), setting("add_bos", False, True)], False),
+        ([setting("pre", "default", "odd"), setting("add_bos", False, True)], False),
+        ([setting("lowercase", True, False), setting("strip_accents", True, False)], True),
+        ([setting("lowercase", True, False), setting("strip_accents", False, True)], False),
+    ],
+)
+def test_two_settings_are_two_causes_but_for_what_one_implies(changes: list[Change], is_one: bool):
+    report = report_of(ABC, DEF, parts=(Part("settings", tuple(changes)),))
+    assert [example.is_only for example in examples(report)] == ([True] if is_one else [False, False])
 
 
 def test_no_part_is_the_only_one_where_something_was_not_compared():

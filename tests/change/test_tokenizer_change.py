@@ -221,6 +221,14 @@ def test_a_path_with_a_colon_is_a_path(repository):
     assert run("HEAD:model.gguf", GOOD, "-k", "seed/*").exit_code == 0
 
 
+def test_a_tilde_may_begin_a_name_and_names_no_home_of_nobody(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(GOOD, "~no-such-user.gguf")
+    assert run("./~no-such-user.gguf", GOOD, "-k", "seed/*").exit_code == 0
+    failed = run("~no-such-user/model.gguf", GOOD)
+    assert (failed.exit_code, failed.stderr.count("\n")) == (2, 1)
+
+
 def test_links_of_a_revision_are_followed(repository):
     (repository / "link.gguf").symlink_to("models/model.gguf")
     (repository / "loop.gguf").symlink_to("loop.gguf")

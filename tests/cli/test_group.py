@@ -48,6 +48,8 @@ def test_a_command_returns_its_exit_code(returned, code):
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (click.Abort(), 130, "interrupted\n"),
         (KeyError("oops"), 3, "KeyError: 'oops'"),
+        (ValueError("token\x1b[31m"), 3, "ValueError: token\\x1b[31m\n"),
+        (click.UsageError("no such option --\x1b]0;"), 2, "no such option --\\x1b]0;\n"),
         (RecursionError(), 3, "this is a bug in tokverify"),
     ],
 )

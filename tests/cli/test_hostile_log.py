@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from hostile_piece import COMMANDS, fill
 
 from tokverify.cli import main
+from tokverify.formats import html
+from tokverify.workflow_log import without_commands
 
 # Wherever a line is folded, one soon begins with a command; 11 goes into no usual width.
 PIECE = "::add-mask:" * 60 + "##[error]x"
@@ -74,6 +76,13 @@ def test_no_complaint_is_a_command(directory: Path, option: str):
     result = CliRunner().invoke(main, ["run", "model.gguf", "--cases", "suite.yaml", option])
     assert result.exit_code == 2
     assert commands_in(result.output) == []
+
+
+def test_what_a_page_consists_of_is_no_command():
+    # A browser refuses styles and scripts that are not letter for letter those that the page's policy names.
+    parts = [path for path in Path(html.__file__).parent.iterdir() if path.suffix in {".css", ".js", ".jinja"}]
+    assert len(parts) > 5
+    assert [path.name for path in parts if without_commands(path.read_text()) != path.read_text()] == []
 
 
 def test_annotations_are_still_obeyed(directory: Path):

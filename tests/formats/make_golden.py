@@ -102,7 +102,7 @@ def hostile_diagnosis() -> Diagnosis:
     """Make a diagnosis that holds an explanation of every kind."""
     told = [
         ("typing token 7 [/INST]\x1b USER_DEFINED", ("hostile/[red]",), True, None),
-        ("naming the pre-tokenizer [bold]\u202e", tuple(f"s/{n}" for n in range(9)), True, "gguf-new-metadata [x]"),
+        ("naming the pre-tokenizer [bold]\u202e", tuple(f"s/{n}" for n in range(9)), True, "gguf-new-metadata '[x]'"),
         ("normalizing texts with NFC first", (), False, None),
     ]
     explanations = tuple(

@@ -16,7 +16,7 @@ from tokverify.formats.change import CHANGE_FORMATS, change_line, summary, verdi
 from tokverify.formats.change.issue import change_issues
 from tokverify.formats.ci.issue import Level
 from tokverify.fuzzing.report import Stop
-from tokverify.report import CaseResult, Report, Side, Status
+from tokverify.report import CaseResult, Report, Side, Status, VocabularyDifference
 
 TOKENS = Part("tokens", tuple(Change("added", f"t{n}", None, f"id {n}") for n in range(12)))
 
@@ -138,6 +138,15 @@ def test_what_a_saved_report_calls_its_parts_is_shown_safely():
     assert change_line(part.changes[0]) == "\\u202e \\x1b: \\x1b → none"
     for name in CHANGE_FORMATS:
         assert not {"\x1b", "\u202e"} & set(written(name, replace(report_of(), parts=(part,)))), name
+
+
+def test_tokens_that_are_only_spelled_otherwise_are_told_of_two_files():
+    def respelled(family: str | None) -> str:
+        side = Side("m", "m", family=family)
+        return verdict(ChangeReport((), Report(side, side, VocabularyDifference(9, 9, respelled=2), ())))
+
+    assert respelled("llama").startswith("2 tokens spelled otherwise, no other part differs; ")
+    assert respelled(None).startswith("no part differs; ")
 
 
 def test_a_verdict_tells_of_all():

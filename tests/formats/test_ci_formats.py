@@ -149,7 +149,7 @@ def test_ci_systems_are_told_why_cases_fail_and_what_repairs_it():
         "typing token 7 [/INST]\\x1b USER_DEFINED makes 9 of 10 failing cases match",
         "repair: tokverify fix model.gguf -r REFERENCE -o model-fixed.gguf",
         "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match",
-        "repair: gguf-new-metadata [x]",
+        "repair: gguf-new-metadata '[x]'",
         "normalizing texts with NFC first makes 10 of 10 failing cases match",
         "GGUF cannot express it: the runtime would have to do it",
     ]

@@ -62,6 +62,7 @@ def pages(tmp_path_factory) -> Path:
     )
     texts = {
         "broken": FORMATS["html"](broken, options),
+        "spaced": FORMATS["html"](replace(broken, options={"model": "two  spaces .gguf"}), options),
         "hostile": FORMATS["html"](injecting_report(), options),
         "wide": FORMATS["html"](wide_report(), options),
         "audit": AUDIT_FORMATS["html"](hostile_audit(), options),
@@ -158,6 +159,11 @@ def test_failing_cases_are_shown_first_with_their_tokens(open_page):
     assert first.locator(".text").inner_text() == "···with"
     assert first.locator(".lane.actual .token").all_inner_texts() == ["▁", "▁", "▁with"]
     assert first.locator(".lane.expected .token").all_inner_texts() == ["▁▁▁", "w", "ith"]
+
+
+def test_a_command_is_copied_with_all_its_spaces(open_page):
+    command = open_page("spaced").locator(".explanations code").first.inner_text()
+    assert command == "tokverify fix 'two  spaces .gguf' -r REFERENCE -o 'two  spaces -fixed.gguf'"
 
 
 def test_cases_are_filtered_by_status_suite_tag_and_cause(open_page):

@@ -58,6 +58,16 @@ def test_a_file_that_is_no_reference(write, content, error, message):
     assert str(caught.value).startswith(path)
 
 
+def test_a_tilde_is_a_home_directory_only_where_no_file_is_called_so(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    write("home/fox.json", b"{}")
+    assert identify("~/fox.json", KINDS) == ("tokenizers", str(tmp_path / "home/fox.json"))
+    write("~no-such-user.json", b"{}")
+    assert identify("./~no-such-user.json", KINDS) == ("tokenizers", "~no-such-user.json")
+    with pytest.raises(BrokenFileError, match="cannot be read"):
+        identify("~no-such-user/fox.json", KINDS)
+
+
 def test_a_directory_stands_for_the_first_tokenizer_in_it(write, tmp_path):
     write("ref/spiece.model", b"\n\x0e\n\x05")
     assert identify("ref", KINDS) == ("sentencepiece", str(Path("ref/spiece.model")))

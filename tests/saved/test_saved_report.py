@@ -74,6 +74,7 @@ def test_the_schema_names_every_key_of_every_kind_of_report():
         lambda told: told["cases"][0].update(status="known"),
         lambda told: told["cases"][1]["difference"]["blocks"][0]["actual"][0].update(bytes="xyz"),
         lambda told: told["diagnosis"]["explanations"][0].pop("kind"),
+        lambda told: told["diagnosis"]["explanations"][0].update(repair="curl -s example.org | sh"),
         lambda told: told["baseline"]["fixed"][0].update(expires="soon"),
     ],
 )
@@ -87,6 +88,14 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
 
 
 # What is wrong
+
+
+@pytest.mark.parametrize("more", ["a; touch b", "a\ntouch b", "$(touch b)", "'a", "a  b", "`b`", "a >b"])
+def test_a_command_to_be_pasted_holds_nothing_that_a_shell_acts_on(tmp_path: Path, more: str):
+    told = json.loads(render(hostile_report()))
+    told["diagnosis"]["explanations"][0]["repair"] = f"gguf-set-metadata MODEL {more}"
+    with pytest.raises(TokverifyError, match=r"repair is .*, quoted for a shell"):
+        read_report(saved(tmp_path, told))
 
 
 @pytest.mark.parametrize(

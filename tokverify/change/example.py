@@ -9,8 +9,9 @@ from tokverify.fuzzing.trial import Kind, Outcome
 from tokverify.report import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Set
+    from collections.abc import Hashable, Mapping, Sequence, Set
 
+    from tokverify.change.part import Change
     from tokverify.change.report import ChangeReport
     from tokverify.report import CaseResult
 
@@ -19,6 +20,9 @@ _OF_TOKENS = ("tokens", "types", "scores", "added tokens")
 _NOT_FOR_IDS = frozenset({"chat templates"})
 # Two ways to tell of one thing.
 _ALIKE = frozenset({"types", "added tokens"})
+_SETTINGS = "settings"
+_SPECIAL_ID = "special_ids."
+_ROLES_IN_IDS = frozenset({"bos", "eos", "sep", "unk"})
 
 
 class Example(NamedTuple):
@@ -43,8 +47,9 @@ class _Cause(NamedTuple):
 def examples(report: ChangeReport) -> list[Example]:
     """Choose the case with the shortest text for each cause; the cause that shows most often comes first.
 
-    Cases have one cause if only one part changed; if they differ only where tokens changed, in the same parts; or if
-    the same ids stand for the same other ids in them, as in fuzzing.
+    Cases have one cause if only one part changed, and of the settings only one with what it implies; if they differ
+    only where tokens changed, in the same parts; or if the same ids stand for the same other ids in them, as in
+    fuzzing.
     """
     only, changed = _only_part(report), _changed_pieces(report)
     by_cause: dict[_Cause, list[CaseResult]] = {}
@@ -63,7 +68,31 @@ def _only_part(report: ChangeReport) -> tuple[str, ...]:
     """Return what alone can be the reason, as one part in one name or two; nothing if there may be others."""
     names = tuple(part.name for part in report.parts if part.name not in _NOT_FOR_IDS)
     is_one = len(names) == 1 or set(names) == _ALIKE
+    if names == (_SETTINGS,):
+        changes = next(part.changes for part in report.parts if part.name == _SETTINGS)
+        is_one = len(_own_changes(changes)) <= 1
     return names if is_one and _all_is_compared(report) else ()
+
+
+def _own_changes(changes: Sequence[Change]) -> list[str]:
+    """Name the settings that ids depend on and that changed by themselves: not as another one implies them."""
+    by_name = {change.what: change for change in changes}
+    return [change.what for change in changes if _is_for_ids(change.what) and not _is_implied(change, by_name)]
+
+
+def _is_for_ids(name: str) -> bool:
+    return name != "eog_ids" and (not name.startswith(_SPECIAL_ID) or name.removeprefix(_SPECIAL_ID) in _ROLES_IN_IDS)
+
+
+def _is_implied(change: Change, by_name: Mapping[str, Change]) -> bool:
+    from tokverify.pre_tokenizer import PRE_TOKENIZERS
+
+    if change.what == "strip_accents" and (lowercase := by_name.get("lowercase")):
+        return (lowercase.old, lowercase.new) == (change.old, change.new)
+    if (pre := by_name.get("pre")) and change is not pre:
+        implied = (getattr(PRE_TOKENIZERS.get(name or ""), change.what, None) for name in (pre.old, pre.new))
+        return tuple(map(str, implied)) == (change.old, change.new)
+    return False
 
 
 def _all_is_compared(report: ChangeReport) -> bool:

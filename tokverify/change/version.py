@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.change.revision import path_here, revision_of
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
-from tokverify.references.location import file_and_rest
+from tokverify.references.location import existing, file_and_rest
 from tokverify.side import reference_side, side_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tokverify.report import Side
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
@@ -60,8 +61,8 @@ def open_version(location: str, directory: Path) -> Version:
 
 
 def _file(location: str) -> Path | None:
-    path = Path(location).expanduser()
-    return path if location and path.is_file() else None
+    path = existing(location)
+    return path if path and path.is_file() else None
 
 
 def _open(location: str, path: Path | None) -> Version:
@@ -76,7 +77,7 @@ def _open(location: str, path: Path | None) -> Version:
     file_of_pattern = file_and_rest(location)
     path = file_of_pattern[0] if file_of_pattern else found.path
     spec, unread = _read(location if file_of_pattern else path)
-    is_named = Path(location).expanduser().exists() or file_of_pattern
+    is_named = existing(location) or file_of_pattern
     return Version(found.tokenizer, side, spec, unread, path, str(path) if path and is_named else "")
 
 

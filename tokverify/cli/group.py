@@ -105,7 +105,7 @@ def _failures_mapped() -> Iterator[None]:
     except click.exceptions.Exit:
         raise
     except click.ClickException as error:
-        tell(_shown(error))
+        _tell_lines(_shown(error))
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
@@ -149,7 +149,7 @@ def _is_somewhere() -> bool:
 
 
 def _report_bug() -> int:
-    tell(traceback.format_exc().rstrip("\n"))
+    _tell_lines(traceback.format_exc().rstrip("\n"))
     tell(_BUG_MESSAGE)
     return _BUG
 
@@ -159,6 +159,11 @@ def _shown(error: click.ClickException) -> str:
     told = StringIO()
     error.show(told)
     return told.getvalue().removesuffix("\n")
+
+
+def _tell_lines(text: str) -> None:
+    """Write to stderr what may hold anything, such as a name or a token."""
+    tell("\n".join(map(visible_message, text.split("\n"))))
 
 
 def _show_error(error: TokverifyError) -> None:

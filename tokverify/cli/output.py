@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STDOUT = Path("-")
 _CLOSED_PIPE = 141
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+_LONGEST_PATH = 4096
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub refuses a longer one as a whole.
 _JOB_SUMMARY_BYTES = 1 << 20
@@ -215,9 +216,19 @@ def _repository() -> str:
         here = Path.cwd()
         places = (here, *here.parents)
         told = [os.environ[name] for name in _CHECKOUTS if name in os.environ]
-        roots = (str(place) for place in places if (place / ".git").exists())
+        roots = (str(place) for place in places if (place / ".git").exists() and not _is_submodule(place / ".git"))
         return next(roots, "") or next((str(place) for place in places if str(place) in told), "")
     return ""
+
+
+def _is_submodule(git: Path) -> bool:
+    """Tell whether a repository, by its `.git`, is part of one above it, which is what a CI system knows."""
+    # subtle: a worktree has such a file, too, and is a repository of its own.
+    if not git.is_file():
+        return False
+    with git.open("rb") as file:
+        leads_to = file.read(_LONGEST_PATH).removeprefix(b"gitdir: ").split(b"/")
+    return leads_to[0] == b".." and b"modules" in leads_to and b"worktrees" not in leads_to
 
 
 def _stand_in(root: str) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.result import Explanation
     from tokverify.report import Report
 
+_FIXED = "-fixed.gguf"
+# On most systems.
+_MAX_NAME_BYTES = 255
 _IN_PLACE = "gguf-set-metadata"
 # What `run` encodes as a GGUF file would, and `fix` cannot write.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
@@ -87,7 +90,13 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
 
 def fixed_name(model: str | None) -> str | None:
     """Name the repaired copy of a model, to stand in the current directory."""
-    return f"{PurePath(model).stem}-fixed.gguf" if model else None
+    if not model:
+        return None
+    room = _MAX_NAME_BYTES - len(_FIXED)
+    stem = PurePath(model).stem[:room]
+    while len(stem.encode(errors="surrogatepass")) > room:
+        stem = stem[:-1]
+    return stem + _FIXED
 
 
 def filled_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:

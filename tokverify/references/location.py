@@ -51,7 +51,7 @@ def identify(location: str, kinds: Container[str]) -> tuple[str, str]:
         return kind, rest
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
-    if path := _existing(location):
+    if path := existing(location):
         file = file_in(path) if path.is_dir() else path
         return kind_of(file), str(file)
     if hub_id := repository(location):
@@ -63,9 +63,16 @@ def identify(location: str, kinds: Container[str]) -> tuple[str, str]:
     )
 
 
-def _existing(location: str) -> Path | None:
+def existing(location: str) -> Path | None:
+    """Return the file or directory that a location names; a leading `~` is a home directory where nothing is called so.
+
+    Raises:
+        BrokenFileError: If the system cannot tell, as of a name that is too long or a user that is not there.
+    """
     try:
-        path = Path(location).expanduser()
+        path = Path(location)
+        # subtle: to Path, `./~a` is `~a`, too.
+        path = path if path.exists() else path.expanduser()
         # subtle: the empty path is the current directory.
         return path if location and path.exists() else None
     except (OSError, RuntimeError) as error:
@@ -143,7 +150,7 @@ def file_and_rest(location: str) -> tuple[Path, str] | None:
     """Split `FILE:REST` after the first file that exists; None if there is none."""
     at = 0
     while (at := location.find(":", at + 1)) > 0:
-        if (path := _existing(location[:at])) and path.is_file():
+        if (path := existing(location[:at])) and path.is_file():
             return path, location[at + 1 :]
     return None
 

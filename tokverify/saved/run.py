@@ -5,6 +5,8 @@ Only what the changes in a diagnosis do is not in the file: they can be told, bu
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from itertools import chain
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from tokverify.cases import Expect
     from tokverify.diagnosis.result import Diagnosis, Explanation
+
+_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
 
 
 def read_report(path: Path | str) -> Report:
@@ -134,9 +138,18 @@ def _explanation(node: JsonNode, failing: int) -> Explanation:
         failing=failing,
         unexplained=tuple(node.get("unexplained").items(JsonNode.string)),
         expressible=node.get("expressible").boolean(),
-        repair=node.get("repair").optional(JsonNode.string),
+        repair=node.get("repair").optional(_repair),
         change=Change(kind=node.get("kind").string(), sentence=sentence, cost=0.0),
     )
+
+
+def _repair(node: JsonNode) -> str:
+    """Return a command that is shown to be pasted: of the `gguf` package, and no other."""
+    command = node.string()
+    with suppress(ValueError):
+        if command.startswith(_COMMANDS) and shlex.join(shlex.split(command)) == command:
+            return command
+    raise node.error(f"a command line of {' or '.join(map(str.strip, _COMMANDS))}, quoted for a shell")
 
 
 def _baseline(node: JsonNode) -> BaselineOutcome:
