@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import diagnose
@@ -16,6 +16,7 @@ from tokverify.gguf_patch import write_patched
 from tokverify.load import load_gguf
 from tokverify.output_file import put_in_place, temporary_beside
 from tokverify.report import CaseResult, Status
+from tokverify.side import side_of
 from tokverify.verify import verify
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def read_fixable(model: Path) -> Declaration:
 
 def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
     """Verify a file, and find the change to write."""
-    encoder, refusal = _encoder(declaration)
+    encoder, refusal = _encoder(declaration, model.stem)
     if encoder is None:
         results = [_refused(case, facts.expected, refusal) for case in cases]
         before = Verification(0, len(cases), refusal=refusal)
@@ -103,11 +104,11 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     return Plan(before, diagnosis, change, values)
 
 
-def _encoder(declaration: Declaration) -> tuple[Encoder | None, str]:
+def _encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, str]:
     try:
         if declaration.refusal:
             raise declaration.refusal
-        return Encoder(declaration.spec), ""
+        return Encoder(declaration.spec, name=name), ""
     except TokverifyError as error:
         return None, str(error)
 
@@ -169,7 +170,10 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
     """
     with temporary_beside(output) as temporary:
         write_patched(model, temporary, plan.values)
-        after = verification(verify(load_gguf(temporary), expected, cases))
+        fixed = load_gguf(temporary)
+        # Cases may expect something of the model by its name.
+        sides = replace(side_of(fixed), name=model.stem), side_of(expected)
+        after = verification(verify(fixed, expected, cases, sides=sides))
         if not after.is_better_than(plan.before):
             raise TokverifyError(
                 f"{output}: not written: with the change {after.fail} cases fail and {after.decoded_differently} decode"

@@ -1,5 +1,6 @@
 """`tokverify fix`: files, exit codes, and that nothing is ever lost."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()
     assert BROKEN.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
+
+
+def test_what_the_reference_does_not_give_either_is_neither_explained_nor_repaired(run, tmp_path: Path):
+    suite = 'suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "c  d", expect: {sample-broken: [1, 2]}}\n'
+    (tmp_path / "suite.yaml").write_text(suite)
+    code, output = run(BROKEN, "-o", "fixed.gguf")
+    assert "before: 0 cases match, 2 do not" in output
+    assert "USER_DEFINED makes 1 of 1 failing case match" in output
+    assert "after:  1 case matches, 1 does not" in output
+    assert code == 1
+    command = ["run", str(BROKEN), "-r", str(REFERENCE), "--cases", "suite.yaml", "-f", "json"]
+    told = json.loads(CliRunner().invoke(main, command).stdout)
+    assert (told["summary"]["mismatch"], told["diagnosis"]["failing"]) == (2, 1)
 
 
 def test_tensors_are_copied_byte_for_byte(run, tmp_path: Path):

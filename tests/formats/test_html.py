@@ -347,6 +347,14 @@ def test_cases_without_a_diagnosis_have_what_they_tell_themselves():
     }
 
 
+@pytest.mark.parametrize("own", [(7,), ("z",)])
+def test_a_case_that_the_reference_contradicts_has_none_of_the_explanations(own: tuple[int | str, ...]):
+    results = replace(mismatch("s/own", [A], [B]), expect=own), replace(mismatch("s/ok", [A], [B]), expect=("b",))
+    assert [result.can_match for result in results] == [False, True]
+    found = causes(report_of(*results, diagnosis=Diagnosis((explanation("one"),), failing=1, tried=1)))
+    assert found == {"s/own": ["the reference does not agree with the case"], "s/ok": ["one"]}
+
+
 def test_a_diagnosis_of_decoding_is_about_what_decodes_differently():
     decoded = result_of("s/dec", Status.MATCH, decode_difference=(b"a", b"b"))
     diagnosis = Diagnosis((explanation("one"),), failing=1, tried=1, decoding=True)

@@ -61,8 +61,10 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
             ids = _expected_ids(target, expected)
             if ids is not None:
                 failing.append(replace(target, expected=ids))
-        elif result.status not in _LEFT_OUT:
-            (matching if result.actual == result.expected else failing).append(target)
+        elif result.status not in _LEFT_OUT and result.actual == result.expected:
+            matching.append(target)
+        elif result.status not in _LEFT_OUT and result.can_match:
+            failing.append(target)
     return failing, matching
 
 

@@ -38,6 +38,8 @@ def _own_causes(result: CaseResult) -> Iterator[str]:
         yield "cannot be encoded"
     elif result.status is Status.MISMATCH and result.difference and result.actual == result.expected:
         yield "both sides agree, but not with the case"
+    elif result.status is Status.MISMATCH and not result.can_match:
+        yield "the reference does not agree with the case"
     if result.decode_difference or (result.status is Status.MISMATCH and not result.difference):
         yield "decoded differently"
 
@@ -57,7 +59,8 @@ def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
     """Name the cases that a diagnosis had to explain."""
     if diagnosis.decoding:
         return [result.name for result in report.results if result.decode_difference and not result.known]
-    differing = [r.name for r in report.results if r.status is Status.MISMATCH and r.actual != r.expected]
+    mismatches = [result for result in report.results if result.status is Status.MISMATCH and result.can_match]
+    differing = [result.name for result in mismatches if result.actual != result.expected]
     errors = [result.name for result in report.results if result.status is Status.ERROR]
     # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
     return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing
