@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tokverify.formats import RenderOptions
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#$@]|(?<=www)\.|:(?=/)")
 _BACKTICKS = re.compile("`+")
@@ -22,7 +25,16 @@ def mark(exit_code: int) -> str:
     return _MARKS.get(exit_code, "⚠️")
 
 
-def joined(sections: Iterable[str], limit: int | None = None) -> str:
+def document(heading: str, verdict: str, sections: Iterable[str], options: RenderOptions) -> str:
+    """Write a report under its heading and its verdict, or these alone; as much of it as fits the limit.
+
+    The heading is Markdown, the verdict is not yet.
+    """
+    top = [f"## {heading}\n", f"**{prose(verdict)}**\n"]
+    return _joined(top if options.quiet else chain(top, sections), options.limit)
+
+
+def _joined(sections: Iterable[str], limit: int | None = None) -> str:
     """Join sections; of more than fits `limit` bytes, the first ones, and how many are left out.
 
     Nothing at all is written where there is no room even to say so.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.formats.audit import verdict
 from tokverify.formats.audit.id_range import id_ranges
 from tokverify.formats.audit.repair import repair
-from tokverify.formats.markdown_text import cell_code, code, joined, mark, prose, table
+from tokverify.formats.markdown_text import cell_code, code, document, mark, prose, table
 from tokverify.visible import visible_message
 
 if TYPE_CHECKING:
@@ -23,14 +23,11 @@ _MOST_RANGES = 12
 
 def render(report: AuditReport, options: RenderOptions) -> str:
     """Write an audit as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(report, options), options.limit)
+    heading = f"{mark(report.exit_code)} tokverify audit: {prose(report.source)}"
+    return document(heading, verdict(report), _sections(report, options), options)
 
 
 def _sections(report: AuditReport, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(report.exit_code)} tokverify audit: {prose(report.source)}\n"
-    yield f"**{prose(verdict(report))}**\n"
-    if options.quiet:
-        return
     if report.reference is not None:
         caveat = f", {prose(report.caveat)}" if report.caveat else ""
         yield f"Reference: {code(visible_message(report.reference))}{caveat}\n"

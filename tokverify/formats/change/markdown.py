@@ -8,7 +8,7 @@ from tokverify.change.example import examples
 from tokverify.formats.change import alike, cut, effect, summary, verdict
 from tokverify.formats.fuzz import verdict as fuzz_verdict
 from tokverify.formats.fuzz.markdown import findings
-from tokverify.formats.markdown_text import cell_code, details, joined, mark, prose, table
+from tokverify.formats.markdown_text import cell_code, details, document, mark, prose, table
 from tokverify.formats.run.markdown import case, others, suites
 from tokverify.report import Status
 from tokverify.visible import visible, visible_message
@@ -26,14 +26,11 @@ _EXAMPLES = 50
 
 def render(report: ChangeReport, options: RenderOptions) -> str:
     """Write what changed as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(report, options), options.limit)
+    heading = f"{mark(report.exit_code)} {prose(report.old.source)} → {prose(report.new.source)}"
+    return document(heading, verdict(report), _sections(report, options), options)
 
 
 def _sections(report: ChangeReport, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(report.exit_code)} {prose(report.old.source)} → {prose(report.new.source)}\n"
-    yield f"**{prose(verdict(report))}**\n"
-    if options.quiet:
-        return
     for reason in report.not_compared:
         yield f"Not all is compared: {prose(reason)}\n"
     for part in report.parts:

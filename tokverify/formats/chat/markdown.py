@@ -9,7 +9,7 @@ from tokverify.chat.kind import KINDS
 from tokverify.formats.chat import place, template_state, verdict
 from tokverify.formats.chat.text import result_lines
 from tokverify.formats.chat.text_difference import difference_lines
-from tokverify.formats.markdown_text import block, code, details, joined, mark, prose, table
+from tokverify.formats.markdown_text import block, code, details, document, mark, prose, table
 from tokverify.formats.run.markdown import side_row
 from tokverify.visible import visible_message
 from tokverify.wording import plural
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 def render(report: ChatReport, options: RenderOptions) -> str:
     """Write what was found as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(report, options), options.limit)
+    heading = f"{mark(report.exit_code)} tokverify chat: {prose(report.actual.name)}"
+    return document(heading, verdict(report), _sections(report, options), options)
 
 
 def _sections(report: ChatReport, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(report.exit_code)} tokverify chat: {prose(report.actual.name)}\n"
-    yield f"**{prose(verdict(report))}**\n"
-    if options.quiet:
-        return
     sides = [side_row("actual", report.actual)]
     yield table(("", "", ""), sides + ([side_row("expected", report.expected)] if report.expected else []))
     yield _templates(report)

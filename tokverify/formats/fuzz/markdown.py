@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.formats.fuzz import shares, tried, verdict
-from tokverify.formats.markdown_text import joined, mark, prose, table
+from tokverify.formats.markdown_text import document, mark, prose, table
 from tokverify.formats.run.markdown import case, compared, others
 from tokverify.report import Status
 from tokverify.wording import plural
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
 def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
     """Write a run as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(fuzzed, options), options.limit)
+    heading = f"{mark(fuzzed.exit_code)} tokverify fuzz: {prose(fuzzed.report.actual.name)}"
+    return document(heading, verdict(fuzzed), _sections(fuzzed, options), options)
 
 
 def _sections(fuzzed: FuzzReport, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(fuzzed.exit_code)} tokverify fuzz: {prose(fuzzed.report.actual.name)}\n"
-    yield f"**{prose(verdict(fuzzed))}**\n"
-    if options.quiet:
-        return
     yield from (f"{prose(note)}\n" for note in fuzzed.notes)
     yield from compared(fuzzed.report)
     yield from findings(fuzzed, verbose=options.verbose)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.markdown_text import escaped, joined, mark, prose, table
+from tokverify.formats.markdown_text import document, escaped, mark, prose, table
 from tokverify.formats.report_diff import TITLES, lines, sides, verdict
 from tokverify.report_diff import Kind
 
@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 
 def render(diff: ReportDiff, options: RenderOptions) -> str:
     """Write what changed as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(diff, options), options.limit)
+    heading = f"{mark(diff.exit_code)} tokverify: what changed"
+    return document(heading, verdict(diff), _sections(diff), options)
 
 
-def _sections(diff: ReportDiff, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(diff.exit_code)} tokverify: what changed\n"
-    yield f"**{prose(verdict(diff))}**\n"
-    if options.quiet:
-        return
+def _sections(diff: ReportDiff) -> Iterator[str]:
     yield table(("", ""), [(label, prose(told)) for label, told in sides(diff)])
     for kind in Kind:
         if items := "".join(map(_item, diff.of(kind))):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.repair import repairs
 from tokverify.formats.case_text import alignment_lines, description, headline, known_text, other_side
-from tokverify.formats.markdown_text import block, cell_code, code, details, joined, mark, prose, table
+from tokverify.formats.markdown_text import block, cell_code, code, details, document, mark, prose, table
 from tokverify.formats.run.effect import effect
 from tokverify.formats.run.verdict import verdict
 from tokverify.report import Status
@@ -28,14 +28,11 @@ _MOST_OVERRIDES = 10
 
 def render(report: Report, options: RenderOptions) -> str:
     """Write a report as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(report, options), options.limit)
+    heading = f"{mark(report.exit_code)} tokverify: {prose(report.actual.name)}"
+    return document(heading, verdict(report), _sections(report, options), options)
 
 
 def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
-    yield f"## {mark(report.exit_code)} tokverify: {prose(report.actual.name)}\n"
-    yield f"**{prose(verdict(report))}**\n"
-    if options.quiet:
-        return
     yield from compared(report)
     if report.diagnosis:
         yield _diagnosis(report, report.diagnosis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.formats.markdown_text import cell_code, details, joined, prose, table
+from tokverify.formats.markdown_text import cell_code, details, document, prose, table
 from tokverify.formats.stats.text import (
     counts,
     failures,
@@ -29,14 +29,11 @@ _TEXT_HEAD = ("kind", "text", "bytes", "characters", "words", "tokenizer", "toke
 
 def render(stats: Stats, options: RenderOptions) -> str:
     """Write what was measured as Markdown, or as much of it as fits the limit."""
-    return joined(_sections(stats, options), options.limit)
+    heading = f"{'❌' if stats.exit_code else '📏'} tokverify stats"
+    return document(heading, verdict(stats), _sections(stats, options), options)
 
 
 def _sections(stats: Stats, options: RenderOptions) -> Iterator[str]:
-    yield f"## {'❌' if stats.exit_code else '📏'} tokverify stats\n"
-    yield f"**{prose(verdict(stats))}**\n"
-    if options.quiet:
-        return
     sources = [(prose(m.name), cell_code(visible_message(m.source)), f"{m.vocab_size:,}") for m in stats.tokenizers]
     yield table(("tokenizer", "", "tokens"), sources, right=[2])
     yield "".join(f"- {prose(failure)}\n" for failure in failures(stats)) or f"Texts: {prose(texts_told(stats))}\n"
