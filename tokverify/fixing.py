@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import diagnose
@@ -10,13 +10,11 @@ from tokverify.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.gguf_change import changed_values
 from tokverify.gguf_cursor import ValueType
-from tokverify.gguf_file import SPLIT_COUNT, VOCAB_SIZE, read_declaration
+from tokverify.gguf_file import SPLIT_COUNT, VOCAB_SIZE, read_declaration, read_spec
 from tokverify.gguf_metadata import Value, read_metadata
 from tokverify.gguf_patch import write_patched
-from tokverify.load import load_gguf
 from tokverify.output_file import put_in_place, temporary_beside
 from tokverify.report import CaseResult, Status
-from tokverify.side import side_of
 from tokverify.verify import verify
 
 if TYPE_CHECKING:
@@ -170,10 +168,9 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
     """
     with temporary_beside(output) as temporary:
         write_patched(model, temporary, plan.values)
-        fixed = load_gguf(temporary)
-        # Cases may expect something of the model by its name.
-        sides = replace(side_of(fixed), name=model.stem), side_of(expected)
-        after = verification(verify(fixed, expected, cases, sides=sides))
+        # Under the name by which cases may expect something of the model.
+        fixed = Encoder(read_spec(temporary), model.stem)
+        after = verification(verify(fixed, expected, cases))
         if not after.is_better_than(plan.before):
             raise TokverifyError(
                 f"{output}: not written: with the change {after.fail} cases fail and {after.decoded_differently} decode"

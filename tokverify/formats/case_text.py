@@ -76,8 +76,8 @@ def alignment_lines(difference: Difference, other: str, *, fold: bool = True) ->
 
 
 def other_side(result: CaseResult) -> str:
-    """Name what actual differs from: where both sides agree, that is the case's own `expect`."""
-    return "expect" if result.actual == result.expected else "expected"
+    """Name what stands opposite actual: where it differs from that though both sides agree, the case's `expect`."""
+    return "expect" if result.difference and result.actual == result.expected else "expected"
 
 
 def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:

@@ -104,7 +104,7 @@ def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> di
         "facts": list(_facts(result, blocks)),
     }
     if blocks:
-        told["other"] = other_side(result) if result.difference else "expected"
+        told["other"] = other_side(result)
         told["columns"] = [column for block in blocks for column in _columns(block, tokens)]
         told["exact"] = _decodes_to(blocks, case.text)
     elif result.status is Status.MATCH:

@@ -59,8 +59,8 @@ def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
     """Name the cases that a diagnosis had to explain."""
     if diagnosis.decoding:
         return [result.name for result in report.results if result.decode_difference and not result.known]
-    mismatches = [result for result in report.results if result.status is Status.MISMATCH and result.can_match]
-    differing = [result.name for result in mismatches if result.actual != result.expected]
+    mismatches = [result for result in report.results if result.status is Status.MISMATCH]
+    differing = [result.name for result in mismatches if result.actual != result.expected and result.can_match]
     errors = [result.name for result in report.results if result.status is Status.ERROR]
     # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
     return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing
