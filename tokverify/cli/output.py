@@ -181,7 +181,11 @@ def write_reports(
         also: Further files to write along with the reports, and what makes their texts.
     """
     reports = options.files(shown.formats)
-    texts = {report.path: shown.formats[report.format_name](_reader_options(report, options)) for report in reports}
+    for_ci = _ci_options() if any(name in CI_FORMATS for name, _ in reports) else RenderOptions()
+    texts = {
+        path: shown.formats[name](for_ci if name in CI_FORMATS else _reader_options(path, options))
+        for name, path in reports
+    }
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: make() for path, make in (also or {}).items()})
     if any(name == "github" for name, _ in reports):
@@ -196,12 +200,15 @@ def write_reports(
         tell(visible_message("; ".join(told)))
 
 
-def _reader_options(report: ReportFile, options: ReportOptions) -> RenderOptions:
-    """Return how to write a report for whom it is for: a CI system, or somebody who reads a file or stdout."""
-    if report.format_name in CI_FORMATS:
-        root = _repository()
-        return RenderOptions(root=root, stand_in=_stand_in(root))
-    if report.path:
+def _ci_options() -> RenderOptions:
+    """Return how to write a report for a CI system."""
+    root = _repository()
+    return RenderOptions(root=root, stand_in=_stand_in(root))
+
+
+def _reader_options(path: Path | None, options: ReportOptions) -> RenderOptions:
+    """Return how to write a report for somebody who reads a file, or stdout."""
+    if path:
         return RenderOptions(verbose=options.verbose, quiet=options.quiet)
     return render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
 
