@@ -7,12 +7,12 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from real_data import SHARED
-from spec_file import write_spec
 
-from tokverify.encoder import Encoder
+from support.real_data import SHARED
+from support.spec_file import write_spec
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import MissingLibraryError
-from tokverify.gguf_file import read_spec
+from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library, find_library
 from tokverify.spec import TokenizerSpec

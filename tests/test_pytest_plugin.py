@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import yaml  # noqa: F401 - pytester forgets what was imported in between, and its C part must not be loaded twice
 
+from support.paths import SAMPLE
+
 pytest_plugins = ["pytester"]
 
-SAMPLE = Path(__file__).parents[1] / "tokverify" / "sample"
 CASES = """\
 cases:
   - {id: plain, text: "a word", note: n}
@@ -195,7 +196,7 @@ def test_mistakes_are_told_in_a_line(pytester, arguments, told):
 
 
 FAILING = """\
-import tokverify.comparison
+import tokverify.tasks.comparison
 from tokverify.errors import TokverifyError
 
 def verify_model(*arguments, **options):
@@ -203,7 +204,7 @@ def verify_model(*arguments, **options):
         file.write("once")
     raise TokverifyError("it is gone")
 
-tokverify.comparison.verify_model = verify_model
+tokverify.tasks.comparison.verify_model = verify_model
 """
 
 

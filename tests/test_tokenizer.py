@@ -1,13 +1,13 @@
 import pytest
-from fake_tokenizer import FakeTokenizer
 
-from tokverify import verify
-from tokverify.cases import Case
-from tokverify.encoder import Encoder
-from tokverify.fuzzing.sample import Sample
-from tokverify.fuzzing.trial import Kind, Trial
+from support.fake_tokenizer import FakeTokenizer
+from tokverify.cases.case import Case
+from tokverify.engine.encoder import Encoder
+from tokverify.fuzz.sample import Sample
+from tokverify.fuzz.trial import Kind, Trial
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import decoding_of
+from tokverify.verify.comparison import verify_tokenizers
 
 BERT = Encoder(TokenizerSpec(model="bert", tokens=["▁a", "▁,"]))
 
@@ -38,7 +38,7 @@ def test_an_encoder_decodes_as_llama_cpp_only_where_the_other_side_does():
 @pytest.mark.parametrize(("decoded", "differs"), [(b" a,", False), (b" a ,", True)])
 def test_run_and_fuzz_compare_decoding_alike_and_on_either_side(decoded: bytes, differs: bool, swapped: bool):
     sides = (LikeLlamaCpp(decoded), BERT) if swapped else (BERT, LikeLlamaCpp(decoded))
-    (result,) = verify(*sides, [Case(id="a", suite="s", text="a,")]).results
+    (result,) = verify_tokenizers(*sides, [Case(id="a", suite="s", text="a,")]).results
     assert (result.decode_difference is not None) == differs
     trial = Trial.of(*sides, decoding=True)
     outcome = trial.outcome(Sample("a,", add_special=False, parse_special=True))

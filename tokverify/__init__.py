@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 # Not that of `typing`, which takes longer to import than all else here: Ctrl-C while the command line starts would meet
 # the import of this package more often than the handler behind it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tokverify.cases import load_cases
-    from tokverify.load import load_gguf, load_model
+    from tokverify.cases.case import load_cases
+    from tokverify.files.load import load_gguf, load_model
     from tokverify.references import load_reference
-    from tokverify.report import Report
-    from tokverify.verify import verify
+    from tokverify.report.run import Report
+    from tokverify.verify.comparison import verify_tokenizers
 
-__all__ = ["Report", "__version__", "load_cases", "load_gguf", "load_model", "load_reference", "verify"]
+__all__ = ["Report", "__version__", "load_cases", "load_gguf", "load_model", "load_reference", "verify_tokenizers"]
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    "Report": "tokverify.report",
-    "load_cases": "tokverify.cases",
-    "load_gguf": "tokverify.load",
-    "load_model": "tokverify.load",
+    "Report": "tokverify.report.run",
+    "load_cases": "tokverify.cases.case",
+    "load_gguf": "tokverify.files.load",
+    "load_model": "tokverify.files.load",
     "load_reference": "tokverify.references",
-    "verify": "tokverify.verify",
+    "verify_tokenizers": "tokverify.verify.comparison",
 }
 
 
@@ -42,14 +39,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """A package in which `verify` is always the function, and never the submodule of the same name."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # subtle: importing a submodule sets it as an attribute of its package, whoever imports it and whenever.
-        super().__setattr__(name, value.verify if name == "verify" and isinstance(value, ModuleType) else value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -7,6 +7,7 @@ How to use it is told in docs/pytest.md.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tokverify.cases import Case
-    from tokverify.configuration import ConfiguredModel
+    from tokverify.cases.case import Case
     from tokverify.errors import TokverifyError
-    from tokverify.report import CaseResult, Report
+    from tokverify.project.configuration import ConfiguredModel
+    from tokverify.report.run import CaseResult, Report
 
 _MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patterns=(), baseline=None)"
 
@@ -45,7 +44,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a configuration that is named on the command line, or any with `--tokverify`."""
     if file_path.suffix != ".toml":
         return None
-    from tokverify.configuration import FILE, PROJECT
+    from tokverify.project.configuration import FILE, PROJECT
 
     if file_path.name not in {FILE, PROJECT}:
         return None
@@ -88,7 +87,7 @@ class CaseTest:
 
     def verify(self) -> None:
         """Fail the test with the difference, or skip it, unless the case matches or is known to fail."""
-        from tokverify.report import Status
+        from tokverify.report.run import Status
 
         __tracebackhide__ = True
         result = self.result
@@ -106,8 +105,8 @@ def _add_nearest(config: pytest.Config) -> None:
     Raises:
         UsageError: If nothing is configured there, nor in what is collected.
     """
-    from tokverify.configuration import FILE, PROJECT, find_file
     from tokverify.errors import TokverifyError
+    from tokverify.project.configuration import FILE, PROJECT, find_file
 
     here = config.invocation_params.dir
     collected = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
@@ -139,8 +138,8 @@ def _is_configured_below(path: Path, left_out: Sequence[str]) -> bool:
 
 def _configures(file: Path) -> bool:
     """Tell whether a file is the configuration of its directory; one that is broken is, so that this is told of it."""
-    from tokverify.configuration import PROJECT, file_in
     from tokverify.errors import TokverifyError
+    from tokverify.project.configuration import PROJECT, file_in
 
     try:
         return file_in(file.parent) == file
@@ -150,9 +149,9 @@ def _configures(file: Path) -> bool:
 
 def _marked(mark: pytest.Mark, root: Path) -> ConfiguredModel:
     """Read a marker; its paths are relative to pytest's root directory."""
-    from tokverify.cases import SHIPPED, is_shipped
-    from tokverify.configuration import ConfiguredModel
+    from tokverify.cases.case import SHIPPED, is_shipped
     from tokverify.errors import TokverifyError
+    from tokverify.project.configuration import ConfiguredModel
 
     def read(  # noqa: PLR0913 - the arguments of the marker
         model: str,
@@ -200,7 +199,7 @@ def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseT
 
 
 def _cases(model: ConfiguredModel) -> list[Case]:
-    from tokverify.cases import load_cases, select
+    from tokverify.cases.case import load_cases, select
 
     cases = load_cases(model.cases or None)
     return select(cases, suites=model.suites, tags=model.tags, patterns=model.patterns)
@@ -218,9 +217,9 @@ def _report(model: ConfiguredModel) -> Report:
 @lru_cache(maxsize=8)
 def _outcome(model: ConfiguredModel) -> Report | TokverifyError:
     """Compare all cases of a model; an error is kept as well, as each of its tests will ask."""
-    from tokverify.baseline import read_baseline, utc_today
-    from tokverify.comparison import verify_model
     from tokverify.errors import TokverifyError
+    from tokverify.tasks.comparison import verify_model
+    from tokverify.verify.baseline import read_baseline, utc_today
 
     try:
         baseline = None if model.baseline is None else read_baseline(model.baseline, utc_today())
@@ -238,22 +237,22 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     """Write a result as `tokverify run` does."""
     from dataclasses import replace
 
-    from tokverify.formats import RenderOptions
-    from tokverify.formats.layout import draw
-    from tokverify.formats.run.case_section import case_sections
+    from tokverify.render import RenderOptions
+    from tokverify.render.layout import draw
+    from tokverify.render.run.case_section import case_sections
 
     one = replace(_report(model), results=(result,), baseline=None)
     return _for_log(draw(case_sections(one, verbose=False), RenderOptions()))
 
 
 def _plain(text: str) -> str:
-    from tokverify.visible import visible_message
+    from tokverify.text.visible import visible_message
 
     return _for_log(visible_message(text))
 
 
 def _for_log(text: str) -> str:
-    from tokverify.workflow_log import in_workflow, without_commands
+    from tokverify.system.workflow_log import in_workflow, without_commands
 
     return without_commands(text) if in_workflow() else text
 
@@ -262,8 +261,8 @@ class _ConfigurationFile(pytest.File):
     """A configuration: a collector for each of its models."""
 
     def collect(self) -> Iterator[pytest.Collector]:
-        from tokverify.configuration import read_configuration
         from tokverify.errors import TokverifyError
+        from tokverify.project.configuration import read_configuration
 
         try:
             configuration = read_configuration(self.path)

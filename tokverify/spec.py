@@ -1,16 +1,13 @@
 """TokenizerSpec: everything an encoder needs to know of a tokenizer, free of any file format.
 
-A spec holds what a file *declares*; what llama.cpp makes of it on loading is `tokverify.settings`.
+A spec holds what a file *declares*; what llama.cpp makes of it on loading is `tokverify.engine.settings`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class TokenType(IntEnum):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Tokenizer(Protocol):
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
     """Return how `tokenizer` decodes when compared with `other`: as llama.cpp does, if that one does and it can."""
-    from tokverify.encoder import Encoder
+    from tokverify.engine.encoder import Encoder
 
     if other.decodes_as_llama_cpp and isinstance(tokenizer, Encoder):
         return partial(tokenizer.decode, clean_up=True)

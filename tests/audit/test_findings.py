@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from spec_maker import bpe_spec
 
+from support.spec_maker import bpe_spec
 from tokverify.audit import audit
-from tokverify.audit.finding import ERROR, INFO, WARNING, Finding
 from tokverify.audit.rule import Rule, rule
+from tokverify.audit.rules import RULES
 from tokverify.audit.subject import NotEvaluatedError, Subject
 from tokverify.audit.waiver import Waiver
 from tokverify.errors import EncodeError
-from tokverify.gguf_file import Declaration
-from tokverify.rules import RULES
+from tokverify.files.gguf.declaration import Declaration
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 
 SPEC = bpe_spec([], general={"name": "Small"})
 SUBJECT = Subject(Declaration(spec=SPEC), name="small-q4")

@@ -1,13 +1,12 @@
 """The manual: complete for every rule, and docs/rules.md made of it."""
 
-from pathlib import Path
-
 import pytest
 
-from tokverify.formats.audit.manual import SECTIONS, explain, explain_all
-from tokverify.rules import RULES
+from support.paths import ROOT
+from tokverify.audit.rules import RULES
+from tokverify.render.audit.manual import SECTIONS, explain, explain_all
 
-DOCS = Path(__file__).parents[2] / "docs" / "rules.md"
+DOCS = ROOT / "docs" / "rules.md"
 
 
 @pytest.mark.parametrize("code", RULES)

@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pasting import HOSTILE, from_markdown, from_table
 
-from tokverify.audit.finding import ERROR, Finding
+from support.pasting import HOSTILE, from_markdown, from_table
+from support.paths import SAMPLE
 from tokverify.audit.repair import FIX, set_flag
-from tokverify.audit.report import AuditReport
 from tokverify.cli import main
-from tokverify.formats import RenderOptions
-from tokverify.formats.audit import AUDIT_FORMATS
-from tokverify.formats.audit.repair import repair
-from tokverify.gguf_change import changed_values
-from tokverify.gguf_file import read_spec
-from tokverify.gguf_patch import write_patched
+from tokverify.files.gguf.change import changed_values
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.patch import write_patched
+from tokverify.render import RenderOptions
+from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.audit.repair import repair
+from tokverify.report.audit import AuditReport
+from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 SPEC = read_spec(SAMPLE / "sample.gguf")
 
 

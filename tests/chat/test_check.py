@@ -5,16 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_tokenizer import FakeTokenizer
-from spec_maker import bpe_spec
 
-from tokverify.audit.finding import Severity
+from support.fake_tokenizer import FakeTokenizer
+from support.paths import ROOT
+from support.spec_maker import bpe_spec
 from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import Conversation, load_conversations
 from tokverify.chat.kind import KINDS
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
-from tokverify.encoder import Encoder
-from tokverify.references.config import chat_templates, special_texts
+from tokverify.engine.encoder import Encoder
+from tokverify.files.config import chat_templates, special_texts
+from tokverify.report.finding import Severity
 
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -239,7 +240,7 @@ def test_every_check_is_tried_above():
 
 def test_every_kind_is_explained_here_and_in_the_docs():
     assert KINDS.keys() == {*CHECKS, "missing"}
-    page = (Path(__file__).parents[2] / "docs" / "chat.md").read_text()
+    page = (ROOT / "docs" / "chat.md").read_text()
     for kind, about in KINDS.items():
         assert f"| `{kind}` | {about.severity.name.lower()} |" in page, kind
 

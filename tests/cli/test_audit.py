@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hostile import FORBIDDEN, write_hostile
 
+from support.hostile import FORBIDDEN, write_hostile
+from support.paths import SAMPLE
+from tokverify.audit.rules import RULES
 from tokverify.cli import main
-from tokverify.rules import RULES
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )

@@ -4,14 +4,14 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from gguf_maker import make_gguf, string
-from hostile import FORBIDDEN
-from spec_maker import bpe_spec
 
+from support.gguf_maker import make_gguf, string
+from support.hostile import FORBIDDEN
+from support.spec_maker import bpe_spec
 from tokverify.cli import main
-from tokverify.conversion.gguf_writer import gguf_values
-from tokverify.formats.chat import CHAT_FORMATS
-from tokverify.gguf_patch import write_patched
+from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.writer import gguf_values
+from tokverify.render.chat import CHAT_FORMATS
 
 ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}
 TEMPLATE = (

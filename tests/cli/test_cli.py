@@ -8,10 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from support.paths import SAMPLE
 from tokverify import __version__
 from tokverify.cli import main
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )
@@ -198,7 +198,7 @@ def test_the_severities_of_an_audit_are_shown_in_one_case():
 
 
 def test_each_suite_is_checked_in_one_reading(monkeypatch, tmp):
-    from tokverify import suite
+    from tokverify.cases import suite
 
     read, original = [], suite.read_suite
     monkeypatch.setattr(suite, "read_suite", lambda path, *rest: read.append(path) or original(path, *rest))

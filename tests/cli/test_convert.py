@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.paths import SAMPLE
 from tokverify.cli import main
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, GGUF = SAMPLE / "sample.tokenizer.model", SAMPLE / "sample.gguf"
 SUITE = 'suite: s\ncases:\n  - {id: same, text: "a  b"}\n'
 DIFFERING = 'suite: s\ncases:\n  - {id: other, text: " ▁"}\n'

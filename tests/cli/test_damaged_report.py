@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hostile import FORBIDDEN
 
+from support.hostile import FORBIDDEN
+from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.render.audit import AUDIT_FORMATS
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 BROKEN, REFERENCE = (str(SAMPLE / name) for name in ("sample-broken.gguf", "sample.tokenizer.model"))
 HOSTILE = "\x1b[31m\x00\u202e"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hostile_piece import COMMANDS, fill
 
+from support.hostile_piece import COMMANDS, fill
 from tokverify.cli import main
 
 PIECE = "<|a\\b\n\x1bc|>"

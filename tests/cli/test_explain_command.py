@@ -1,12 +1,11 @@
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from support.paths import SAMPLE
 from tokverify.cli import main
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )

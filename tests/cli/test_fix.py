@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from gguf_maker import make_gguf, make_tensor, string, strings
 
+from support.gguf_maker import make_gguf, make_tensor, string, strings
+from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.gguf_change import changed_values
-from tokverify.gguf_cursor import ValueType
-from tokverify.gguf_file import read_spec
-from tokverify.gguf_metadata import Value
-from tokverify.gguf_patch import write_patched
+from tokverify.files.gguf.change import changed_values
+from tokverify.files.gguf.cursor import ValueType
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.metadata import Value
+from tokverify.files.gguf.patch import write_patched
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 BROKEN, INTACT, REFERENCE = (SAMPLE / name for name in ("sample-broken.gguf", "sample.gguf", "sample.tokenizer.model"))
 
 

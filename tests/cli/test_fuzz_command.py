@@ -1,16 +1,15 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tokverify.cases import load_cases, load_suites
+from support.paths import SAMPLE
+from tokverify.cases.case import load_cases, load_suites
 from tokverify.cli import main
 from tokverify.cli.fuzz import FuzzOptions
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )

@@ -1,16 +1,16 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from support.paths import ROOT
 from tokverify.cli import main
 from tokverify.cli.group import TokverifyGroup
 from tokverify.errors import TokverifyError, UnsupportedError
 
-REPORT = Path(__file__).parents[2] / "reports" / "sample.json"
+REPORT = ROOT / "reports" / "sample.json"
 
 
 def invoke(action):

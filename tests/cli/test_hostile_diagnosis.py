@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from gguf_maker import make_gguf, string
-from hostile import FORBIDDEN
-from spec_maker import CONTROL, bpe_spec
 
+from support.gguf_maker import make_gguf, string
+from support.hostile import FORBIDDEN
+from support.spec_maker import CONTROL, bpe_spec
 from tokverify.cli import main
-from tokverify.gguf_change import changed_values
-from tokverify.gguf_patch import write_patched
+from tokverify.files.gguf.change import changed_values
+from tokverify.files.gguf.patch import write_patched
 from tokverify.spec import TokenizerSpec, TokenType
 
 TEXTS = ("[/INST]", "[red]x", "\x1b[31m<|a|>", "<|\u202e|>", "<|" + "x" * 10_000 + "|>")

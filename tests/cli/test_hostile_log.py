@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hostile_piece import COMMANDS, fill
 
+from support.hostile_piece import COMMANDS, fill
 from tokverify.cli import main
-from tokverify.formats import html
-from tokverify.workflow_log import without_commands
+from tokverify.render import html
+from tokverify.system.workflow_log import without_commands
 
 # Wherever a line is folded, one soon begins with a command; 11 goes into no usual width.
 PIECE = "::add-mask:" * 60 + "##[error]x"

@@ -7,10 +7,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.configuration import read_configuration
+from tokverify.project.configuration import read_configuration
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 CONFIGURATION = "tokverify.toml"
 WORKFLOW = ".github/workflows/tokverify.yml"
 

@@ -1,17 +1,16 @@
 """`tokverify inspect`: what must be said, as text and as JSON, and hostile files."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from gguf_maker import make_gguf, numbers, string, strings, uint32
-from hostile import FORBIDDEN, TEXTS, write_hostile
 
+from support.gguf_maker import make_gguf, numbers, string, strings, uint32
+from support.hostile import FORBIDDEN, TEXTS, write_hostile
+from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.gguf_cursor import ValueType
+from tokverify.files.gguf.cursor import ValueType
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL = str(SAMPLE / "sample.gguf")
 
 # Arguments, exit code, fragments of stdout, fragments of stderr.

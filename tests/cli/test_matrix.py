@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from support.paths import SAMPLE
 from tokverify.cli import main
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 SUITE = """\
 suite: own
 cases:

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.cli.file import check_writable, write_file
 from tokverify.cli.output import ReportFile, ReportOptions, render_options
 from tokverify.errors import TokverifyError
+from tokverify.system.file_set import check_writable, write_file
 
-SAMPLES = Path(__file__).parents[2] / "tokverify" / "sample"
+SAMPLES = SAMPLE
 
 
 def test_a_file_is_replaced_whole(tmp_path):

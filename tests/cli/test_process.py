@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
+from support.paths import SAMPLE
+
 SLOW = {"gguf", "huggingface_hub", "numpy", "regex", "rich", "sentencepiece", "tokenizers", "yaml"}
 
 

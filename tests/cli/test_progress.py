@@ -3,8 +3,8 @@ from rich.console import Console
 
 from tokverify.cli import progress
 from tokverify.cli.progress import FuzzLine, ProgressBar, fuzz_line
-from tokverify.fuzzing.coverage import Share
-from tokverify.fuzzing.report import Progress
+from tokverify.fuzz.coverage import Share
+from tokverify.report.fuzz import Progress
 
 
 class Terminal:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tokverify.cases import shipped_suites
+from support.paths import SAMPLE
+from tokverify.cases.case import shipped_suites
 from tokverify.cli import main
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from support.paths import ROOT
 from tokverify.cli import main
-from tokverify.formats import FORMATS
-from tokverify.formats.audit import AUDIT_FORMATS
+from tokverify.render import FORMATS
+from tokverify.render.audit import AUDIT_FORMATS
 
-ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")

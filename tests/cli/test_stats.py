@@ -1,13 +1,12 @@
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from support.paths import ROOT, SAMPLE
 from tokverify.cli import main
-from tokverify.formats.stats import STATS_FORMATS
+from tokverify.render.stats import STATS_FORMATS
 
-SAMPLE = Path(__file__).parents[2] / "tokverify" / "sample"
 MODEL, REFERENCE = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.tokenizer.model")
 
 
@@ -93,7 +92,7 @@ def test_what_goes_wrong_is_one_clear_line(arguments, message, tmp_path):
 
 
 def test_the_page_shows_what_the_command_prints(vocabs, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs" / "stats.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
     monkeypatch.chdir(vocabs)
     result = run("gpt-2.gguf", "-m", "gemma-3.gguf")
     shown = [line.strip() for line in page.split("\n")]

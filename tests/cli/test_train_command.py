@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from real_data import SHARED
 
+from support.paths import DATA
+from support.real_data import SHARED
 from tokverify.cli import main
-from tokverify.training import TRAINERS
-from tokverify.training import run as training_run
+from tokverify.train import TRAINERS
+from tokverify.train import run as training_run
 
-SAMPLE_TEXT = Path(__file__).parents[1] / "data" / "sample_text.txt"
+SAMPLE_TEXT = DATA / "sample_text.txt"
 RESULTS = ["report.json", "tokenizer.gguf", "tokenizer.json", "tokenizer_config.json"]
 LIMITED = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2); "
 
@@ -35,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch):
     """Train in this process, and verify with few texts."""
-    from tokverify.cases import load_cases
+    from tokverify.cases.case import load_cases
 
     convert = partial(training_run.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
     monkeypatch.setattr(training_run, "train_in_child", lambda name, plan: TRAINERS[name](plan))
@@ -103,7 +104,7 @@ def test_why_ids_decode_differently_is_told(run, tmp_path: Path, algorithm: str,
 
 @pytest.mark.usefixtures("quick")
 def test_a_difference_is_exit_code_1_and_everything_is_written(run, tmp_path: Path, monkeypatch):
-    from tokverify.training import wordpiece
+    from tokverify.train import wordpiece
 
     # With `▁` no token of its own, llama.cpp takes one inside a text for the beginning of a word.
     monkeypatch.setattr(wordpiece, "UNEQUAL", wordpiece.UNEQUAL[1:])

@@ -6,8 +6,8 @@ Run as `python tests/data/make_families.py DIRECTORY`. They are invented, and sm
 import argparse
 from pathlib import Path
 
-from tokverify.conversion.gguf_writer import named, write_gguf
-from tokverify.pre_tokenizer import byte_alphabet
+from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.files.gguf.writer import named, write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 BYTE_PIECES = [f"<0x{byte:02X}>" for byte in range(0x100)]

@@ -12,8 +12,8 @@ from pathlib import Path
 import gguf
 import sentencepiece
 
-from tokverify.training.corpus import read_lines
-from tokverify.training.sentencepiece_trainer import train_sentencepiece
+from tokverify.train.corpus import read_lines
+from tokverify.train.sentencepiece_trainer import train_sentencepiece
 
 HERE = Path(__file__).parent
 VOCAB_SIZE = 2000

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import constants, errors
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.references.config import chat_templates
+from tokverify.files.config import chat_templates
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.references.reference import Request
 

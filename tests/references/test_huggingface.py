@@ -4,8 +4,8 @@ import os
 from array import array
 
 import pytest
-from charsmap_maker import make_charsmap, pack_charsmap
 
+from support.charsmap_maker import make_charsmap, pack_charsmap
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.huggingface import HuggingFaceTokenizer, from_json, load
 from tokverify.references.reference import Request

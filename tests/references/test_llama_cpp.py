@@ -6,18 +6,19 @@ import time
 from pathlib import Path
 
 import pytest
-from gguf_maker import make_gguf, numbers, string, strings
 
-from tokverify import load_cases, load_gguf, verify
-from tokverify.cases import Case
+from support.gguf_maker import make_gguf, numbers, string, strings
+from tokverify import load_cases, load_gguf
+from tokverify.cases.case import Case
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.gguf_cursor import ValueType
+from tokverify.files.gguf.cursor import ValueType
 from tokverify.references import llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
 from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
 from tokverify.references.reference import Request
-from tokverify.report import Status
-from tokverify.vocabulary import compare_vocabularies
+from tokverify.report.run import Status
+from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.vocabulary import compare_vocabularies
 
 SAMPLE = Path(llama_cpp.__file__).parents[1] / "sample" / "sample.gguf"
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
@@ -244,7 +245,7 @@ def _assert_equal_settings(encoder, real):
 def test_decoding_is_compared_as_llama_detokenize_does_it(library, vocabs):
     model = vocabs / "gpt-2.gguf"
     case = Case(id="spaces", suite="ours", text="a . b , c ' s")
-    report = verify(load_gguf(model), LlamaCppTokenizer(model, library), [case])
+    report = verify_tokenizers(load_gguf(model), LlamaCppTokenizer(model, library), [case])
     assert (report.count(Status.MATCH), report.decode_differences) == (1, 0)
 
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.gguf_file import read_spec
+from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.rebuilt import CAVEAT, load, rebuild
 from tokverify.references.reference import FoundReference, Request
-from tokverify.settings import resolve
 from tokverify.spec import TokenizerSpec, TokenType
 
 N, C, U, B = TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.BYTE

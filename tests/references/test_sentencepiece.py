@@ -1,8 +1,8 @@
 import json
 
 import pytest
-from sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
 
+from support.sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.reference import Request
 from tokverify.references.sentencepiece import SentencePieceTokenizer, load

@@ -5,15 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_model import write_small_model
-from stand_in import StandIn
 
+from support.paths import ROOT
+from support.small_model import write_small_model
+from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, server
 from tokverify.references.reference import Request
 from tokverify.references.server import load
-from tokverify.vocabulary import compare_vocabularies
+from tokverify.verify.vocabulary import compare_vocabularies
 
 SAMPLE = Path(server.__file__).parents[1] / "sample" / "sample.gguf"
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
@@ -31,7 +32,7 @@ def address(tmp_path_factory):
         pytest.skip("xllamacpp, which brings a llama-server, is not installed")
     folder = tmp_path_factory.mktemp("server")
     write_small_model(SAMPLE, folder / "small.gguf")
-    command = [sys.executable, str(Path(__file__).with_name("llama_server.py")), str(folder / "small.gguf")]
+    command = [sys.executable, str(ROOT / "tests" / "support" / "llama_server.py"), str(folder / "small.gguf")]
     with (
         (folder / "stderr").open("wb") as stderr,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr) as process,

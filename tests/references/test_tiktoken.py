@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tokverify import load_cases, load_gguf
+from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.pre_tokenizer import byte_alphabet
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
 from tokverify.references.tiktoken import PUBLISHED, load
-from tokverify.vocabulary import compare_vocabularies
+from tokverify.verify.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
 

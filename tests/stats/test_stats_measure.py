@@ -1,10 +1,10 @@
 import os
 
 import pytest
-from fake_tokenizer import FakeTokenizer
-from spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 
-from tokverify.encoder import Encoder
+from support.fake_tokenizer import FakeTokenizer
+from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenType
 from tokverify.stats import text as text_module

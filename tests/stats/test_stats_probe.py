@@ -3,10 +3,10 @@
 import string
 
 import pytest
-from fake_tokenizer import FakeTokenizer
-from spec_maker import bpe_spec, spm_spec
 
-from tokverify.encoder import Encoder
+from support.fake_tokenizer import FakeTokenizer
+from support.spec_maker import bpe_spec, spm_spec
+from tokverify.engine.encoder import Encoder
 from tokverify.stats.probe import Probe, probe
 
 LETTERS = (*string.ascii_letters, " ", "\n")

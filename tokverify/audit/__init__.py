@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.audit.report import AuditReport, NotEvaluated, Waived
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
-from tokverify.wording import shortened
+from tokverify.report.audit import AuditReport, NotEvaluated, Waived
+from tokverify.text.wording import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tokverify.audit.finding import Finding
     from tokverify.audit.rule import Rule
     from tokverify.audit.subject import Subject
     from tokverify.audit.waiver import Waiver
+    from tokverify.report.finding import Finding
 
 __all__ = ["AuditReport", "audit"]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tokverify.audit.subject import NotEvaluatedError
+from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
-from tokverify.unicode_version import has_unassigned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tokverify.audit.subject import Subject
 
 _LONGEST = 400
@@ -25,8 +24,8 @@ def probes() -> tuple[str, ...]:
     Texts with characters that llama.cpp's Unicode tables are too old to know are left out: they come out otherwise for
     every model.
     """
-    from tokverify.cases import load_cases
-    from tokverify.pre_search import PROBES
+    from tokverify.cases.case import load_cases
+    from tokverify.engine.pre_search import PROBES
 
     texts = (case.text for case in load_cases() if 0 < len(case.text) <= _LONGEST and not has_unassigned(case.text))
     return tuple(dict.fromkeys([*PROBES, *texts]))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import probes
-from tokverify.normalizer import escape_spaces, unescape_spaces
-from tokverify.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+from tokverify.engine.normalizer import escape_spaces, unescape_spaces
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tokverify.huggingface_file.document import Document
-    from tokverify.pre_tokenizer import PreTokenizer
+    from tokverify.engine.pre_tokenizer import PreTokenizer
+    from tokverify.files.huggingface.document import Document
 
 
 @dataclass(frozen=True, slots=True)

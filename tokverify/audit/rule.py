@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tokverify.audit.finding import Finding, Severity
     from tokverify.audit.subject import Subject
+    from tokverify.report.finding import Finding, Severity
 
     Check = Callable[[Subject], Iterable[Finding]]
 

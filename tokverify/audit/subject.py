@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.settings import resolve
-from tokverify.wording import shortened
+from tokverify.text.wording import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from tokverify.audit.cutting import OtherCut
     from tokverify.audit.marker import TemplateMarkers
-    from tokverify.encoder import Encoder
-    from tokverify.gguf_file import Declaration
-    from tokverify.huggingface_file.document import Document
+    from tokverify.engine.encoder import Encoder
+    from tokverify.engine.settings import Settings
+    from tokverify.files.gguf.declaration import Declaration
+    from tokverify.files.huggingface.document import Document
     from tokverify.references import FoundReference
-    from tokverify.settings import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
@@ -66,7 +65,7 @@ class Subject:
     @cached_property
     def encoder(self) -> Encoder:
         """Our side, ready to encode."""
-        from tokverify.encoder import Encoder
+        from tokverify.engine.encoder import Encoder
 
         self.settings  # noqa: B018 - raises if there are none
         try:
@@ -77,7 +76,7 @@ class Subject:
     @cached_property
     def fingerprint(self) -> str | None:
         """The fingerprint of the tokenizer; None where it cannot be loaded."""
-        from tokverify.encoder import fingerprint
+        from tokverify.engine.encoder import fingerprint
 
         return None if isinstance(self.resolved, TokverifyError) else fingerprint(self.spec, self.resolved)
 
@@ -121,9 +120,9 @@ class Subject:
     @cached_property
     def document(self) -> Document:
         """The reference's tokenizer.json, parsed."""
-        from tokverify.huggingface_file.document import parse
-        from tokverify.references.config import special_texts
-        from tokverify.references.location import read_file
+        from tokverify.files.config import special_texts
+        from tokverify.files.huggingface.document import parse
+        from tokverify.files.location import read_file
 
         if self.expected.name != "tokenizers":
             raise NotEvaluatedError("the reference is no tokenizer.json")
@@ -135,14 +134,14 @@ class Subject:
     @cached_property
     def rewrites_and_cuts_alike(self) -> bool:
         """Whether our side's model itself does all that the stages before the reference's model do (`cpp-hybrid`)."""
-        from tokverify.cpp_library import is_cpp_hybrid
+        from tokverify.files.huggingface.cpp_stages import is_cpp_hybrid
 
         return self.settings.algorithm == "cpp-hybrid" and is_cpp_hybrid(self.document.library)
 
     @cached_property
     def sentencepiece(self) -> TokenizerSpec:
         """The reference's .model file, in terms of GGUF."""
-        from tokverify.sentencepiece_file import read_spec
+        from tokverify.files.sentencepiece.reader import read_spec
 
         if self.expected.name != "sentencepiece":
             raise NotEvaluatedError("the reference is no sentencepiece model")
@@ -155,7 +154,7 @@ class Subject:
     def cut_otherwise(self) -> Sequence[OtherCut]:
         """The probe texts that the reference cuts otherwise before merging."""
         from tokverify.audit.cutting import cut_otherwise
-        from tokverify.pre_tokenizer import PRE_TOKENIZERS
+        from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
         if self.settings.algorithm != "bpe":
             raise NotEvaluatedError(f"the model {self.spec.model} does not cut texts before it encodes them")
@@ -164,6 +163,6 @@ class Subject:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The tokenizer_config.json beside the reference; empty where there is none."""
-        from tokverify.references.config import read_config
+        from tokverify.files.config import read_config
 
         return read_config(self.path)

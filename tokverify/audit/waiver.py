@@ -1,27 +1,26 @@
 """Waivers: a YAML list of the findings that are known and accepted, each with a reason.
 
-Imports PyYAML through `tokverify.checker`, so import this module only where a file is about to be read.
+Imports PyYAML through `tokverify.cases.checker`, so import this module only where a file is about to be read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.checker import Checker, shown
-from tokverify.entry_file import read_entries, read_fields
-from tokverify.yaml_node import Scalar
+from tokverify.cases.checker import Checker, shown
+from tokverify.cases.entry_file import read_entries, read_fields
+from tokverify.cases.yaml_node import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from tokverify.audit.finding import Finding
     from tokverify.audit.subject import Subject
-    from tokverify.entry_file import Readers
-    from tokverify.yaml_node import Node
+    from tokverify.cases.entry_file import Readers
+    from tokverify.cases.yaml_node import Node
+    from tokverify.report.finding import Finding
 
 _MAX_ID = 2**31 - 1
 _RANGE = re.compile("([0-9]{1,10})-([0-9]{1,10})")

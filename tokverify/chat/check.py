@@ -5,19 +5,18 @@ A new check is one function, one line in `CHECKS`, and what it is about in `tokv
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.audit.finding import ERROR, INFO, WARNING, Severity
 from tokverify.audit.marker import STRONG
 from tokverify.chat.content import contents, strings, tool_name
 from tokverify.chat.subject import ANSWER, QUESTION
 from tokverify.chat.text_difference import Stretch, compare_texts, differing
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.wording import plural, quoted, shortened
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.text.wording import plural, quoted, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tokverify.chat.rendering import Rendering
     from tokverify.chat.subject import Subject
     from tokverify.tokenizer import Token, Tokenizer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tokverify.checker import Checker
-    from tokverify.yaml_node import Node
+    from tokverify.cases.checker import Checker
+    from tokverify.cases.yaml_node import Node
 
 SHIPPED = Path(__file__).with_name("conversations.yaml")
 _BOOLEANS = {"true": True, "false": False}
@@ -45,7 +44,7 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
     Raises:
         TokverifyError: If anything is wrong, with all complaints, one a line.
     """
-    from tokverify.entry_file import read_entries
+    from tokverify.cases.entry_file import read_entries
 
     file = str(path) if path else ""
     seen: dict[str, int] = {}
@@ -60,8 +59,8 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
-    from tokverify.checker import shown
-    from tokverify.entry_file import read_fields
+    from tokverify.cases.checker import shown
+    from tokverify.cases.entry_file import read_fields
 
     values = read_fields(checker, node, "conversation", _READERS, ("id",))
     if values is None:
@@ -110,7 +109,7 @@ def _message(checker: Checker, node: Node) -> dict[str, Any] | None:
 
 
 def _object(checker: Checker, node: Node, what: str) -> dict[str, Any] | None:
-    from tokverify.yaml_node import Mapping
+    from tokverify.cases.yaml_node import Mapping
 
     fields = {name: _plain(checker, value, name) for name, value in checker.entries(node, what)}
     return fields if isinstance(node, Mapping) else None
@@ -118,7 +117,7 @@ def _object(checker: Checker, node: Node, what: str) -> dict[str, Any] | None:
 
 def _plain(checker: Checker, node: Node, what: str) -> Any:  # noqa: ANN401 - any JSON value
     """Turn a node into what JSON would hold; a text is a string only if YAML says so."""
-    from tokverify.yaml_node import Mapping, Sequence
+    from tokverify.cases.yaml_node import Mapping, Sequence
 
     if isinstance(node, Mapping):
         return _object(checker, node, what)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from tokverify.audit.finding import ERROR, WARNING, Severity
 from tokverify.audit.repair import FIX, new_metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tokverify.report.finding import ERROR, WARNING, Severity
 
 _TEMPLATE_FILE = new_metadata("--chat-template-file", "chat_template.jinja")
 _TAKE_THE_REFERENCE_S = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokverify.audit.marker import TemplateMarkers
     from tokverify.chat.rendering import Rendering
-    from tokverify.chat.report import Rendered
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
+    from tokverify.report.chat import Rendered
     from tokverify.tokenizer import Tokenizer
 
 ANSWER = "tokverifyanswer"

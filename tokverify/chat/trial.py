@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.finding import ERROR, INFO, Severity
 from tokverify.audit.marker import read_template
 from tokverify.chat.check import CHECKS
 from tokverify.chat.rendering import Rendering, Task, render
-from tokverify.chat.report import ChatFinding, ChatReport, Rendered, Template
 from tokverify.chat.subject import ANSWER, QUESTION, Probes, Subject
-from tokverify.diff import compare
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.side import side_of
+from tokverify.report.chat import ChatFinding, ChatReport, Rendered, Template
+from tokverify.report.finding import ERROR, INFO, Severity
+from tokverify.text.wording import plural
 from tokverify.tokenizer import shown_tokens
-from tokverify.wording import plural
+from tokverify.verify.alignment import compare
+from tokverify.verify.side import side_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-
     from tokverify.chat.conversation import Conversation
-    from tokverify.diff import Difference
-    from tokverify.encoder import Encoder
+    from tokverify.engine.encoder import Encoder
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
+    from tokverify.verify.alignment import Difference
 
 DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.audit.finding import Severity
 from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
 from tokverify.errors import TokverifyError
-from tokverify.formats.audit import AUDIT_FORMATS, present
+from tokverify.render.audit import AUDIT_FORMATS, present
+from tokverify.report.finding import Severity
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokverify.audit import AuditReport
     from tokverify.audit.rule import Rule
     from tokverify.audit.waiver import Waiver
@@ -46,7 +45,7 @@ class AuditOptions(ReportOptions):
 
 def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists of codes, and check that each is the beginning of a code."""
-    from tokverify.rules import RULES
+    from tokverify.audit.rules import RULES
 
     prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
     for prefix in prefixes:
@@ -59,8 +58,8 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     """Print a manual and leave."""
     if value is None or ctx.resilient_parsing:
         return
-    from tokverify.formats.audit.manual import explain, explain_all
-    from tokverify.rules import RULES
+    from tokverify.audit.rules import RULES
+    from tokverify.render.audit.manual import explain, explain_all
 
     if value.lower() == "all":
         write_text(explain_all(RULES.values()))
@@ -118,7 +117,7 @@ def _run(options: AuditOptions) -> AuditReport:
     from tokverify import __version__
     from tokverify.audit import audit as run
     from tokverify.audit.subject import Subject
-    from tokverify.gguf_file import read_declaration
+    from tokverify.files.gguf.declaration import read_declaration
     from tokverify.references import open_reference
 
     rules = _selected(options)
@@ -143,7 +142,7 @@ def _run(options: AuditOptions) -> AuditReport:
 
 
 def _selected(options: AuditOptions) -> list[Rule]:
-    from tokverify.rules import RULES
+    from tokverify.audit.rules import RULES
 
     rules = [
         rule
@@ -158,7 +157,7 @@ def _selected(options: AuditOptions) -> list[Rule]:
 def _waivers(options: AuditOptions) -> list[Waiver]:
     if options.waivers is None:
         return []
+    from tokverify.audit.rules import RULES
     from tokverify.audit.waiver import read_waivers
-    from tokverify.rules import RULES
 
     return read_waivers(options.waivers, RULES)

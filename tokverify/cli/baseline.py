@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import click
@@ -10,11 +12,8 @@ import click
 from tokverify.cli.options import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tokverify.baseline import Baseline
-    from tokverify.report import Report
+    from tokverify.report.run import Report
+    from tokverify.verify.baseline import Baseline
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -50,7 +49,7 @@ def baseline_options(command: _Command) -> _Command:
 
 def opened_baseline(options: BaselineOptions) -> Baseline | None:
     """Check the options and read the file; one that is to be written need not exist."""
-    from tokverify.baseline import read_baseline, utc_today
+    from tokverify.verify.baseline import read_baseline, utc_today
 
     if options.update_baseline and options.baseline is None:
         raise click.UsageError("--update-baseline needs the file to write: name it with --baseline")
@@ -60,7 +59,7 @@ def opened_baseline(options: BaselineOptions) -> Baseline | None:
         return None
     if not options.update_baseline:
         return read_baseline(options.baseline, utc_today())
-    from tokverify.cli.file import check_writable
+    from tokverify.system.file_set import check_writable
 
     check_writable(options.baseline)
     return _opened(options.baseline)
@@ -79,7 +78,7 @@ def judged(report: Report, baseline: Baseline | None, options: BaselineOptions) 
     Raises:
         TokverifyError: If there are new failures and no reason.
     """
-    from tokverify.baseline import apply
+    from tokverify.verify.baseline import apply
 
     if baseline is None or options.baseline is None:
         return Outcome(report, {})
@@ -91,13 +90,13 @@ def judged(report: Report, baseline: Baseline | None, options: BaselineOptions) 
 
 def _updated_text(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file holds by now, as the run of another model may have updated it meanwhile."""
-    from tokverify.formats.baseline import render_baseline
+    from tokverify.render.baseline import render_baseline
 
     return render_baseline(_opened(path).updated(report, reason), path.suffix)
 
 
 def _opened(path: Path) -> Baseline:
-    from tokverify.baseline import Baseline, read_baseline, utc_today
+    from tokverify.verify.baseline import Baseline, read_baseline, utc_today
 
     return read_baseline(path, utc_today()) if path.exists() else Baseline(str(path), (), utc_today())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,10 @@ import click
 from tokverify.cli.options import SUITES, json_option, no_color_option, selected_cases, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.record import record
-from tokverify.visible import visible_message
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.cases import SuiteSource
+    from tokverify.cases.case import SuiteSource
 
 
 @click.group()
@@ -45,7 +44,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     if as_json:
         write_text(json.dumps([asdict(case) for case in chosen], indent=2) + "\n")
         return
-    from tokverify.formats.listing import list_cases
+    from tokverify.render.listing import list_cases
 
     write_text(list_cases(chosen, render_options(no_color=no_color, verbose=verbose)))
 
@@ -57,8 +56,8 @@ def check(*, paths: Sequence[SuiteSource]) -> None:
 
     What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
     """
-    from tokverify.cases import load_suites
-    from tokverify.wording import plural
+    from tokverify.cases.case import load_suites
+    from tokverify.text.wording import plural
 
     suites = load_suites(paths or None)
     for hint in (hint for suite in suites for hint in suite.hints):

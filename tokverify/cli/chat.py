@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,14 +12,12 @@ import click
 from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.formats.chat import CHAT_FORMATS, present
+from tokverify.render.chat import CHAT_FORMATS, present
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.chat.report import ChatReport
     from tokverify.chat.trial import ChatReference
-    from tokverify.comparison import ReferenceComparison
+    from tokverify.report.chat import ChatReport
+    from tokverify.tasks.comparison import ReferenceComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +68,8 @@ def _try(options: ChatOptions) -> ChatReport:
     from tokverify import __version__
     from tokverify.chat.conversation import load_conversations
     from tokverify.chat.trial import templates_of, try_templates
-    from tokverify.comparison import model_side, open_comparison
-    from tokverify.load import load_model
+    from tokverify.files.load import load_model
+    from tokverify.tasks.comparison import model_side, open_comparison
 
     conversations = load_conversations(options.conversations)
     opened = open_comparison(options.model, options.reference) if options.reference is not None else None
@@ -92,7 +91,7 @@ def _try(options: ChatOptions) -> ChatReport:
 
 def _reference(opened: ReferenceComparison) -> ChatReference:
     from tokverify.chat.trial import ChatReference
-    from tokverify.references.config import chat_templates, special_texts
+    from tokverify.files.config import chat_templates, special_texts
 
     if opened.path is None:
         return ChatReference(opened.expected, {}, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,12 +11,10 @@ import click
 from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
-from tokverify.formats.conversion import CONVERSION_FORMATS
+from tokverify.render.convert import CONVERSION_FORMATS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.cases import SuiteSource
+    from tokverify.cases.case import SuiteSource
 
 _STRINGS = 2000
 
@@ -77,8 +76,8 @@ def convert(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opt
 
 
 def _convert(options: ConvertOptions) -> int:
-    from tokverify.cases import load_cases
-    from tokverify.conversion import convert as run
+    from tokverify.cases.case import load_cases
+    from tokverify.convert import convert as run
 
     with ProgressBar(wanted=not options.quiet) as bar:
         conversion = run(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -12,11 +13,7 @@ from tokverify.cli.options import file_option, json_option, model_argument
 from tokverify.cli.output import write_bytes, write_text
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
-from tokverify.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+from tokverify.text.visible import visible
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _ID = re.compile(r"[0-9]{1,10}")
@@ -37,7 +34,7 @@ def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_
     The text is shown with spaces, newlines and control characters made visible; --raw and --json give it as it
     is.
     """
-    from tokverify.load import load_model
+    from tokverify.files.load import load_model
 
     if raw and as_json:
         raise click.UsageError("--raw and --json were both given; give one")

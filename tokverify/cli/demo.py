@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +13,14 @@ import click
 
 from tokverify.cli.options import no_color_option
 from tokverify.cli.output import render_options, write_text
-from tokverify.comparison import verify_model
-from tokverify.formats import FORMATS, RenderOptions
-from tokverify.report import Status
-from tokverify.visible import visible_message
+from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.run import Status
+from tokverify.tasks.comparison import verify_model
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.cases import Case
-    from tokverify.report import Report
+    from tokverify.cases.case import Case
+    from tokverify.report.run import Report
 
 _SAMPLE = Path(__file__).parents[1] / "sample"
 _REFERENCE = "sample.tokenizer.model"
@@ -63,7 +62,7 @@ def demo(*, no_color: bool) -> int:
 
     The exit code is 0 if the sample comes out as it is made to.
     """
-    from tokverify.cases import load_cases
+    from tokverify.cases.case import load_cases
 
     cases = load_cases()
     shown = render_options(no_color=no_color)

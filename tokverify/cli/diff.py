@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cases import name_of_source
+from tokverify.cases.case import name_of_source
 from tokverify.cli.options import PATH, cases_option, report_options, seconds, selected_cases, selection_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
-from tokverify.formats.change import CHANGE_FORMATS, present
+from tokverify.render.diff import CHANGE_FORMATS, present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tokverify.cases import SuiteSource
-    from tokverify.change.report import ChangeReport
-    from tokverify.fuzzing.report import Plan
+    from tokverify.cases.case import SuiteSource
+    from tokverify.report.diff import ChangeReport
+    from tokverify.report.fuzz import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class DiffOptions(ReportOptions):
 
     def plan(self) -> Plan | None:
         """Work out what to fuzz."""
-        from tokverify.fuzzing.report import Plan
+        from tokverify.report.fuzz import Plan
 
         return None if self.fuzz is None else Plan(seed=self.seed, seconds=self.fuzz)
 
@@ -99,8 +98,8 @@ def _diff(options: DiffOptions) -> int:
 
 def _compare(options: DiffOptions, directory: Path) -> ChangeReport:
     from tokverify import __version__
-    from tokverify.change.compare import compare_versions
-    from tokverify.change.version import open_version
+    from tokverify.diff.compare import compare_versions
+    from tokverify.diff.version import open_version
 
     cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
     lines = options.lines()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from tokverify.cli.options import file_option, json_option, model_argument, no_color_option
 from tokverify.cli.output import render_options, tell, write_text
 from tokverify.cli.source import read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()
@@ -44,7 +41,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
     included.
     """
-    from tokverify.load import load_model
+    from tokverify.files.load import load_model
     from tokverify.tokenizer import tokens_of
 
     source = read_text(text, file)
@@ -56,6 +53,6 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     if as_json:
         write_text(json.dumps({"ids": ids, "pieces": [token.piece for token in tokens]}) + "\n")
         return
-    from tokverify.formats.listing import list_tokens
+    from tokverify.render.listing import list_tokens
 
     write_text(list_tokens(tokens, render_options(no_color=no_color)))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from tokverify.cli.options import file_option, json_option, model_argument, no_color_option
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.source import read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()
@@ -50,18 +47,18 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
     Without TEXT or --file, the text is read from stdin. It is taken exactly as it is.
     """
-    from tokverify.comparison import open_tokenizers
-    from tokverify.explanation import explain as explain_text
-    from tokverify.load import load_model
+    from tokverify.explain.explanation import explain as explain_text
+    from tokverify.files.load import load_model
+    from tokverify.tasks.comparison import open_tokenizers
 
     source = read_text(text, file)
     encoder, expected = (load_model(model), None) if reference is None else open_tokenizers(model, reference)
     explained = explain_text(encoder, source, expected, add_special=add_special, parse_special=parse_special)
     if as_json:
-        from tokverify.formats.explain.json import render as render_json
+        from tokverify.render.explain.json import render as render_json
 
         write_text(render_json(explained))
         return
-    from tokverify.formats.explain.table import render
+    from tokverify.render.explain.table import render
 
     write_text(render(explained, render_options(no_color=no_color, verbose=full)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,11 @@ import click
 from tokverify.cli.options import PATH, ModelCommand, cases_option, model_argument, selected_cases
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
-from tokverify.output_file import check_place
+from tokverify.system.output_file import check_place
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.cases import SuiteSource
-    from tokverify.gguf_file import Declaration
+    from tokverify.cases.case import SuiteSource
+    from tokverify.files.gguf.declaration import Declaration
     from tokverify.references import FoundReference
 
 
@@ -57,8 +56,8 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 
 def _fix(options: FixOptions) -> int:
     from tokverify.diagnosis import facts_of
-    from tokverify.fixing import make_plan, read_fixable, write_fixed
-    from tokverify.formats.fix import render_plan, render_result
+    from tokverify.fix.fixing import make_plan, read_fixable, write_fixed
+    from tokverify.render.fix import render_plan, render_result
 
     if not options.dry_run:
         _check_output(options)

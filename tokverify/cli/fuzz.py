@@ -6,26 +6,25 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.file import check_writable, write_file
 from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options, seconds
 from tokverify.cli.output import ReportOptions, check_reports, tell, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
-from tokverify.comparison import open_comparison, open_tokenizers
 from tokverify.errors import TokverifyError
-from tokverify.formats.fuzz import FUZZ_FORMATS, present
-from tokverify.fuzzing.generator import GENERATORS
-from tokverify.fuzzing.report import Plan
-from tokverify.report import Status
+from tokverify.fuzz.generator import GENERATORS
+from tokverify.render.fuzz import FUZZ_FORMATS, present
+from tokverify.report.fuzz import Plan
+from tokverify.report.run import Status
+from tokverify.system.file_set import check_writable, write_file
+from tokverify.tasks.comparison import open_comparison, open_tokenizers
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.fuzzing.report import FuzzReport
+    from tokverify.report.fuzz import FuzzReport
 
 _DEFAULT_SECONDS = 60.0
 _ALL_PERCENT = 100
@@ -150,7 +149,7 @@ def _check_files(options: FuzzOptions) -> None:
 
 
 def _run(options: FuzzOptions) -> FuzzReport:
-    from tokverify.fuzzing.loop import fuzz as run
+    from tokverify.fuzz.loop import fuzz as run
 
     plan = options.plan()
     opened = open_comparison(options.model, options.reference)
@@ -172,8 +171,8 @@ def _run(options: FuzzOptions) -> FuzzReport:
 
 
 def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
-    from tokverify.formats.suite import render_suite
-    from tokverify.wording import plural
+    from tokverify.render.suite import render_suite
+    from tokverify.text.wording import plural
 
     cases = [cause.result.case for cause in fuzzed.causes if cause.result.status is not Status.SKIPPED]
     if not cases:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from tokverify.cli.output import fail_on_stdout, flush_stdout, tell
 from tokverify.errors import TokverifyError
-from tokverify.visible import visible_message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from tokverify.text.visible import visible_message
 
 _CANNOT_RUN = 2
 _BUG = 3

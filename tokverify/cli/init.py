@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.file import write_files
 from tokverify.cli.options import PATH
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
-from tokverify.visible import visible_message
+from tokverify.system.file_set import write_files
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.starting import Start
+    from tokverify.project.starting import Start
 
 
 @click.command()
@@ -28,8 +28,8 @@ def init(*, directory: Path, force: bool) -> None:
     on every change. Nothing that is there is overwritten.
     """
     from tokverify import __version__
-    from tokverify.formats.start import render_configuration, render_workflow
-    from tokverify.starting import CONFIGURATION, WORKFLOW, look_around
+    from tokverify.project.starting import CONFIGURATION, WORKFLOW, look_around
+    from tokverify.render.start import render_configuration, render_workflow
 
     if not directory.is_dir():
         raise TokverifyError(f"{directory}: no such directory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +11,6 @@ from tokverify.cli.options import json_option, model_argument, no_color_option
 from tokverify.cli.output import render_options, write_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokverify.spec import TokenizerSpec
 
 
@@ -35,16 +34,16 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
     spec, refusal = _read(model)
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
-        from tokverify.formats.inspection.json import tokens_json
-        from tokverify.formats.inspection.table import list_found
-        from tokverify.token_search import find_tokens
+        from tokverify.explain.token_search import find_tokens
+        from tokverify.render.inspect.json import tokens_json
+        from tokverify.render.inspect.table import list_found
 
         found = find_tokens(spec, selection, is_loadable=refusal is None)
         write_text(tokens_json(found) if as_json else list_found(found, options))
         return
-    from tokverify.formats.inspection.json import render as render_json
-    from tokverify.formats.inspection.table import render
-    from tokverify.inspection import inspect as look_at
+    from tokverify.explain.inspection import inspect as look_at
+    from tokverify.render.inspect.json import render as render_json
+    from tokverify.render.inspect.table import render
 
     inspection = look_at(spec, refusal)
     write_text(render_json(inspection, str(model)) if as_json else render(inspection, str(model), options))
@@ -52,8 +51,8 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
 
 def _read(model: Path) -> tuple[TokenizerSpec, str | None]:
     """Read a tokenizer; of a GGUF file that is refused all that can be read, with the reason."""
-    from tokverify.gguf_file import read_declaration
-    from tokverify.tokenizer_file import kind_of_model, read_spec
+    from tokverify.files.gguf.declaration import read_declaration
+    from tokverify.files.tokenizer_file import kind_of_model, read_spec
 
     if kind_of_model(model) != "gguf":
         return read_spec(model), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,15 @@ import click
 from tokverify.cli.options import report_file
 from tokverify.cli.output import STDOUT, render_options, tell, write_reports, write_text
 from tokverify.cli.run_options import RunOptions
-from tokverify.configuration import FILE, find_configuration
 from tokverify.errors import TokverifyError
-from tokverify.formats import FORMATS, present
-from tokverify.visible import visible_message
+from tokverify.project.configuration import FILE, find_configuration
+from tokverify.render import FORMATS, present
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from tokverify.cli.baseline import Outcome
     from tokverify.cli.output import ReportFile
-    from tokverify.configuration import Configuration, ConfiguredModel
+    from tokverify.project.configuration import Configuration, ConfiguredModel
 
     Result = Outcome | TokverifyError
 
@@ -96,7 +95,7 @@ def _results(plans: Sequence[RunOptions], jobs: int) -> Iterator[Result]:
     if jobs == 1 or len(plans) == 1:
         yield from map(_carried_out, plans)
         return
-    from tokverify.worker_pool import worker_pool
+    from tokverify.system.worker_pool import worker_pool
 
     with worker_pool(min(jobs, len(plans))) as pool:
         # Several progress bars would write over each other.
@@ -140,7 +139,7 @@ def _sum_up(results: Mapping[str, Result], options: RunOptions) -> None:
     on_stdout = {format for format, path in options.files(FORMATS) if path is None}
     if on_stdout.isdisjoint({"table", "github"}):
         return
-    from tokverify.formats.matrix import render
+    from tokverify.render.matrix import render
 
     reports = {name: None if isinstance(result, TokverifyError) else result.report for name, result in results.items()}
     text = "\n" + render(reports, render_options(no_color=options.no_color))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,9 +13,8 @@ from tokverify.cli.output import STDOUT, ReportFile
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
 
-    from tokverify.cases import Case, SuiteSource
+    from tokverify.cases.case import Case, SuiteSource
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -48,7 +48,7 @@ class _Suites(_FilePath):
         Raises:
             TokverifyError: If there is a file of that name, too.
         """
-        from tokverify.cases import SHIPPED, is_shipped
+        from tokverify.cases.case import SHIPPED, is_shipped
 
         return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
 
@@ -176,6 +176,6 @@ def selected_cases(
     sources: Sequence[SuiteSource], suites: Sequence[str], tags: Sequence[str], patterns: Sequence[str]
 ) -> list[Case]:
     """Read the suites at `sources`, or the shipped ones, and choose."""
-    from tokverify.cases import load_cases, select
+    from tokverify.cases.case import load_cases, select
 
     return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)

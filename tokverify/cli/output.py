@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
 import click
 
-from tokverify.cli.file import append_text, check_writable, write_files
 from tokverify.errors import TokverifyError
-from tokverify.formats import SUFFIXES, RenderOptions
-from tokverify.formats.presentation import CI_FORMATS
-from tokverify.visible import visible_message
-from tokverify.workflow_log import in_workflow, without_commands
+from tokverify.render import SUFFIXES, RenderOptions
+from tokverify.render.presentation import CI_FORMATS
+from tokverify.system.file_set import append_text, check_writable, write_files
+from tokverify.system.workflow_log import in_workflow, without_commands
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
-
-    from tokverify.formats.presentation import Presentation
+    from tokverify.render.presentation import Presentation
 
 STDOUT = Path("-")
 _CLOSED_PIPE = 141
@@ -240,7 +239,7 @@ def _is_submodule(git: Path) -> bool:
 
 def _stand_in(root: str) -> str:
     """Return the path of what configures tokverify, from the root of the repository on; that itself if nothing does."""
-    from tokverify.configuration import find_file
+    from tokverify.project.configuration import find_file
 
     with suppress(OSError, TokverifyError):
         file = find_file(Path.cwd())

@@ -6,13 +6,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from tokverify.wording import plural
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.status import Status
 
-    from tokverify.fuzzing.report import Progress as FuzzProgress
+    from tokverify.report.fuzz import Progress as FuzzProgress
 
 _PATIENCE_SECONDS = 1.0
 _SPINNER = 2

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.file import write_files
 from tokverify.cli.options import PATH, cases_option, model_argument, no_color_option, selection_options
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
-from tokverify.comparison import open_comparison
 from tokverify.errors import TokverifyError
+from tokverify.system.file_set import write_files
+from tokverify.tasks.comparison import open_comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.cases import SuiteSource
-    from tokverify.recording import RecordedCase, Recording
-    from tokverify.suite import Suite
+    from tokverify.cases.case import SuiteSource
+    from tokverify.cases.suite import Suite
+    from tokverify.tasks.recording import RecordedCase, Recording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,8 @@ def record(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
 
 def _record(options: RecordOptions) -> int:
-    from tokverify.cases import SHIPPED
-    from tokverify.formats.recording import render
+    from tokverify.cases.case import SHIPPED
+    from tokverify.render.recording import render
 
     if SHIPPED in (options.cases or [SHIPPED]) and options.output is None:
         raise click.UsageError("name the suites to record into with --cases, or with -o where to copy the shipped ones")
@@ -71,9 +70,9 @@ def _record(options: RecordOptions) -> int:
 
 
 def _recording(options: RecordOptions) -> Recording:
-    from tokverify.cases import SHIPPED, load_suites, select, shipped_suites
-    from tokverify.expectation import is_name_of
-    from tokverify.recording import Recording, record
+    from tokverify.cases.case import SHIPPED, load_suites, select, shipped_suites
+    from tokverify.tasks.recording import Recording, record
+    from tokverify.verify.expectation import is_name_of
 
     # As the files they are, to be copied.
     suites = load_suites(shipped_suites() if source == SHIPPED else source for source in options.cases or [SHIPPED])
@@ -133,8 +132,8 @@ def _write(
 
 def _recorded(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
     """Return the text of a suite with what is to be recorded in it."""
-    from tokverify.formats.suite_edit import with_expected
-    from tokverify.recording import check_recorded, to_write
+    from tokverify.render.suite_edit import with_expected
+    from tokverify.tasks.recording import check_recorded, to_write
 
     text = Path(suite.file).read_bytes().decode()
     mark = "\ufeff" if text.startswith("\ufeff") else ""

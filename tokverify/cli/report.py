@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,17 +13,14 @@ from tokverify.cli.baseline import baseline_options, judged, opened_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.formats import FORMATS
-from tokverify.formats.presentation import load
-from tokverify.formats.report_diff import DIFF_FORMATS
+from tokverify.render import FORMATS
+from tokverify.render.presentation import load
+from tokverify.render.report_diff import DIFF_FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from tokverify.baseline import Baseline
-    from tokverify.formats.presentation import Presentation
-    from tokverify.saved.json_node import JsonNode
+    from tokverify.render.presentation import Presentation
+    from tokverify.report.saved.json_node import JsonNode
+    from tokverify.verify.baseline import Baseline
 
     Also = Mapping[Path, Callable[[], str]]
 
@@ -53,7 +52,7 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
     The exit code is that of the command that wrote the report; with --baseline, a report of `tokverify run` is judged
     by that baseline instead of the one it was made with.
     """
-    from tokverify.saved import open_saved
+    from tokverify.report.saved import open_saved
 
     wanted = ShowOptions(**options)
     check_reports(wanted, [file, wanted.baseline], [wanted.baseline])
@@ -70,8 +69,8 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
 
 
 def _judged_run(root: JsonNode, baseline: Baseline, options: ShowOptions) -> tuple[Presentation, Also]:
-    from tokverify.formats import present
-    from tokverify.saved.run import restore_report
+    from tokverify.render import present
+    from tokverify.report.saved.run import restore_report
 
     found, also = judged(restore_report(root), baseline, options)
     return present(found), also
@@ -84,12 +83,12 @@ def _shown(root: JsonNode) -> Presentation:
 
 
 _KINDS: Mapping[str, tuple[str, str]] = {
-    "run": ("tokverify.saved.run:restore_report", "tokverify.formats:present"),
-    "fuzz": ("tokverify.saved.fuzz:restore_fuzz", "tokverify.formats.fuzz:present"),
-    "diff": ("tokverify.saved.change:restore_change", "tokverify.formats.change:present"),
-    "audit": ("tokverify.saved.audit:restore_audit", "tokverify.formats.audit:present"),
-    "chat": ("tokverify.saved.chat:restore_chat", "tokverify.formats.chat:present"),
-    "stats": ("tokverify.saved.stats:restore_stats", "tokverify.formats.stats:present"),
+    "run": ("tokverify.report.saved.run:restore_report", "tokverify.render:present"),
+    "fuzz": ("tokverify.report.saved.fuzz:restore_fuzz", "tokverify.render.fuzz:present"),
+    "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
+    "audit": ("tokverify.report.saved.audit:restore_audit", "tokverify.render.audit:present"),
+    "chat": ("tokverify.report.saved.chat:restore_chat", "tokverify.render.chat:present"),
+    "stats": ("tokverify.report.saved.stats:restore_stats", "tokverify.render.stats:present"),
 }
 """The kind of a report -> how it is read and written."""
 
@@ -105,9 +104,9 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - like
 
     The exit code is 1 if a case fails in NEW that passed in OLD or was not in it, else 0.
     """
-    from tokverify.formats.report_diff import present
-    from tokverify.report_diff import compare_reports
-    from tokverify.saved.run import read_report
+    from tokverify.render.report_diff import present
+    from tokverify.report.saved.run import read_report
+    from tokverify.verify.report_diff import compare_reports
 
     wanted = ReportOptions(**options)
     check_reports(wanted, [old, new])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,10 +12,7 @@ from tokverify.cli.matrix import run_configured
 from tokverify.cli.options import PATH, ModelCommand, cases_option, report_options, selection_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.run_options import RunOptions
-from tokverify.formats import FORMATS, present
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tokverify.render import FORMATS, present
 
 
 @click.command(cls=ModelCommand)

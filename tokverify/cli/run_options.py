@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cases import name_of_source
+from tokverify.cases.case import name_of_source
 from tokverify.cli.baseline import Outcome, judged, opened_baseline
 from tokverify.cli.options import selected_cases
 from tokverify.cli.output import ReportOptions, check_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.comparison import verify_model
+from tokverify.tasks.comparison import verify_model
 
 if TYPE_CHECKING:
-    from tokverify.baseline import Baseline
-    from tokverify.cases import SuiteSource
-    from tokverify.report import Report
+    from tokverify.cases.case import SuiteSource
+    from tokverify.report.run import Report
+    from tokverify.verify.baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from tokverify.errors import TokverifyError
-from tokverify.lfs_pointer import require_fetched
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
+from tokverify.system.lfs_pointer import require_fetched
 
 # The tokens of more would fill the memory, and a file such as /dev/zero has no end.
 _MAX_BYTES = 1 << 30

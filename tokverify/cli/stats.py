@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,12 +11,10 @@ import click
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.formats.stats import STATS_FORMATS, present
+from tokverify.render.stats import STATS_FORMATS, present
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.stats.report import Stats
+    from tokverify.report.stats import Stats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,11 @@ import click
 from tokverify.cli.options import PATH
 from tokverify.cli.output import write_text
 from tokverify.cli.progress import StatusLine
-from tokverify.training import TRAINERS, TrainingPlan
-from tokverify.training.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
+from tokverify.train import TRAINERS, TrainingPlan
+from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tokverify.training import Trainer
+    from tokverify.train import Trainer
 
 _EXIT_CODES = "The exit code is 0 if the GGUF gives the same ids, 1 if it does not, and 2 if training was not possible."
 
@@ -88,8 +87,8 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
 
 
 def _train(name: str, plan: TrainingPlan, output: Path, *, force: bool, quiet: bool) -> int:
-    from tokverify.formats.train import render
-    from tokverify.training.run import train
+    from tokverify.render.train import render
+    from tokverify.train.run import train
 
     with StatusLine(wanted=not quiet) as line:
         training = train(name, replace(plan, on_progress=line.show), output, force=force)

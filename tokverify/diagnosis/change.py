@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
-from tokverify.encoder import Encoder
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import BY_TYPE_ALGORITHMS
+from tokverify.engine.models.bpe import Bpe
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
-from tokverify.family import BY_TYPE_ALGORITHMS
-from tokverify.gguf_file import MODELS_WITH_MERGES, PRE_WITHOUT_MERGES
-from tokverify.model.bpe import Bpe
-from tokverify.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.settings import resolve
+from tokverify.files.gguf.declaration import MODELS_WITH_MERGES, PRE_WITHOUT_MERGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tokverify.model import Model
-    from tokverify.settings import Settings
+    from tokverify.engine.models import Model
+    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 _ARRAYS = ("tokens", "scores", "merges", "charsmap")

@@ -5,6 +5,7 @@ Each is a function from the evidence to the changes worth trying; a new kind is 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import (
@@ -17,8 +18,6 @@ from tokverify.diagnosis import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tokverify.diagnosis.change import Change
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
-from tokverify.decoder import VERBATIM, token_bytes
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
 from tokverify.diagnosis.spelling import attribute_of, spelled
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.decoder import VERBATIM, token_bytes
 from tokverify.spec import TokenType
-from tokverify.wording import quoted
+from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from tokverify.diagnosis.evidence import DecodingEvidence
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)

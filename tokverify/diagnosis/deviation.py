@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
-from tokverify.decoder import VERBATIM
-from tokverify.encoder import Encoder
-from tokverify.model.bpe import Bpe
-from tokverify.model.longest import LongestPiece
-from tokverify.model.wordpiece import WORD_START, WordPiece
-from tokverify.normalizer import ESCAPED_SPACE
-from tokverify.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.settings import resolve
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.decoder import VERBATIM
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.models.bpe import Bpe
+from tokverify.engine.models.longest import LongestPiece
+from tokverify.engine.models.wordpiece import WORD_START, WordPiece
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tokverify.model import Model
-    from tokverify.settings import Settings
+    from tokverify.engine.models import Model
+    from tokverify.engine.settings import Settings
     from tokverify.spec import AddedToken, TokenizerSpec
 
 

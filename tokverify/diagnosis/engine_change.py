@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.deviation import Deviation
-from tokverify.normalizer import ESCAPED_SPACE
-from tokverify.wording import plural
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tokverify.diagnosis.evidence import Evidence
 
 

@@ -6,19 +6,18 @@ Sentences quote tokens made visible; whoever shows a sentence leaves the escapes
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.diagnosis.change import Change
-from tokverify.family import BY_TYPE_ALGORITHMS, FAMILIES
-from tokverify.model.plamo2 import BYTE_PIECE
-from tokverify.normalizer import unescape_spaces
+from tokverify.engine.family import BY_TYPE_ALGORITHMS, FAMILIES
+from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.normalizer import unescape_spaces
 from tokverify.spec import TokenType
-from tokverify.wording import quoted
+from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from tokverify.spec import TokenizerSpec
 
 _Value = TypeVar("_Value")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -10,10 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokverify.diagnosis.facts import Facts
-    from tokverify.encoder import Encoder
+    from tokverify.engine.encoder import Encoder
     from tokverify.spec import TokenizerSpec
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.encoder import Encoder
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.tokenizer import pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from tokverify.huggingface_file.document import Document
+    from tokverify.files.huggingface.document import Document
     from tokverify.spec import AddedToken, TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
@@ -75,9 +74,9 @@ class Facts:
         """The tokenizer.json."""
         if self.path is None or self.name != "tokenizers":
             return None
-        from tokverify.huggingface_file.document import parse
-        from tokverify.references.config import special_texts
-        from tokverify.references.location import read_file
+        from tokverify.files.config import special_texts
+        from tokverify.files.huggingface.document import parse
+        from tokverify.files.location import read_file
 
         try:
             return parse(read_file(self.path), str(self.path), special_texts(self.path))
@@ -91,7 +90,7 @@ class Facts:
             return self.expected.spec
         try:
             if self.name == "sentencepiece" and self.path is not None:
-                from tokverify.sentencepiece_file import read_spec
+                from tokverify.files.sentencepiece.reader import read_spec
 
                 return read_spec(self.path)
             return _convert(self.document) if self.document else None
@@ -158,7 +157,7 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
 
 def _convert(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json, and where that cannot be done, what is left without the stages that may be why."""
-    from tokverify.huggingface_file import CONVERTERS
+    from tokverify.files.huggingface import CONVERTERS
 
     convert = CONVERTERS.get(document.model_type)
     if convert is None:

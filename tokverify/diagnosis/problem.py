@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -9,15 +10,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tokverify.diagnosis.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.diagnosis.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
 from tokverify.errors import TokverifyError
-from tokverify.report import Status
+from tokverify.report.run import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from tokverify.diagnosis.change import Change
     from tokverify.diagnosis.facts import Facts
-    from tokverify.encoder import Encoder
-    from tokverify.report import CaseResult
+    from tokverify.engine.encoder import Encoder
+    from tokverify.report.run import CaseResult
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tokverify.expectation import EXPECT
-from tokverify.visible import visible_message
+from tokverify.text.visible import visible_message
+from tokverify.verify.expectation import EXPECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tokverify.diagnosis.result import Explanation
-    from tokverify.report import Report
+    from tokverify.report.diagnosis import Explanation
+    from tokverify.report.run import Report
 
 _FIXED = "-fixed.gguf"
 # On most systems.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -11,16 +12,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
-from tokverify.diagnosis.result import Diagnosis, Explanation
 from tokverify.errors import TokverifyError
-from tokverify.report import NEARLY_ALL
+from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.run import NEARLY_ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from tokverify.diagnosis.facts import Facts
-    from tokverify.encoder import Encoder
-    from tokverify.report import CaseResult
+    from tokverify.engine.encoder import Encoder
+    from tokverify.report.run import CaseResult
     from tokverify.spec import TokenizerSpec
 
 _Goal = TypeVar("_Goal", bound=Goal)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
 from tokverify.diagnosis.change import Change
-from tokverify.family import BYTE_PAIR_ALGORITHMS
-from tokverify.pre_tokenizer import PRE_TOKENIZERS, splitter
-from tokverify.wording import quoted
+from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tokverify.diagnosis.evidence import Evidence
-    from tokverify.pre_tokenizer import PreTokenizer
+    from tokverify.engine.pre_tokenizer import PreTokenizer
     from tokverify.spec import TokenizerSpec
 
 _AFFIX_FLAGS = ("add_bos", "add_eos")

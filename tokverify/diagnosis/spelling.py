@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
-from tokverify.decoder import token_bytes
-from tokverify.model.plamo2 import BYTE_PIECE
-from tokverify.normalizer import escape_spaces, unescape_spaces
-from tokverify.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.decoder import token_bytes
+from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.normalizer import escape_spaces, unescape_spaces
+from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
 from tokverify.spec import TokenType
-from tokverify.utf8 import to_bytes
+from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
 
 
 def attribute_of(type: TokenType) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
 from tokverify.diagnosis.entry import Entry, change_to, kind_of, tokens_named, types_of
 from tokverify.diagnosis.spelling import RESPELLINGS, spelled
+from tokverify.engine.attribute import Attribute
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tokverify.diagnosis.change import Change
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.diagnosis.spelling import Respelling

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.entry import RUNS, Entry, change_to, is_by_type, kind_of, tokens_named, typed, types_of, typing
-from tokverify.normalizer import escape_spaces, unescape_spaces
+from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
 

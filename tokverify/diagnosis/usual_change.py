@@ -6,6 +6,7 @@ token of sentencepiece scores no more than the one before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,15 +14,13 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.entry import kind_of, tokens_named, types_of
 from tokverify.diagnosis.setting_change import difference_of_merges
-from tokverify.gguf_file import MODELS_WITH_MERGES
-from tokverify.normalizer import escape_spaces
-from tokverify.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.files.gguf.declaration import MODELS_WITH_MERGES
 from tokverify.spec import TokenType
-from tokverify.wording import plural
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
 
@@ -69,8 +68,8 @@ def _normal(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
 
 def _recovered(spec: TokenizerSpec) -> list[str]:
     """Return the merges by which the lower ids make each token of the byte-level alphabet, as of a tiktoken file."""
+    from tokverify.files.tiktoken.reader import recover_merges
     from tokverify.references.tiktoken import spell
-    from tokverify.tiktoken_file import recover_merges
 
     ranks = {from_byte_level(piece): id for id, piece in _normal(spec)}
     return [f"{spell(left)} {spell(right)}" for left, right in recover_merges(ranks)]
@@ -129,7 +128,7 @@ def charsmaps(evidence: Evidence) -> Iterator[Change]:
         return
     import sentencepiece
 
-    from tokverify.sentencepiece_message import parse
+    from tokverify.files.sentencepiece.message import parse
 
     for rule in _CHARSMAPS:
         message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())

@@ -5,17 +5,16 @@ A new kind is one module with a loader and one line in `REFERENCES`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.files.location import identify
 from tokverify.references import hub, huggingface, llama_cpp, rebuilt, sentencepiece, server, tekken, tiktoken
-from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.files.location import files_in, kind_of, repository, repository_of_url
 from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
-from tokverify.references.location import files_in, kind_of, repository, repository_of_url
-from tokverify.settings import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
+    from tokverify.engine.settings import Settings
     from tokverify.references.reference import FoundReference
-    from tokverify.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 PATIENCE = 3.0

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.files.location import FILE_NAMES, kind_of
 from tokverify.references import huggingface, sentencepiece, tekken, tiktoken
-from tokverify.references.library_error import raised_as, summary
-from tokverify.references.location import FILE_NAMES, kind_of
 from tokverify.references.reference import Request
+from tokverify.system.library_error import raised_as, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from tokverify.references.reference import FoundReference
 
 _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")

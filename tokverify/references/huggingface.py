@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tokverify import cpp_spacing
-from tokverify.cpp_library import is_cpp_hybrid
+from tokverify.engine.models.cpp import spacing as cpp_spacing
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.references.config import special_texts
+from tokverify.files.config import special_texts
+from tokverify.files.huggingface.cpp_stages import is_cpp_hybrid
+from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import stages
-from tokverify.references.library_error import raised_as
-from tokverify.references.location import read_file
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
+from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tokenizers import Tokenizer
 
     from tokverify.references.reference import Request

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tokverify.added_token import SPACES
-from tokverify.pre_tokenizer import from_byte_level
+from tokverify.engine.added_token import SPACES
+from tokverify.engine.pre_tokenizer import from_byte_level
 from tokverify.references.stage import ReferenceMatch, ReferenceStages, ReferenceStretch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokenizers import Tokenizer
 
 _HIDDEN = "its stages, called one by one, do not give the ids that it gives itself"

@@ -10,30 +10,21 @@ import json
 import tempfile
 import weakref
 from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.family import FAMILIES
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.family import FAMILIES
-from tokverify.references.library_error import summary
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
-from tokverify.references.llama_cpp_worker import (
-    ATTRIBUTES,
-    DECODE,
-    ENCODE,
-    EOG_IDS,
-    LENGTH,
-    PIECES,
-    TOKEN_BYTES,
-)
+from tokverify.references.llama_cpp_worker import ATTRIBUTES, DECODE, ENCODE, EOG_IDS, LENGTH, PIECES, TOKEN_BYTES
 from tokverify.references.reference import FoundReference
-from tokverify.utf8 import to_utf8
+from tokverify.system.library_error import summary
+from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from tokverify.references.llama_cpp_library import Library
     from tokverify.references.reference import Request
     from tokverify.spec import TokenizerSpec
@@ -134,7 +125,7 @@ class LlamaCppTokenizer:
 
     @cached_property
     def attributes(self) -> list[int]:
-        """The attributes of every token, as in `tokverify.settings.Attribute` and, above those, for stripping."""
+        """The attributes of every token: the bits of `engine.attribute.Attribute` and, above those, for stripping."""
         return array("i", self._listing(ATTRIBUTES)).tolist()
 
     @cached_property
@@ -198,7 +189,7 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If llama.cpp cannot load the file.
         TokverifyError: If there is no file.
     """
-    from tokverify.tokenizer_file import file_of, kind_of_model
+    from tokverify.files.tokenizer_file import file_of, kind_of_model
 
     model = Path(request.location) if request.location else request.model
     if model is None:
@@ -224,8 +215,8 @@ def _require_known_model(spec: TokenizerSpec | None) -> None:
 
 def _converted(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
     """Put a tokenizer of another format as a GGUF file, and load that."""
-    from tokverify.conversion.target import write_spec
-    from tokverify.tokenizer_file import read_spec
+    from tokverify.convert.target import write_spec
+    from tokverify.files.tokenizer_file import read_spec
 
     spec = spec or read_spec(model)
     folder = tempfile.TemporaryDirectory(prefix="tokverify-")

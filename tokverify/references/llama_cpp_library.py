@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import MissingLibraryError, UnsupportedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VOCAB_ONLY_AT: Mapping[str, int] = {"2026.10.11549": 72, "2026.9.11063": 72}
 """Supported versions of xllamacpp: the byte at which `vocab_only` stands in `llama_model_params`."""

@@ -9,13 +9,11 @@ import sys
 import tempfile
 import weakref
 from array import array
-from typing import TYPE_CHECKING, BinaryIO, cast
+from collections.abc import Sequence
+from typing import BinaryIO, cast
 
 from tokverify.references import llama_cpp_worker
 from tokverify.references.llama_cpp_worker import HEADER, LENGTH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TAIL_BYTES = 4096
 _END_SECONDS = 5.0

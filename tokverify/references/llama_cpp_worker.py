@@ -21,11 +21,9 @@ import signal
 import struct
 import sys
 from array import array
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, BinaryIO
 
 HEADER = struct.Struct("<c??I")
 LENGTH = struct.Struct("<i")

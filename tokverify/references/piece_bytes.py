@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from tokverify.pre_tokenizer import byte_alphabet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tokverify.engine.pre_tokenizer import byte_alphabet
 
 PieceBytes = Callable[[str], bytes]
 """From a piece to the bytes it stands for inside a text."""

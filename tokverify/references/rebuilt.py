@@ -7,25 +7,24 @@ rightly, and never that the file is right.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify import cpp_library
-from tokverify.attribute import Attribute
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.huggingface import cpp_stages as cpp_library
 from tokverify.references.huggingface import HuggingFaceTokenizer
-from tokverify.references.library_error import raised_as
 from tokverify.references.reference import FoundReference
-from tokverify.settings import resolve
+from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
 
+    from tokverify.engine.settings import Settings
     from tokverify.references.reference import Request
-    from tokverify.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 CAVEAT = (

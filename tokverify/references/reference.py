@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 

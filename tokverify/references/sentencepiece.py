@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.references.config import read_config, token_text
-from tokverify.references.library_error import raised_as
-from tokverify.references.location import read_file
+from tokverify.files.config import read_config, token_text
+from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
 from tokverify.references.stage import ReferenceStages, ReferenceStretch
+from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sentencepiece import SentencePieceProcessor
 
     from tokverify.references.reference import Request

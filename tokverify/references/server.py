@@ -7,16 +7,15 @@ list of ids as content, too, and returns them with the bytes of each: this is ho
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.references.http_connection import AnswerError, Connection
 from tokverify.references.reference import FoundReference
+from tokverify.system.http_connection import AnswerError, Connection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tokverify.references.reference import Request
 
 CAVEAT = "the server does not tell which of its tokens are special, nor their pieces, only the bytes it shows for them"

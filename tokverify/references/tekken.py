@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
-from tokverify.references.library_error import raised_as
-from tokverify.references.location import read_file
+from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
 from tokverify.references.tiktoken import spell
-from tokverify.utf8 import to_utf8
+from tokverify.system.library_error import raised_as
+from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     from tokverify.references.reference import Request

@@ -5,22 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.pre_tokenizer import byte_alphabet
-from tokverify.references.config import read_config, token_text
-from tokverify.references.library_error import raised_as, summary
-from tokverify.references.location import file_and_rest, read_file
+from tokverify.files.config import read_config, token_text
+from tokverify.files.location import file_and_rest, read_file
 from tokverify.references.reference import FoundReference
-from tokverify.utf8 import to_utf8
+from tokverify.system.library_error import raised_as, summary
+from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tiktoken import Encoding
 
     from tokverify.references.reference import Request

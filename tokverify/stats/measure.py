@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.report.stats import Measured, Row, Stats
 from tokverify.stats.probe import probe
-from tokverify.stats.report import Measured, Row, Stats
 from tokverify.stats.text import read_pieces, samples, texts_of
 from tokverify.stats.vocabulary import count_long, longest, ordinary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from tokverify.stats.subject import Subject
     from tokverify.stats.text import Kind, Text
 

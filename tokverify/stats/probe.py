@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.stats.text import ENGLISH, parallel_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from tokverify.tokenizer import Tokenizer
 
 SHORT_NUMBERS = range(1000)

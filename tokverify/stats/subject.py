@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.load import load_model
+from tokverify.files.load import load_model
+from tokverify.files.tokenizer_file import kind_of_model, read_spec
 from tokverify.references import REFERENCES, open_reference
-from tokverify.settings import resolve
-from tokverify.tokenizer_file import kind_of_model, read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tokverify.settings import Settings
+    from tokverify.engine.settings import Settings
     from tokverify.tokenizer import Tokenizer
 
 

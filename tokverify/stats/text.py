@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.lfs_pointer import require_fetched
 from tokverify.stats.script import UNSPACED, script_of_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from tokverify.system.lfs_pointer import require_fetched
 
 PIECE_BYTES = 1 << 20
 """Files are encoded in pieces of about this size; whoever has less is encoded whole."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.attribute import Attribute
-from tokverify.model.plamo2 import BYTE_PIECE
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.models.plamo2 import BYTE_PIECE
 from tokverify.tokenizer import pieces_of, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tokverify.tokenizer import Token, Tokenizer
 
 LONG = 10

@@ -1,0 +1,148 @@
+"""Measure each format on a large report, each in a process of its own: `python benchmarks/formats.py --help`.
+
+With `--saved`, reading the report back counts, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from support.fake_tokenizer import FakeTokenizer
+from tokverify.cases.case import Case
+from tokverify.diff.part import Change, Part
+from tokverify.fuzz.cause import MAX_CAUSES, Cause
+from tokverify.fuzz.coverage import Share
+from tokverify.fuzz.sample import Sample
+from tokverify.fuzz.trial import Kind, Outcome
+from tokverify.render import FORMATS, RenderOptions, present
+from tokverify.render.diff import present as present_change
+from tokverify.render.fuzz import present as present_fuzz
+from tokverify.report.diff import ChangeReport
+from tokverify.report.fuzz import FuzzReport, Stop
+from tokverify.report.run import Report, Side, Status
+from tokverify.report.saved import open_saved
+from tokverify.report.saved.diff import restore_change
+from tokverify.report.saved.fuzz import restore_fuzz
+from tokverify.report.saved.run import restore_report
+from tokverify.verify.comparison import verify_tokenizers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokverify.render.presentation import Presentation
+    from tokverify.report.saved.json_node import JsonNode
+
+TEXT = "the tokenizer that a model was trained with answers only worse\tand nobody sees why 🦙 é \n [/INST] <b>"
+WORDS = TEXT.split(" ")
+WORDS_OF_A_TEXT = 10
+SUITES = 20
+
+
+def large_report(cases: int, mismatches: int) -> Report:
+    """Make a report whose texts have about 40 tokens; those that differ have runs of spaces, which one side joins."""
+    letters = sorted(set(TEXT))
+    actual = FakeTokenizer(*letters, "token", "train", name="actual")
+    expected = FakeTokenizer(*letters, "token", "train", "  ", "   ", name="expected")
+    made = []
+    for index in range(cases):
+        text = " ".join(WORDS[(7 * index + 5 * number) % len(WORDS)] for number in range(WORDS_OF_A_TEXT))
+        if index % (cases // mismatches) == 0:
+            text = text.replace(" ", "  ", 4).replace(" ", "   ", 2)
+        suite = f"suite-{index % SUITES}"
+        made.append(Case(id=f"case-{index}", suite=suite, text=text, file=f"cases/{suite}.yaml", line=index + 1))
+    report = verify_tokenizers(
+        actual, expected, made, sides=(Side("actual", "model.gguf"), Side("expected", "tokenizer.json"))
+    )
+    return replace(report, versions={"tokverify": "0"})
+
+
+def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
+    """Make a run of so many strings that found as many causes as are listed."""
+    report = large_report(cases, mismatches)
+    listed = tuple(result for result in report.results if result.status is Status.MISMATCH)[:MAX_CAUSES]
+    samples = [Sample(result.case.text, add_special=False, parse_special=True) for result in listed]
+    causes = tuple(
+        Cause(Outcome(sample, Kind.IDS, list(result.actual), list(result.expected)), result, sample, "pieces")
+        for result, sample in zip(listed, samples, strict=True)
+    )
+    found = {"strings": cases, "failing": mismatches, "skipped": 0, "unlisted": mismatches - len(listed)}
+    made = {"pieces": (cases, mismatches)}
+    pieces = Share(cases, cases)
+    report = replace(report, results=listed)
+    return FuzzReport(report, causes, **found, by_generator=made, pieces=pieces, merges=None, stop=Stop.COUNT)
+
+
+def large_change(cases: int, mismatches: int) -> ChangeReport:
+    """Make a comparison of two versions in which as many tokens were added as there are cases."""
+    added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
+    report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
+    return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
+
+
+MADE: Mapping[str, Callable[[int, int], Presentation]] = {
+    "run": lambda cases, mismatches: present(large_report(cases, mismatches)),
+    "fuzz": lambda cases, mismatches: present_fuzz(large_fuzz(cases, mismatches)),
+    "diff": lambda cases, mismatches: present_change(large_change(cases, mismatches)),
+}
+RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
+    "run": lambda root: present(restore_report(root)),
+    "fuzz": lambda root: present_fuzz(restore_fuzz(root)),
+    "diff": lambda root: present_change(restore_change(root)),
+}
+
+
+def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool) -> None:
+    """Print seconds of processor time, and the memory that rendering took on top of the report, in MB."""
+    start = time.process_time()
+    shown = make()
+    if not making_counts:
+        start = time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    text = shown.formats[name](RenderOptions())
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    size = len(text.encode()) / 1e6
+    print(f"| {name} | {seconds:.2f} | {peak / 1024:.0f} | {(peak - before) / 1024:.0f} | {size:.1f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("formats", nargs="*", default=list(FORMATS))
+    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command that the report is of")
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--mismatches", type=int, default=2_000)
+    parser.add_argument("--saved", action="store_true", help="read the report back from JSON first")
+    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, of this report")
+    arguments = parser.parse_args()
+    if arguments.file:
+        measure_here(arguments)
+        return
+    print("| format | seconds | peak MB | of which rendering | MB written |\n|---|--:|--:|--:|--:|", flush=True)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "report.json"
+        if arguments.saved:
+            made = MADE[arguments.kind](arguments.cases, arguments.mismatches)
+            file.write_text(made.formats["json"](RenderOptions()), encoding="ascii")
+        for name in arguments.formats:
+            subprocess.run([sys.executable, __file__, name, *sys.argv[1:], "--file", str(file)], check=True)
+
+
+def measure_here(arguments: argparse.Namespace) -> None:
+    """Measure the first format."""
+    name, kind = arguments.formats[0], arguments.kind
+    if arguments.saved:
+        measure(name, lambda: RESTORED[kind](open_saved(arguments.file, [kind])), making_counts=True)
+    else:
+        measure(name, lambda: MADE[kind](arguments.cases, arguments.mismatches), making_counts=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Small tokenizers of the libraries, as files to convert."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tokenizers import AddedToken, pre_tokenizers
+
+from support.byte_level_maker import train_byte_level
+from tokverify.cases.case import Case
+from tokverify.convert import Conversion, convert
+
+
+@pytest.fixture
+def byte_level(tmp_path: Path) -> Callable[..., Path]:
+    """Write a byte-level tokenizer.json; `changes` are made in its content, `added` are further tokens."""
+
+    def make(*added: AddedToken, **changes: object) -> Path:
+        tokenizer = train_byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False), "<|endoftext|>")
+        tokenizer.add_tokens(list(added))
+        path = tmp_path / "in.tokenizer.json"
+        path.write_text(json.dumps(json.loads(tokenizer.to_str()) | changes))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def to_gguf(tmp_path: Path) -> Callable[..., Conversion]:
+    """Convert a file to GGUF with a few texts of one's own and a few hundred made-up ones."""
+
+    def run(source: Path, *texts: str, **options: object) -> Conversion:
+        cases = [Case(id=f"own-{index}", suite="own", text=text) for index, text in enumerate(texts)]
+        return convert(source, tmp_path / "out.gguf", cases=cases, **{"count": 300} | options)
+
+    return run

@@ -1,0 +1,121 @@
+"""The diagnosis with a reference that tells nothing but ids and the bytes of its tokens, or is not there at all."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.cases.case import Case
+from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.engine.encoder import Encoder
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.verify.comparison import verify_tokenizers
+
+NORMAL, UNUSED = TokenType.NORMAL.value, TokenType.UNUSED.value
+SPM = spm_spec(
+    {"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "  ": 0, "   ": 0, "<x>": 0},
+    {"  ": USER_DEFINED, "   ": USER_DEFINED, "<x>": CONTROL},
+)
+BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL})
+BERT = TokenizerSpec(
+    model="bert",
+    tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "▁a", "▁b", "a", "b"],
+    types=[CONTROL] * 5 + [NORMAL] * 4,
+    special_ids={"unk": 1, "bos": 2, "sep": 3},
+)
+PLAMO = TokenizerSpec(
+    model="plamo2",
+    tokens=["<unk>", *SPM.tokens[3:259], "a", "b", "ab"],
+    types=[TokenType.UNKNOWN.value, *[BYTE] * 256, *[NORMAL] * 3],
+    scores=[0.0] * 257 + [-1.0, -2.0, -0.5],
+    special_ids={"unk": 0},
+)
+TEXTS = ("ab", "a  b", "a<x>b", "abc 12", " ab", "x", "don't 12ab", "\u00ea")
+
+
+def typed(spec: TokenizerSpec, **types: int) -> TokenizerSpec:
+    """Give tokens other types, by their ids written `id5`."""
+    return replace(spec, types=[types.get(f"id{id}", type) for id, type in enumerate(spec.types)])
+
+
+def written(spec: TokenizerSpec, old: str, new: str) -> TokenizerSpec:
+    tokens = [token if token in SPM.tokens[3:259] else token.replace(old, new) for token in spec.tokens]
+    return replace(spec, tokens=tokens)
+
+
+def swapped(spec: TokenizerSpec, left: str, right: str) -> TokenizerSpec:
+    other = {left: right, right: left}
+    return replace(spec, tokens=[other.get(token, token) for token in spec.tokens])
+
+
+def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special: bool = True) -> Diagnosis:
+    expected = Bare(Encoder(right, "right"))
+    cases = [Case(id=text, suite="s", text=text, parse_special=parse_special) for text in texts or TEXTS]
+    actual = Encoder(wrong)
+    return diagnose(wrong, facts_of(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        (SPM, typed(SPM, id264=NORMAL, id265=NORMAL), "typing 2 tokens (ids 264-265, runs of spaces) USER_DEFINED"),
+        (SPM, typed(SPM, id266=NORMAL), 'typing token 266 "<x>" CONTROL'),
+        (SPM, typed(SPM, id262=USER_DEFINED), 'typing token 262 "ab" NORMAL'),
+        (SPM, written(SPM, "▁", " "), "writing 2 tokens (ids 259, 263) with ▁ for a space"),
+        (SPM, written(SPM, "▁", "Ġ"), "writing 2 tokens (ids 259, 263) with ▁ for Ġ"),
+        (BPE, written(BPE, "Ġ", " "), "writing 2 tokens (ids 32, 258) with Ġ for a space"),
+        (BPE, swapped(BPE, "a", "b"), "writing 2 tokens (ids 97-98) for what the reference shows"),
+        (BERT, replace(BERT, tokens=[*BERT.tokens[:5], "a", "b", "##a", "##b"]), "writing 4 tokens (ids 5-8) with ▁"),
+    ],
+)
+def test_one_fault_is_named(right, wrong, sentence):
+    diagnosis = found(wrong, right)
+    best = diagnosis.explanations[0]
+    assert best.sentence.startswith(sentence)
+    assert (best.explained, best.unexplained) == (diagnosis.failing, ())
+    assert best.expressible
+    changed, intact = Encoder(best.change.transform(wrong)), Encoder(right)
+    assert [changed.encode(text) for text in TEXTS] == [intact.encode(text) for text in TEXTS]
+
+
+def test_tokens_that_are_shown_even_where_control_tokens_are_not_looked_for():
+    best = found(typed(SPM, id266=CONTROL), typed(SPM, id266=USER_DEFINED), parse_special=False).explanations[0]
+    assert best.sentence == 'typing token 266 "<x>" USER_DEFINED'
+
+
+def test_an_unused_token_that_the_reference_uses():
+    wrong = typed(replace(SPM, tokens=[*SPM.tokens[:-1], "[PAD266]"]), id266=UNUSED)
+    best = found(wrong, SPM).explanations[0]
+    assert best.sentence == 'using token 266 "[PAD266]" for what the reference shows'
+    assert Encoder(best.change.transform(wrong)).encode("a<x>b") == Encoder(SPM).encode("a<x>b")
+
+
+def test_bytes_of_a_file_that_does_not_load():
+    wrong = replace(PLAMO, types=[TokenType.UNKNOWN.value, *[NORMAL] * 259])
+    expected = Bare(Encoder(PLAMO))
+    cases = [Case(id="a", suite="s", text="ab\n")]
+    results = verify_tokenizers(expected, expected, cases).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    best = diagnose(wrong, facts_of(expected), refused).explanations[0]
+    assert best.sentence == "typing 256 tokens (ids 1-256, bytes) BYTE"
+
+
+def test_words_that_merging_misses_are_not_called_added_tokens():
+    right = bpe_spec(["a b", "ab c", "c d", "abc d"])
+    diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab")
+    assert all("USER_DEFINED" not in explanation.sentence for explanation in diagnosis.explanations)
+
+
+def test_without_any_reference_what_cases_expect_is_enough():
+    wrong = typed(SPM, id264=NORMAL, id265=NORMAL, id266=NORMAL)
+    intact = Encoder(SPM)
+    cases = [
+        Case(id=text, suite="s", text=text, expect={"llama": tuple(intact.encode(text))}) for text in ("a  b", "a<x>b")
+    ]
+    actual = Encoder(wrong)
+    report = verify_tokenizers(actual, None, cases)
+    assert report.exit_code == 1
+    best = diagnose(wrong, facts_of(None), report.results, encoder=actual).explanations[0]
+    assert best.unexplained == ()
+    assert set(best.change.kind.split("+")) == {"types"}

@@ -1,0 +1,224 @@
+"""The diagnosis where all ids are equal and some of them decode differently."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+from support.paths import SAMPLE
+from support.sentencepiece_maker import train_model
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify import load_reference
+from tokverify.cases.case import Case
+from tokverify.cli import main
+from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.engine.encoder import Encoder
+from tokverify.files.gguf.change import changed_values
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.patch import write_patched
+from tokverify.files.huggingface import read_spec as json_spec
+from tokverify.files.sentencepiece.reader import read_spec as sentencepiece_spec
+from tokverify.fix.fixing import Plan, Verification
+from tokverify.render.fix import render_plan
+from tokverify.report.run import Status
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.tokenizer import Tokenizer
+from tokverify.verify.comparison import verify_tokenizers
+
+NORMAL, UNUSED = TokenType.NORMAL.value, TokenType.UNUSED.value
+SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "▁a": -4, "<x>": 0}, {"<x>": CONTROL}, special_ids={"bos": 1})
+BPE = bpe_spec(["a b"], {"<x>": CONTROL, "é": USER_DEFINED})
+
+
+def found(wrong: TokenizerSpec, right: TokenizerSpec) -> Diagnosis | None:
+    actual, expected = Encoder(wrong), Encoder(right, "right")
+    texts = ("a", "ab", "a\nb", "日本", "<x>a", "é")
+    report = verify_tokenizers(
+        actual, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
+    )
+    assert report.count(Status.MATCH) == len(texts)
+    assert report.exit_code == 0
+    return diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+
+
+def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
+    return replace(spec, types=[new if type == old else type for type in spec.types])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence", "count"),
+    [
+        (SPM, typed(SPM, BYTE, NORMAL), "typing 256 tokens (ids 3-258, bytes) BYTE", 3),
+        (SPM, replace(SPM, types=[*SPM.types[:261], UNUSED, *SPM.types[262:]]), 'typing token 261 "b" NORMAL', 2),
+        (
+            SPM,
+            replace(SPM, tokens=["<unk>", "<S>", *SPM.tokens[2:]]),
+            'writing token 1 "<S>" for what the reference shows',
+            6,
+        ),
+    ],
+)
+def test_one_fault_is_named(right, wrong, sentence, count):
+    diagnosis = found(wrong, right)
+    best = diagnosis.explanations[0]
+    assert diagnosis.decoding
+    assert (best.sentence, best.explained, best.failing, best.unexplained) == (sentence, count, count, ())
+    assert best.expressible
+    changed, intact = Encoder(best.change.transform(wrong)), Encoder(right)
+    ids = range(len(right.tokens))
+    assert [changed.token_bytes(id) for id in ids] == [intact.token_bytes(id) for id in ids]
+
+
+def test_ids_come_first():
+    right = typed(SPM, BYTE, NORMAL)
+    wrong = replace(SPM, add_bos=False)
+    actual, expected = Encoder(wrong), Encoder(right, "right")
+    cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
+    report = verify_tokenizers(actual, expected, cases)
+    assert report.decode_differences == 1
+    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    assert not diagnosis.decoding
+    assert diagnosis.explanations[0].sentence == "turning add_bos on"
+
+
+def test_a_change_that_would_change_ids_is_not_told():
+    # Typed CONTROL, the token would be shown as in the reference, but be cut out of texts too.
+    class Literal(Encoder):
+        """Shows one token as the text that is stored."""
+
+        def token_bytes(self, id):
+            return b"\xe2\x96\x81a" if self.piece(id) == "▁a" else super().token_bytes(id)
+
+    actual, expected = Encoder(SPM), Literal(SPM, "other")
+    report = verify_tokenizers(
+        actual, expected, [Case(id="a", suite="s", text="a"), Case(id="b", suite="s", text="▁a")]
+    )
+    assert (report.exit_code, report.decode_differences) == (0, 2)
+    assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
+
+
+def test_an_unknown_token_is_never_renamed():
+    class Marking(Encoder):
+        """Shows the unknown token as sentencepiece does."""
+
+        def token_bytes(self, id):
+            return " ⁇ ".encode() if id == 0 else super().token_bytes(id)
+
+    spec = spm_spec({"▁": -5, "a": -1, "▁a": -4}, special_ids={"bos": 0})
+    actual, expected = Encoder(spec), Marking(spec, "other")
+    report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
+    assert report.decode_differences == 1
+    (found,) = diagnose(spec, facts_of(expected), report.results, encoder=actual).explanations
+    assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
+    assert not found.expressible
+    assert found.change.transform(spec) == spec
+
+
+def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
+    """Name the change that explains how all texts decode, which GGUF must not be able to say."""
+    report = verify_tokenizers(
+        encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
+    )
+    assert (report.exit_code, report.decode_differences) == (0, len(texts))
+    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).explanations[0]
+    assert (best.explained, best.expressible) == (len(texts), False)
+    return best.sentence
+
+
+def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=60, model_type="unigram"))
+    (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true, "add_eos_token": false}')
+    expected = load_reference(path)
+    encoder = Encoder(replace(sentencepiece_spec(path), add_bos=True, add_eos=False))
+    assert explained(encoder, expected, "fox", "the fox") == 'leaving token 1 "<s>" out of decoded text'
+    assert explained(encoder, expected, "fox", "日本", "a 日 fox 本").split(", and ") == [
+        'leaving token 1 "<s>" out of decoded text',
+        'decoding token 0 "<unk>" as " ⁇ "',
+    ]
+
+
+@pytest.mark.parametrize(("cleanup", "told"), [(True, ", none before . , ? !"), (False, "")])
+def test_the_wordpiece_decoder_joins_words_in_its_own_way(tmp_path: Path, cleanup, told):
+    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "c", ".", ",", "?", "!", "'"]
+    library = LibraryTokenizer(models.WordPiece({text: id for id, text in enumerate(vocab)}, unk_token=vocab[1]))
+    library.normalizer, library.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    library.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    library.decoder = decoders.WordPiece(cleanup=cleanup)
+    library.add_special_tokens(vocab[:4])
+    path = tmp_path / "tokenizer.json"
+    library.save(str(path))
+    encoder = Encoder(json_spec(path))
+    sentence = explained(encoder, load_reference(path), "ab c", "ab, c.", "a ! ? ab", "c'a", "日 ab")
+    assert sentence == (
+        f"joining words as HuggingFace's decoder does (no space before the first, one before special tokens{told})"
+    )
+
+
+def test_what_nothing_explains_is_left_to_the_report():
+    class Shouting(Encoder):
+        """Decodes as no change to a vocabulary could make it."""
+
+        def decode(self, ids, *, clean_up=False):
+            return super().decode(ids).upper()
+
+    actual, expected = Encoder(SPM), Shouting(SPM, "other")
+    report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="ab")])
+    assert report.decode_differences == 1
+    assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
+
+
+def test_nothing_differs():
+    assert found(BPE, BPE) is None
+
+
+@pytest.fixture
+def mistyped(tmp_path: Path) -> Path:
+    """The sample with its byte tokens typed NORMAL: no ids change."""
+    path = tmp_path / "model.gguf"
+    spec = read_spec(SAMPLE / "sample.gguf")
+    write_patched(SAMPLE / "sample.gguf", path, changed_values(spec, typed(spec, BYTE, NORMAL)))
+    return path
+
+
+def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
+    reference = str(SAMPLE / "sample.tokenizer.model")
+    result = CliRunner().invoke(main, [command, str(model), "-r", reference, *arguments])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_run_tells_and_passes(mistyped: Path):
+    code, output = invoke("run", mistyped)
+    assert code == 0
+    assert "typing 256 tokens (ids 34-289, bytes) BYTE makes 223 of 223 differing decodings match" in output
+    assert "repair: tokverify fix" in output
+    assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
+
+
+def test_fix_repairs_it(mistyped: Path, tmp_path: Path):
+    code, output = invoke("fix", mistyped, "--dry-run")
+    assert code == 0
+    assert " cases match, 0 do not; 223 decode differently" in output
+    code, output = invoke("fix", mistyped, "-o", str(tmp_path / "fixed.gguf"))
+    assert code == 0, output
+    assert " cases match, 0 do not written to" in output
+    assert (tmp_path / "fixed.gguf").read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+
+
+def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
+    path, fixed = tmp_path / "model.gguf", tmp_path / "fixed.gguf"
+    spec = read_spec(SAMPLE / "sample.gguf")
+    wrong = replace(typed(spec, BYTE, NORMAL), add_space_prefix=True)
+    write_patched(SAMPLE / "sample.gguf", path, changed_values(spec, wrong))
+    code, output = invoke("fix", path, "-o", str(fixed))
+    assert code == 0, output
+    assert "repair: turning add_space_prefix off, and typing 256 tokens (ids 34-289, bytes) BYTE" in output
+    assert fixed.read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+
+
+def test_fix_says_where_it_cannot_repair_the_decoding():
+    told = render_plan(Plan(Verification(3, 0, 1), None, None, {}), Path("m.gguf"), None)
+    assert told == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"

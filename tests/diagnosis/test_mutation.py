@@ -1,0 +1,34 @@
+"""Faults are found, named and repaired; docs/mutations.md has all of them in one table."""
+
+from pathlib import Path
+
+import pytest
+
+from support.mutation import MUTATIONS, Mutation
+from support.mutation_trial import is_here, try_mutation
+
+QUICK = [mutation for mutation in MUTATIONS if mutation.vocabulary in {"sample", "rwkv", "plamo2"}]
+
+
+def check(mutation: Mutation, directory: Path, *, with_fuzz: bool) -> None:
+    if not is_here(mutation.vocabulary):
+        pytest.skip(f"no vocabulary {mutation.vocabulary}")
+    outcome = try_mutation(mutation, directory, with_fuzz=with_fuzz, with_bare=False)
+    assert outcome.found
+    assert outcome.right, outcome.best
+    assert outcome.repaired
+
+
+@pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.id)
+def test_a_fault_of_a_small_vocabulary(mutation: Mutation, tmp_path: Path):
+    check(mutation, tmp_path, with_fuzz=False)
+
+
+@pytest.mark.slow  # large vocabularies and up to 30 seconds of fuzzing each
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.id)
+def test_a_fault_of_any_vocabulary(mutation: Mutation, tmp_path: Path):
+    check(mutation, tmp_path, with_fuzz=True)
+
+
+def test_there_are_enough():
+    assert len({mutation.id for mutation in MUTATIONS}) == len(MUTATIONS) >= 40

@@ -1,0 +1,113 @@
+"""The cases that stand for a cause in `tokverify diff`: which have one, and what is said of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tokverify.cases.case import Case
+from tokverify.diff.example import examples
+from tokverify.diff.part import Change, Part
+from tokverify.report.diff import ChangeReport
+from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.tokenizer import Token
+from tokverify.verify.alignment import compare
+
+
+def result(id: str, text: str, actual: tuple[int, ...], expected: tuple[int, ...]) -> CaseResult:
+    status = Status.MATCH if actual == expected else Status.MISMATCH
+    return CaseResult(Case(id=id, suite="s", text=text), status, actual=actual, expected=expected)
+
+
+def report_of(*results: CaseResult, parts: tuple[Part, ...] = (), **told: object) -> ChangeReport:
+    side = Side("m", "m", family="gpt2")
+    return ChangeReport(parts, Report(side, side, VocabularyDifference(9, 9), results), **told)
+
+
+def test_an_example_is_the_shortest_text_of_its_cause():
+    results = [
+        result("other", "x", (7,), (8,)),
+        result("long", "ab cd", (1, 2, 3), (1, 4)),
+        result("same", "ab", (5,), (5,)),
+        result("short", "cd", (2, 3), (4,)),
+    ]
+    assert [(example.result.case.id, example.alike) for example in examples(report_of(*results))] == [
+        ("short", ("s/long",)),
+        ("other", ()),
+    ]
+
+
+def differing(id: str, actual: tuple[str, ...], expected: tuple[str, ...]) -> CaseResult:
+    sides = [[Token(int(piece, 36), piece, piece.encode()) for piece in pieces] for pieces in (actual, expected)]
+    made = result(id, "".join(expected), *(tuple(token.id for token in side) for side in sides))
+    return replace(made, difference=compare(*sides))
+
+
+def part(name: str, *tokens: str) -> Part:
+    return Part(name, tuple(Change("changed", token, "old", "new") for token in tokens))
+
+
+def found(report: ChangeReport) -> list[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
+    return [(example.result.case.id, *example[1:]) for example in examples(report)]
+
+
+ABC = differing("abc", ("a", "bc"), ("ab", "c"))
+DEF = differing("def", ("d", "ef", "g"), ("de", "f", "g"))
+BOTH = differing("both", ("a", "bc", "x", "d", "ef"), ("ab", "c", "x", "de", "f"))
+SETTINGS = part("settings", "add_bos")
+
+
+def test_cases_have_one_cause_where_nothing_else_changed():
+    results = (ABC, DEF, BOTH)
+    for parts in [("settings",), ("types", "added tokens"), ("merges",)]:
+        report = report_of(*results, parts=tuple(map(part, (*parts, "chat templates"))))
+        assert found(report) == [("abc", ("s/def", "s/both"), parts, True)]
+
+
+def setting(name: str, old: object, new: object) -> Change:
+    return Change("changed", name, str(old), str(new))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_one"),
+    [
+        ([setting("add_bos", True, False)], True),
+        ([setting("add_bos", True, False), setting("add_space_prefix", True, False)], False),
+        ([setting("add_bos", True, False), setting("special_ids.bos", 1, 2)], False),
+        ([setting("add_bos", True, False), setting("special_ids.pad", 1, 2), setting("eog_ids", "[1]", "[]")], True),
+        ([setting("pre", "default", "llama-bpe"), setting("ignore_merges", False, True)], True),
+        ([setting("pre", "default", "llama-bpe"), setting("add_bos", False, True)], True),
+        ([setting("pre", "default", "gpt-2"), setting("add_bos", False, True)], False),
+        ([setting("pre", "default", "odd"), setting("add_bos", False, True)], False),
+        ([setting("lowercase", True, False), setting("strip_accents", True, False)], True),
+        ([setting("lowercase", True, False), setting("strip_accents", False, True)], False),
+    ],
+)
+def test_two_settings_are_two_causes_but_for_what_one_implies(changes: list[Change], is_one: bool):
+    report = report_of(ABC, DEF, parts=(Part("settings", tuple(changes)),))
+    assert [example.is_only for example in examples(report)] == ([True] if is_one else [False, False])
+
+
+def test_no_part_is_the_only_one_where_something_was_not_compared():
+    report = report_of(ABC, DEF, parts=(SETTINGS,), not_compared=("not the types",))
+    assert found(report) == [("abc", (), (), False), ("def", (), (), False)]
+    report = report_of(ABC, DEF, parts=(SETTINGS,)).report
+    of_library = replace(report, expected=Side("tokenizers", "tokenizer.json"))
+    respelled = replace(report, vocabulary=VocabularyDifference(9, 9, respelled=1))
+    for other in (of_library, respelled):
+        assert found(ChangeReport((SETTINGS,), other)) == [("abc", (), (), False), ("def", (), (), False)]
+
+
+def test_cases_have_one_cause_where_they_differ_only_at_tokens_that_changed():
+    report = report_of(ABC, DEF, BOTH, parts=(part("types", "ab", "ef"), part("scores", "f"), SETTINGS))
+    assert found(report) == [
+        ("abc", ("s/both",), ("types",), False),
+        ("def", (), ("types", "scores"), False),
+    ]
+    only_some = report_of(ABC, DEF, BOTH, parts=(part("types", "ab"), SETTINGS))
+    assert [(id, parts) for id, _, parts, _ in found(only_some)] == [("abc", ("types",)), ("def", ()), ("both", ())]
+
+
+def test_a_text_that_one_version_cannot_encode_is_a_cause_of_its_own():
+    error = replace(ABC, status=Status.ERROR, difference=None, message="cannot", actual=(), expected=())
+    report = report_of(DEF, replace(error, case=replace(error.case, id="error")), parts=(SETTINGS,))
+    assert found(report) == [("def", (), ("settings",), True), ("error", (), (), False)]

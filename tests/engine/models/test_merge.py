@@ -1,0 +1,67 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokverify.engine.models.merge import LONG, merge, merge_long, merge_short
+
+BOTH = pytest.mark.parametrize("join", [merge_short, merge_long])
+
+
+def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -> list[str]:
+    while True:
+        keys = [f"{left}{separator}{right}" for left, right in pairwise(symbols)]
+        found = [(costs[key], index) for index, key in enumerate(keys) if key in costs]
+        if not found:
+            return symbols
+        _, index = min(found)
+        symbols[index : index + 2] = [symbols[index] + symbols[index + 1]]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("text", "costs", "symbols"),
+    [
+        ("", {"a b": 0}, []),
+        ("a", {"a b": 0}, ["a"]),
+        ("ba", {"a b": 0}, ["b", "a"]),
+        ("abc", {"a b": 0, "ab c": 1}, ["abc"]),
+        ("abc", {"b c": 0, "a b": 1}, ["a", "bc"]),
+        ("abcabd", {"a b": 1, "b c": 0, "ab d": 2}, ["a", "bc", "abd"]),
+        # The leftmost of equals is joined first, so an odd one is left over at the end.
+        ("aaaaa", {"a a": 0}, ["aa", "aa", "a"]),
+        ("aaaaa", {"a a": 0, "aa aa": 1}, ["aaaa", "a"]),
+        # The pair (b, c) is found first and has gone when its turn comes.
+        ("abcd", {"a b": 0, "b c": 1, "c d": 2}, ["ab", "cd"]),
+        # A cheaper pair can become possible late.
+        ("abc", {"a b": 5, "ab c": -3}, ["abc"]),
+    ],
+)
+def test_joins_the_cheapest_pair_first(join, text: str, costs: dict[str, float], symbols: list[str]):
+    assert join(list(text), costs, " ") == symbols
+
+
+@BOTH
+def test_a_pair_is_looked_up_with_its_separator(join):
+    assert join(["a", "b"], {"ab": -1.0}, "") == ["ab"]
+    assert join(["a", "b"], {"ab": -1.0}, " ") == ["a", "b"]
+
+
+symbol = st.text("ab", min_size=1, max_size=3)
+costs_with_ties = st.dictionaries(
+    st.tuples(symbol, symbol).map(" ".join), st.sampled_from([-1.0, 0.0, 0.5, 2.0]), max_size=12
+)
+
+
+@given(st.text("abc", max_size=40), costs_with_ties)
+def test_both_ways_equal_the_plain_one(text: str, costs: dict[str, float]):
+    expected = merge_plainly(list(text), costs, " ")
+    assert merge_short(list(text), costs, " ") == expected
+    assert merge_long(list(text), costs, " ") == expected
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=6), min_size=40, max_size=60), costs_with_ties)
+def test_long_texts_equal_the_plain_one(words: list[str], costs: dict[str, float]):
+    symbols = list("".join(words) * (LONG // 40 + 1))
+    assert merge(list(symbols), costs, " ") == merge_short(list(symbols), costs, " ")

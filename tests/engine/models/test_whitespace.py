@@ -1,0 +1,51 @@
+import pytest
+
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.models.bpe import Bpe
+from tokverify.engine.models.whitespace import Whitespace
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.spec import TokenizerSpec
+
+PIECES = [*"abABσςΣİi\x1c中", "ab", "中中", "<0xC3>"]
+MERGES = ["a b", "中 中"]
+
+
+def pieces_of(text: str, *, lowercase: bool = False) -> list[str]:
+    ids = {piece: id for id, piece in enumerate(PIECES)}
+    model = Whitespace(Bpe(ids, MERGES, PRE_TOKENIZERS["whitespace"]), lowercase=lowercase)
+    return [PIECES[id] for id in model.encode(text)]
+
+
+def test_spaces_are_dropped_and_never_crossed():
+    assert pieces_of(" ab a b\n中中\u3000中\x85中 ") == ["ab", "a", "b", "中中", "中", "中"]
+    assert pieces_of(" \t\n") == pieces_of("") == []
+
+
+def test_what_is_no_space_to_unicode_is_a_character():
+    assert pieces_of("a\x1cb\x1c ab") == ["a", "\x1c", "b", "\x1c", "ab"]
+
+
+def test_lower_case_goes_character_by_character():
+    assert pieces_of("AB ΣAΣ İ") == ["A", "B", "Σ", "A", "Σ", "İ"]
+    assert pieces_of("AB ΣAΣ İ", lowercase=True) == ["ab", "σ", "a", "σ", "i"]
+
+
+def test_bytes_of_what_is_no_piece_are_dropped_unless_they_are_pieces():
+    assert pieces_of("aéb") == ["a", "<0xC3>", "b"]
+
+
+@pytest.mark.parametrize(
+    ("pre", "declared", "effective"),
+    [("whitespace", None, False), ("whitespace", True, True), ("gpt-2", None, True), ("gpt-2", False, False)],
+)
+def test_the_pre_tokenizers_name_decides_about_lower_case(pre: str, declared: bool | None, effective: bool):
+    spec = TokenizerSpec(model="whitespace", tokens=PIECES, merges=MERGES, pre=pre, lowercase=declared)
+    encoder = Encoder(spec)
+    assert encoder.settings.lowercase is effective
+    assert [encoder.piece(id) for id in encoder.encode("AB")] == (["ab"] if effective else ["A", "B"])
+
+
+def test_a_pre_tokenizer_that_escapes_spaces_does_so_first():
+    tokens = ["a", "▁", "▁a", "\n"]
+    encoder = Encoder(TokenizerSpec(model="whitespace", tokens=tokens, merges=["▁ a"], pre="sarvam-moe"))
+    assert [tokens[id] for id in encoder.encode(" a\na ")] == ["▁a", "a", "▁"]

@@ -1,0 +1,179 @@
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.engine.decoder import clean_up_spaces
+from tokverify.engine.encoder import Encoder
+
+SPM = Encoder(spm_spec({"▁": 0, "▁a": -1, "b▁c": -2, "<|x▁y|>": 0, "▁▁": 0}, {"<|x▁y|>": CONTROL, "▁▁": USER_DEFINED}))
+
+
+def token_bytes(type: int, piece: str) -> bytes:
+    encoder = Encoder(spm_spec({piece: 0}, {piece: type}, byte_pieces=False))
+    return encoder.token_bytes(encoder.vocab_size - 1)
+
+
+@pytest.mark.parametrize(
+    ("piece", "expected"),
+    [
+        ("▁a", b" a"),
+        ("b▁c", b"b c"),
+        ("▁▁", "▁▁".encode()),  # added tokens stand for what they are
+        ("<|x▁y|>", "<|x▁y|>".encode()),
+        ("<0x0A>", b"\n"),
+        ("<0xFF>", b"\xff"),
+        ("<unk>", b"<unk>"),
+    ],
+)
+def test_what_a_token_stands_for(piece: str, expected: bytes):
+    assert SPM.token_bytes(SPM.settings.ids[piece]) == expected
+
+
+@pytest.mark.parametrize("type", [0, 5, 7, -1])
+def test_unused_and_undefined_tokens_stand_for_nothing(type: int):
+    assert token_bytes(type, "abc") == b""
+
+
+@pytest.mark.parametrize(
+    ("piece", "byte"),
+    [
+        ("<0x41>", b"A"),
+        ("abc41", b"A"),
+        ("▁41", b"A"),  # the fourth and fifth byte, not character
+        ("<0x4>", b"\x04"),
+        ("<0xzz>", b"\0"),
+        ("abc", b"\0"),
+        ("abc-1", b"\xff"),
+        ("abc 7", b"\x07"),
+    ],
+)
+def test_a_byte_token_is_read_as_strtol_would(piece: str, byte: bytes):
+    assert token_bytes(BYTE, piece) == byte
+
+
+def test_byte_level_pieces_are_read_back_but_added_tokens_are_verbatim():
+    encoder = Encoder(bpe_spec([], {"<|Ġ|>": CONTROL}, tokens=["Ġé"]))
+    assert encoder.token_bytes(encoder.settings.ids["Ġé"]) == b" \xe9"
+    assert encoder.token_bytes(encoder.settings.ids["<|Ġ|>"]) == "<|Ġ|>".encode()
+
+
+def test_bytes_that_are_no_utf8_survive():
+    assert token_bytes(1, "\udcff▁") == b"\xff "
+
+
+def test_one_space_is_taken_off_the_first_token_only():
+    first, blank = SPM.settings.ids["▁a"], SPM.settings.ids["▁"]
+    assert SPM.decode([first, first]) == b"a a"
+    assert SPM.decode([blank, first]) == b" a"
+    assert SPM.decode([1, first]) == b"<s> a"
+    assert SPM.decode([]) == b""
+    without = Encoder(spm_spec({"▁a": 0}, add_space_prefix=False))
+    assert without.decode([without.settings.ids["▁a"]]) == b" a"
+
+
+def test_a_declared_space_prefix_counts_for_byte_level_too():
+    encoder = Encoder(bpe_spec([], tokens=["Ġa"], add_space_prefix=True))
+    ids = [encoder.settings.ids["Ġa"]] * 2
+    assert encoder.decode(ids) == b"a a"
+    assert encoder.encode("a") == [encoder.settings.ids["a"]]
+
+
+@pytest.mark.parametrize(
+    ("decoded", "cleaned"),
+    [
+        (b"", b""),
+        (b"a ? b ! c . d , e ; f", b"a? b! c. d, e ; f"),
+        (b"  ..", b" .."),
+        (b" .", b"."),
+        (b"a ' b", b"a'b"),
+        (b" ' ' a", b"'' a"),
+        (b"it 's I 'm we 're they 've", b"it's I'm we're they've"),
+        (b"he 'll don 't I 'd I 'r", b"he 'll don 't I 'd I 'r"),
+        (b"a  's", b"a 's"),
+        (b"a ' .", b"a '."),
+        (b"' a '", b"' a '"),
+    ],
+)
+def test_cleaning_up(decoded: bytes, cleaned: bytes):
+    assert clean_up_spaces(decoded) == cleaned
+
+
+def clean_up_literally(text: bytes) -> bytes:
+    """Three passes over the bytes, each of which may drop the byte before."""
+    for is_dropped in (_space_before_mark, _space_around_apostrophe, _space_before_contraction):
+        text = bytes(byte for index, byte in enumerate(text) if not is_dropped(text, index))
+    return text
+
+
+def _space_before_mark(text: bytes, index: int) -> bool:
+    return text[index : index + 1] == b" " and text[index + 1 : index + 2] in {b"?", b"!", b".", b","}
+
+
+def _space_around_apostrophe(text: bytes, index: int) -> bool:
+    used = -1
+    for start in range(len(text)):
+        if text[start : start + 3] == b" ' " and start > used:
+            used = start + 2
+            if index in {start, used}:
+                return True
+    return False
+
+
+def _space_before_contraction(text: bytes, index: int) -> bool:
+    return text[index : index + 1] == b" " and text[index + 1 :].startswith((b"'s", b"'m", b"'re", b"'ve"))
+
+
+@given(st.text(" '.,?smrev", max_size=20).map(str.encode))
+def test_cleaning_up_equals_the_literal_passes(text: bytes):
+    assert clean_up_spaces(text) == clean_up_literally(text)
+
+
+def test_only_names_that_clean_up_do_so_and_only_when_asked():
+    for pre, expected in (("gpt-2", b"a."), ("qwen2", b"a .")):
+        encoder = Encoder(bpe_spec([], pre=pre))
+        assert encoder.decode(encoder.encode("a ."), clean_up=True) == expected
+        assert encoder.decode(encoder.encode("a .")) == b"a ."
+
+
+def test_a_character_comes_out_when_it_is_complete():
+    decoder = SPM.decoder()
+    llama = [SPM.settings.ids[f"<0x{byte:02X}>"] for byte in "🦙".encode()]
+    assert [decoder.push(id) for id in llama] == ["", "", "", "🦙"]
+    assert decoder.push(SPM.settings.ids["▁a"]) == " a"
+    assert decoder.finish() == ""
+
+
+def test_a_character_that_is_never_completed_is_shown_at_the_end():
+    decoder = SPM.decoder()
+    first, second = (SPM.settings.ids[piece] for piece in ("<0xF0>", "<0x9F>"))
+    assert [decoder.push(first), decoder.push(second)] == ["", ""]
+    assert decoder.finish() == "\ufffd"
+
+
+def test_what_can_become_no_character_is_shown_at_once():
+    decoder = SPM.decoder()
+    first, letter = SPM.settings.ids["<0xF0>"], SPM.settings.ids["▁a"]
+    assert [decoder.push(first), decoder.push(letter)] == ["", "\ufffd a"]
+
+
+def test_the_first_space_is_taken_off_in_a_stream_too():
+    decoder = SPM.decoder()
+    assert [decoder.push(id) for id in [SPM.settings.ids["▁a"]] * 2] == ["a", " a"]
+
+
+@pytest.mark.parametrize("name", ["llama-spm", "gpt-2", "gemma-4"])
+def test_streaming_equals_decoding_at_once(encoder_of, name: str):
+    encoder = encoder_of(name)
+
+    @given(st.lists(st.integers(0, encoder.vocab_size - 1), max_size=8) | st.text(max_size=5).map(encoder.encode))
+    def check(ids: list[int]) -> None:
+        decoder = encoder.decoder()
+        streamed = [decoder.push(id) for id in ids]
+        assert "".join([*streamed, decoder.finish()]) == encoder.decode_text(ids)
+        known = codecs.getincrementaldecoder("utf-8")("replace")
+        assert "".join(streamed) == known.decode(encoder.decode(ids))
+
+    check()

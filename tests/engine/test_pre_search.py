@@ -1,0 +1,33 @@
+from tokverify.engine.pre_search import PROBES, best_name, match_of, names_that_cut
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+
+
+def cut_by(name: str) -> list[list[str]]:
+    split = splitter(PRE_TOKENIZERS[name])
+    return [list(map(to_byte_level, split(text))) for text in PROBES]
+
+
+def test_every_name_is_found_by_what_it_does():
+    names = {}
+    for name, pre_tokenizer in PRE_TOKENIZERS.items():
+        if pre_tokenizer.byte_level:
+            names.setdefault(pre_tokenizer.patterns, name)
+    assert all(name in names_that_cut(cut_by(name)) for name in names.values())
+
+
+def test_a_match_names_what_could_stand_in_its_place():
+    match = match_of("llama-bpe")
+    assert match.texts == PROBES
+    assert match.pre_tokens == sum(map(len, cut_by("llama-bpe")))
+    assert {"llama3", "pixtral", "glm4"} <= set(match.alike)
+    assert set(match.unlike_in_merges) == {"dbrx", "smaug-bpe", "chatglm-bpe"}
+    assert "llama-bpe" not in match.alike
+
+
+def test_the_usual_name_is_taken_where_several_give_the_same_ids():
+    assert best_name(["stablelm2", "deepseek-r1-qwen", "qwen2"], adds_bos=False) == "qwen2"
+    assert best_name(["glm4", "llama3", "llama-bpe", "minicpm5"], adds_bos=True) == "llama-bpe"
+    # One that implies something of BOS which the file does not say comes after one that does not.
+    assert best_name(["llama-bpe", "minicpm5"], adds_bos=False) == "minicpm5"
+    assert best_name(["minicpm5", "llama-bpe"]) == "llama-bpe"
+    assert best_name(["chatglm-bpe", "dbrx"]) == "dbrx"

@@ -1,0 +1,65 @@
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import bpe_spec, spm_spec
+from tokverify.errors import UnsupportedError
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.metadata import read_metadata
+from tokverify.files.gguf.writer import gguf_values, named, write_gguf
+
+FULL = replace(
+    spm_spec({"▁a": -1.5, "b\0": -2.0, "\udcff": -3.0, "[/INST]\x1b": 0.0}),
+    pre="default",
+    special_ids={"bos": 1, "eos": 2, "unk": 0, "pad": 2, "fim_pre": 3, "sep": 2, "mask": 4, "eot": 2},
+    add_bos=True,
+    add_eos=False,
+    add_sep=False,
+    add_space_prefix=False,
+    remove_extra_whitespaces=True,
+    lowercase=True,
+    strip_accents=False,
+    charsmap=b"\x04\x00\x00\x00ab\0",
+    chat_template="{{ '\ud83d'|length }}".encode("utf-8", "replace").decode(),
+    named_chat_templates={"tool_use": "{{ tools }}"},
+)
+
+
+@pytest.mark.parametrize("spec", [FULL, bpe_spec(["a b", "ab c"], {"<|x|>": 3}, add_bos=False)])
+def test_what_is_written_is_read_back(tmp_path, spec):
+    write_gguf(tmp_path / "x.gguf", spec)
+    again = read_spec(tmp_path / "x.gguf")
+    for name in spec.__dataclass_fields__:
+        written, read = getattr(spec, name), getattr(again, name)
+        if name == "scores" and written:
+            written, read = array("f", written), array("f", read)
+        elif isinstance(written, list):
+            read = list(read)
+        if name != "general":
+            assert read == written, name
+    assert again.general["type"] == "model"
+
+
+def test_the_name_of_the_model_is_written(tmp_path):
+    write_gguf(tmp_path / "x.gguf", named(FULL, "fox"))
+    assert read_spec(tmp_path / "x.gguf").general == {"architecture": "llama", "type": "model", "name": "fox"}
+
+
+def test_the_names_of_templates_are_listed(tmp_path):
+    write_gguf(tmp_path / "x.gguf", FULL)
+    values = read_metadata(tmp_path / "x.gguf", lambda key: "chat_template" in key)
+    assert values["tokenizer.chat_templates"].data == ["tool_use"]
+    assert values["tokenizer.chat_template.tool_use"].data == "{{ tools }}"
+
+
+def test_what_is_not_declared_has_no_key():
+    assert set(gguf_values(spm_spec({"a": 0.0}))) == {
+        f"tokenizer.ggml.{key}" for key in ("model", "tokens", "scores", "token_type")
+    }
+
+
+def test_what_llama_cpp_would_not_load_is_not_written(tmp_path):
+    with pytest.raises(UnsupportedError, match="it has no merges"):
+        write_gguf(tmp_path / "x.gguf", bpe_spec([]))
+    assert not list(tmp_path.iterdir())

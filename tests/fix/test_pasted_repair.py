@@ -1,0 +1,195 @@
+"""The commands that a diagnosis offers: whole, quoted, and doing what they say once pasted."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from support.pasting import HOSTILE, from_markdown, from_table
+from support.paths import SAMPLE
+from tokverify.cli import main
+from tokverify.diagnosis import Change, Diagnosis, Explanation
+from tokverify.diagnosis.repair import repairs
+from tokverify.files.gguf.cursor import ValueType
+from tokverify.files.gguf.metadata import Value
+from tokverify.files.gguf.patch import write_patched
+from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.run import Report, Side
+from tokverify.report.saved.run import read_report
+
+OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
+
+
+def explanation(*, expressible: bool = True, repair: str | None = None) -> Explanation:
+    return Explanation("x", 1, 1, (), expressible, repair, Change(kind="k", sentence="x", cost=1))
+
+
+def report(*explanations: Explanation, **options: object) -> Report:
+    found = explanations or (explanation(),)
+    sides = Side("m", "m"), Side("sentencepiece", "sentencepiece")
+    return Report(*sides, None, (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
+
+
+def commands(report: Report) -> list[str]:
+    (repair,) = repairs(report)
+    return [f"{command.label}: {command}" for command in repair.commands]
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({}, "tokverify fix m.gguf -r r.json -o m-fixed.gguf"),
+        ({"model": "a/b c.gguf"}, "tokverify fix 'a/b c.gguf' -r r.json -o 'b c-fixed.gguf'"),
+        ({"model": "a/$(x)"}, "tokverify fix 'a/$(x)' -r r.json -o '$(x)-fixed.gguf'"),
+        ({"model": "-q.gguf"}, "tokverify fix ./-q.gguf -r r.json -o ./-q-fixed.gguf"),
+        ({"model": "a\x1b.gguf"}, "tokverify fix MODEL -r r.json -o FIXED.gguf"),
+        ({"reference": None}, "tokverify fix m.gguf -o m-fixed.gguf"),
+        ({"reference": "o/n", "revision": "v1"}, "tokverify fix m.gguf -r o/n@v1 -o m-fixed.gguf"),
+        ({"reference": "a\nb"}, "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"),
+        ({"cases": ["a b", "c"]}, "tokverify fix m.gguf -r r.json -o m-fixed.gguf --cases 'a b' --cases c"),
+        # Of a saved report that somebody wrote by hand.
+        ({"model": 5, "reference": {}, "cases": 7}, "tokverify fix MODEL -o FIXED.gguf"),
+    ],
+)
+def test_a_command_is_that_of_the_run(options, command):
+    assert commands(report(**options)) == [f"repair: {command}"]
+
+
+@pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
+def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
+    assert commands(report(**part)) == ["repair, by all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
+
+
+def test_a_command_of_nothing_is_shown_as_it_is():
+    # Of a saved report that somebody wrote by hand.
+    blank = report(explanation(), explanation(repair=" "))
+    assert "     repair:\n" in FORMATS["table"](blank, RenderOptions())
+
+
+def test_what_is_not_known_is_said_to_be():
+    of_library = replace(report(), options={})
+    assert commands(of_library) == ["repair: tokverify fix MODEL -r REFERENCE -o FIXED.gguf"]
+    from_file = replace(of_library, actual=Side("m", "a/m.gguf"))
+    assert commands(from_file) == ["repair: tokverify fix a/m.gguf -r REFERENCE -o m-fixed.gguf"]
+
+
+def test_what_cases_expect_is_no_reference_to_fix_by():
+    of_expect = replace(report(reference=None), expected=Side("expect", "cases"))
+    assert commands(of_expect) == ["repair: tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"]
+
+
+def test_the_commands_of_the_gguf_package_name_the_files_too():
+    new = explanation(repair="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
+    assert commands(report(new, model="FIXED"))[1:] == [
+        "or: gguf-new-metadata --pre-tokenizer x FIXED FIXED-fixed.gguf"
+    ]
+    named = explanation(repair="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
+    assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
+    in_place = explanation(repair="gguf-set-metadata MODEL a.key ''")
+    assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
+
+
+def test_no_argument_of_theirs_is_parted():
+    words = ("gguf-new-metadata", "--chat-template", "a  MODEL $(b)", "MODEL", "FIXED")
+    (repair,) = repairs(report(explanation(repair=shlex.join(words))))
+    assert repair.commands[1].arguments == (*words[:2], "'a  MODEL $(b)'", "m.gguf", "m-fixed.gguf")
+
+
+@pytest.mark.parametrize("letter", ["x", "日", "\ud800"])
+def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
+    (repair,) = repairs(report(model="a/" + letter * (250 // len(letter.encode(errors="surrogatepass"))) + ".gguf"))
+    name = shlex.split(repair.commands[0].arguments[3])[1]
+    assert 240 < len(name.encode()) <= 255 or name == "FIXED.gguf"
+    assert name.isprintable()
+    assert name.endswith("-fixed.gguf") or name == "FIXED.gguf"
+
+
+def test_fix_is_said_of_the_repair_that_it_makes():
+    first, second, third = (explanation(), explanation(), explanation(repair="gguf-new-metadata MODEL FIXED"))
+    found = repairs(report(explanation(expressible=False), first, second, third))
+    not_possible = "GGUF cannot express it: the runtime would have to do it"
+    assert [repair.remark for repair in found] == [not_possible, "", "GGUF can express it, too", ""]
+    assert [[command.label for command in repair.commands] for repair in found] == [[], ["repair"], [], ["repair"]]
+
+
+@pytest.mark.parametrize("model", ["tokenizer.json", "spiece.model", "a.tiktoken:gpt2"])
+def test_what_is_no_gguf_file_cannot_be_fixed(model: str):
+    (repair,) = repairs(report(model=model))
+    assert repair.remark == "GGUF can express it; tokverify fix repairs GGUF files only"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, arguments)
+    return result.exit_code, result.stdout
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, str]:
+    """Make a model, a reference and a suite in the current directory, all with names that a shell would act on."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-a").mkdir()
+    model, reference, suite = f"-a/{HOSTILE}.gguf", f"-{HOSTILE}.model", f"{HOSTILE}.yaml"
+    shutil.copy(SAMPLE / "sample-broken.gguf", model)
+    shutil.copy(SAMPLE / "sample.tokenizer.model", reference)
+    Path(suite).write_text('suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "word"}\n')
+    return model, reference, suite
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "saved"])
+def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], format: str):
+    model, reference, suite = files
+    options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
+    code, text = run("run", *options, "-f", "markdown" if format == "markdown" else "table")
+    assert code == 1
+    if format == "markdown":
+        command = from_markdown(text)
+    elif format == "saved":
+        assert run("run", *options, "-o", "saved.json")[0] == 1
+        narrow = RenderOptions(width=50)
+        command = from_table(FORMATS["table"](read_report(Path("saved.json")), narrow), "repair: ")
+    else:
+        command = from_table(text, "repair: ")
+    assert command[:2] == ["tokverify", "fix"]
+    code, output = run(*command[1:])
+    assert code == 0, output
+    fixed = command[command.index("-o") + 1]
+    assert Path(fixed).read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+    assert run("run", fixed, *options[1:])[0] == 0
+
+
+def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tuple[str, str, str]):
+    model, reference, suite = files
+    Path(model).unlink()
+    prefix = {"tokenizer.ggml.add_space_prefix": Value(ValueType.BOOL, data=True)}
+    write_patched(SAMPLE / "sample.gguf", Path(model), prefix)
+    options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
+    code, text = run("run", *options)
+    assert code == 1
+    command = from_table(text, "or, in the file itself: ")
+    assert command[0] == "gguf-set-metadata"
+    subprocess.run(
+        [sys.executable, "-m", "gguf.scripts.gguf_set_metadata", *command[1:]],
+        input="YES\n",
+        text=True,
+        check=True,
+        capture_output=True,
+    )
+    assert run("run", *options)[0] == 0
+
+
+def test_a_command_is_parted_only_between_arguments():
+    long = "directory/" * 9 + "m.gguf"
+    text = FORMATS["table"](report(model=long, cases=["a.yaml"]), RenderOptions(width=40))
+    lines = text[text.index("repair: ") :].split("\n")[:5]
+    assert lines == [
+        "repair: tokverify fix \\",
+        f"             {long} \\",
+        "             -r r.json -o m-fixed.gguf \\",
+        "             --cases a.yaml",
+        "",
+    ]

@@ -1,0 +1,85 @@
+import pytest
+
+from support import paths
+from support.fake_tokenizer import FakeTokenizer
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.models.merge import merge
+from tokverify.files.load import load_gguf
+from tokverify.fuzz.coverage import Coverage, Share, steps
+from tokverify.spec import TokenizerSpec, TokenType
+
+SAMPLE = paths.SAMPLE / "sample.gguf"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Encoder:
+    return load_gguf(SAMPLE)
+
+
+def test_steps_of_a_piece_by_hand():
+    ranks = {"a b": 1, "b c": 0, "a bc": 2, "ab c": 3}
+    assert steps("abc", ranks, " ") == ["b c", "a bc"]
+    assert steps("ab", ranks, " ") == ["a b"]
+    assert steps("abab", {"a b": 0, "ab ab": 1}, " ") == ["a b", "a b", "ab ab"]
+    assert steps("aaa", {"a a": 0}, " ") == ["a a"]
+    assert steps("a", ranks, " ") == steps("", ranks, " ") == steps("xyz", ranks, " ") == []
+    assert steps("abc", {"ab": -1.0, "bc": -2.0, "abc": 0.0}, "") == ["bc", "abc"]
+
+
+def test_steps_end_where_merging_does(sample):
+    costs = dict(zip(sample.settings.pieces, (-score for score in sample.spec.scores), strict=True))
+    for piece in sample.settings.pieces:
+        taken = steps(piece, costs, "")
+        assert len(merge(list(piece), costs, "")) == len(piece) - len(taken)
+
+
+def test_by_score_each_normal_piece_is_a_merge(sample):
+    coverage = Coverage(sample)
+    normal = [
+        piece
+        for piece, kind in zip(sample.spec.tokens, sample.spec.types, strict=True)
+        if kind == TokenType.NORMAL and len(piece) > 1
+    ]
+    assert coverage.pieces == Share(0, 2000)
+    assert coverage.merges == Share(0, len(normal))
+    id = sample.encode(" the")[0]
+    assert sample.piece(id) == "▁the"
+    coverage.add([id, id])
+    assert coverage.pieces == Share(1, 2000)
+    # On the way: "he", "the".
+    assert coverage.merges == Share(len(set(steps("▁the", _costs(sample), ""))), len(normal))
+    coverage.add([sample.settings.ids["<bos>"]])
+    assert coverage.pieces == Share(2, 2000)
+
+
+def _costs(encoder: Encoder) -> dict[str, float]:
+    return dict(zip(encoder.settings.pieces, (-score for score in encoder.spec.scores), strict=True))
+
+
+def test_by_rank_the_listed_merges_count():
+    spec = TokenizerSpec(
+        model="gpt2",
+        pre="gpt-2",
+        tokens=["a", "b", "c", "ab", "bc", "abc", "<s>"],
+        types=[TokenType.NORMAL] * 6 + [TokenType.CONTROL],
+        merges=["a b", "b c", "ab c", "a bc", "a b"],
+    )
+    coverage = Coverage(Encoder(spec))
+    coverage.add([5])
+    assert coverage.merges == Share(2, 4)
+    coverage.add([3, 0, 6])
+    assert coverage.merges == Share(2, 4)
+    coverage.add([4])
+    assert coverage.merges == Share(3, 4)
+    assert coverage.pieces == Share(5, 7)
+
+
+def test_a_tokenizer_that_is_not_ours_has_no_known_merges():
+    coverage = Coverage(FakeTokenizer("a", "b"))
+    coverage.add([1])
+    assert (coverage.pieces, coverage.merges) == (Share(1, 2), None)
+
+
+def test_shares():
+    assert Share(1, 4).ratio == 0.25
+    assert Share(0, 0).ratio == 1.0

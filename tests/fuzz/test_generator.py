@@ -1,0 +1,139 @@
+import unicodedata
+from itertools import islice, pairwise
+from random import Random
+
+import pytest
+
+from support import paths
+from support.fake_tokenizer import FakeTokenizer
+from support.paths import ROOT
+from tokverify.files.load import load_gguf
+from tokverify.fuzz import alphabet
+from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.sample import Sample, Vocabulary, vocabulary_of
+from tokverify.fuzz.stream import scattered
+
+SAMPLE = paths.SAMPLE / "sample.gguf"
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return vocabulary_of(load_gguf(SAMPLE), ["Once upon a time\n\nthere was\ta corpus."])
+
+
+def take(name: str, vocabulary: Vocabulary, count: int = 400, *, seed: int = 1, start: int = 0) -> list[Sample]:
+    return list(islice(GENERATORS[name](Random(seed), vocabulary, start), count))  # noqa: S311 - no secret
+
+
+def texts(name: str, vocabulary: Vocabulary) -> str:
+    return "\n".join(sample.text for sample in take(name, vocabulary))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generator_is_reproducible_and_makes_encodable_texts(name, vocabulary):
+    samples = take(name, vocabulary)
+    assert samples == take(name, vocabulary)
+    if name != "added-tokens":  # which goes through all of them first, whatever the seed
+        assert samples != take(name, vocabulary, seed=2)
+    assert len(set(samples)) > 150
+    assert {sample[1:] for sample in samples} == {(False, False), (False, True), (True, False), (True, True)}
+    for sample in samples:
+        sample.text.encode()
+
+
+def test_scattered_numbers_are_all_there_once_and_go_on_where_they_left_off():
+    for size in (1, 2, 3, 10, 84, 97):
+        numbers = list(scattered(size, 0))
+        assert sorted(numbers) == list(range(size))
+        assert list(scattered(size, size // 2)) == numbers[size // 2 :]
+    assert list(scattered(5, 9)) == []
+    assert list(scattered(0, 0)) == []
+    # The first few already come from everywhere.
+    assert {number // 250 for number in islice(scattered(1000, 0), 8)} == {0, 1, 2, 3}
+
+
+def test_added_tokens_come_in_every_context_and_mode_before_any_comes_again():
+    vocabulary = Vocabulary(["a"], added=["<x>", "<y>"])
+    samples = take("added-tokens", vocabulary, 1000)
+    every = {text.replace("<y>", "<x>") for text, _, _ in samples[: 2 * 4 * 21]}
+    assert len(set(samples[: 2 * 4 * 21])) == 2 * 4 * len(every)
+    assert every >= {"<x>", "a<x>", "<x>a", " <x>", "<x> ", "\n<x>\n", "<x><x>", "<x> <x>", "a  <x>  a", "1<x>1"}
+    assert any("<x>" in text and "<y>" in text for text, _, _ in samples[2 * 4 * 21 :])
+
+
+def test_what_is_exhaustive_goes_on_through_the_batches():
+    vocabulary = Vocabulary(["a"], added=[f"<{index}>" for index in range(50)])
+    samples = [sample for number in range(7) for sample in batch(["added-tokens"], vocabulary, 0, number)]
+    assert len(samples) == len(set(samples)) == 4200 == 50 * 4 * 21
+
+
+def test_every_token_comes_up_in_the_first_lap():
+    vocabulary = Vocabulary([f"[{index}]" for index in range(100)])
+    found = "".join(sample.text for sample in take("pieces", vocabulary, 25))
+    assert all(text in found for text in vocabulary.texts)
+
+
+def test_generators_make_what_they_are_for(vocabulary):
+    assert "'s" in texts("apostrophes", vocabulary)
+    assert "\u200d" in texts("marks", vocabulary)
+    assert {"\0", "\ufeff", "\ue000", "\u0378", "\uffff"} <= set(texts("odd", vocabulary))
+    assert all(run in texts("whitespace", vocabulary) for run in ("\t\t\t", " " * 8, "\u3000"))
+    assert "<0x" in texts("stored", vocabulary)
+    assert "▁" in texts("stored", vocabulary)
+    assert {unicodedata.category(c) for c in texts("unicode", vocabulary)} == set(alphabet.category_ranges())
+    assert sum(c.isdigit() for c in texts("digits", vocabulary)) > 1000
+    assert max(len(sample.text) for sample in take("repeats", vocabulary)) > 256
+    assert all(part in texts("code", vocabulary) for part in ("{", "    ", "->"))
+    names = {unicodedata.name(c, "").split()[0] for c in texts("scripts", vocabulary) if c.isalpha()}
+    assert {"LATIN", "CYRILLIC", "HANGUL", "CJK", "ARABIC", "THAI"} <= names
+    near = {sample.text for sample in take("near-misses", vocabulary)}
+    assert len(near - set(vocabulary.added)) > 150
+
+
+def test_a_corpus_is_cut_into_excerpts_and_mutated(vocabulary):
+    samples = take("corpus", vocabulary)
+    unchanged = [text for text, _, _ in samples if text in vocabulary.corpus[0]]
+    assert 50 < len(unchanged) < 350
+    assert len(set(unchanged)) > 30
+
+
+def test_generators_without_material_are_left_out(vocabulary):
+    assert "corpus" in usable(["words", "corpus"], vocabulary)
+    bare = Vocabulary(["a"])
+    assert usable(list(GENERATORS), bare) == [
+        name for name in GENERATORS if name not in {"added-tokens", "near-misses", "stored", "corpus"}
+    ]
+    assert usable(["pieces"], Vocabulary([])) == []
+
+
+def test_a_batch_takes_generators_in_turn_and_depends_on_seed_and_number_alone(vocabulary):
+    samples = batch(["digits", "code"], vocabulary, 7, 3)
+    assert len(samples) == 600
+    assert sum(any(c.isnumeric() for c in text) for text, _, _ in samples[::2]) == 300
+    assert samples == batch(["digits", "code"], vocabulary, 7, 3)
+    assert samples != batch(["digits", "code"], vocabulary, 8, 3)
+    assert samples != batch(["digits", "code"], vocabulary, 7, 4)
+
+
+def test_the_vocabulary_of_an_encoder(vocabulary):
+    assert {" the", "  ", "<bos>"} <= set(vocabulary.texts)
+    assert {"▁the", "<0x0A>"} <= set(vocabulary.stored)
+    assert "the" in vocabulary.words
+    assert {"<bos>", "<eos>", "  ", "\t\t\t"} <= set(vocabulary.added)
+
+
+def test_the_vocabulary_of_another_tokenizer():
+    tokenizer = FakeTokenizer("a", "▁b", "\udcff", "", "x" * 600, "<s>", special_ids={"bos": 5})
+    assert vocabulary_of(tokenizer) == Vocabulary(["a", " b", "<s>"], ["▁b"], ["<s>"], [])
+
+
+def test_categories_cover_all_of_unicode_but_surrogates():
+    ranges = sorted(pair for pairs in alphabet.category_ranges().values() for pair in pairs)
+    assert sum(last - first + 1 for first, last in ranges) == 0x110000 - 0x800
+    assert all(last < first for (_, last), (first, _) in pairwise(ranges))
+
+
+def test_each_generator_says_what_it_makes_in_the_documentation():
+    documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
+    for name, generator in GENERATORS.items():
+        assert f"| `{name}` | {generator.__doc__} |" in documented

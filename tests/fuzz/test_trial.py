@@ -1,0 +1,140 @@
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from support.paths import SAMPLE
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.fuzz.sample import Sample
+from tokverify.fuzz.trial import Kind, Outcome, Trial, encode_all
+
+
+def sample(text: str, add_special: bool = False, parse_special: bool = True) -> Sample:
+    return Sample(text, add_special, parse_special)
+
+
+class Batched(FakeTokenizer):
+    """Encodes many texts in one call, and notes the calls."""
+
+    def encode_many(self, texts, *, add_special, parse_special):
+        self.calls.append((tuple(texts), add_special, parse_special))
+        return [self._one(text, add_special, parse_special) for text in texts]
+
+    def _one(self, text, add_special, parse_special):
+        try:
+            return FakeTokenizer(*self.pieces, special_ids=self.special_ids).encode(
+                text, add_special=add_special, parse_special=parse_special
+            )
+        except EncodeError as error:
+            return error
+
+
+def test_what_agrees_leaves_nothing_but_its_ids():
+    seen = []
+    trial = Trial(FakeTokenizer("a", "b"), FakeTokenizer("a", "b"))
+    assert trial.run([sample("ab"), sample("")], seen.append) == [None, None]
+    assert seen == [[0, 1], []]
+
+
+def test_ids_that_differ():
+    trial = Trial(FakeTokenizer("a", "b", "ab"), FakeTokenizer("a", "b"))
+    outcome = trial.outcome(sample("bab"))
+    assert outcome == Outcome(sample("bab"), Kind.IDS, [1, 2], [1, 0, 1])
+    assert outcome.fingerprint == trial.outcome(sample("abb")).fingerprint == (Kind.IDS, (2,), (0, 1), "")
+    assert trial.outcome(sample("abab")).fingerprint != outcome.fingerprint
+
+
+def test_an_error_of_one_side_is_a_failure_and_of_both_none():
+    trial = Trial(FakeTokenizer("a", name="left"), FakeTokenizer("a", "b", name="right"))
+    assert trial.outcome(sample("b")) == Outcome(sample("b"), Kind.ERROR, message="actual (left): no piece for 'b'")
+    outcome = trial.outcome(sample("c"))
+    assert outcome.kind is Kind.SKIPPED
+    reasons = "actual (left): no piece for 'c'; expected (right): no piece for 'c'"
+    assert outcome.message == f"neither side can encode this text: {reasons}"
+
+
+def test_what_a_reference_is_not_made_for_is_skipped(monkeypatch):
+    expected = FakeTokenizer("a", name="right")
+
+    def refuse(text, **options):
+        raise UnsupportedError("not for me")
+
+    monkeypatch.setattr(expected, "encode", refuse)
+    outcome = Trial(FakeTokenizer("a"), expected).outcome(sample("a"))
+    assert outcome == Outcome(sample("a"), Kind.SKIPPED, message="expected (right): not for me")
+
+
+def test_a_bug_is_not_taken_for_a_finding(monkeypatch):
+    actual = FakeTokenizer("a")
+    monkeypatch.setattr(actual, "encode", lambda text, **options: {}["missing"])
+    with pytest.raises(KeyError):
+        Trial(actual, FakeTokenizer("a")).outcome(sample("a"))
+
+
+def test_options_that_one_side_cannot_honor_are_off():
+    special = {"special": ["<s>"], "special_ids": {"bos": 1}}
+    full, plain = FakeTokenizer("a", "<s>", **special), FakeTokenizer("a", "<", "s", ">", **special)
+    plain.adds_special = False
+    full.parses_special = False
+    for trial in (Trial(full, plain), Trial(plain, full)):
+        assert trial.honored(sample("a", True, True)) == sample("a", False, False)
+        assert trial.outcome(sample("a", True, True)) is None
+
+
+def test_many_texts_of_the_same_options_are_encoded_in_one_call():
+    tokenizer = Batched("a", "b", special_ids={"bos": 9})
+    samples = [sample("a"), sample("b", True), sample("c"), sample("ab", True)]
+    ids = encode_all(tokenizer, samples)
+    assert tokenizer.calls == [(("a", "c"), False, True), (("b", "ab"), True, True)]
+    assert [ids[0], ids[1], ids[3]] == [[0], [9, 1], [9, 0, 1]]
+    assert isinstance(ids[2], EncodeError)
+
+
+class Decoder(FakeTokenizer):
+    """Decodes otherwise."""
+
+    def decode(self, ids):
+        if 2 in ids:
+            raise EncodeError("cannot")
+        return bytes(ids)
+
+
+def test_decoding_is_compared_where_asked_for():
+    actual, expected = FakeTokenizer("a", "b", "c"), Decoder("a", "b", "c")
+    assert Trial.of(actual, expected).outcome(sample("ab")) is None
+    trial = Trial.of(actual, expected, decoding=True)
+    outcome = trial.outcome(sample("ab"))
+    assert outcome == Outcome(sample("ab"), Kind.DECODING, b"ab", b"\x00\x01")
+    assert trial.outcome(sample("")) is None
+    assert trial.outcome(sample("c")).kind is Kind.DECODING
+    assert "cannot" in trial.outcome(sample("c")).message
+    # What neither can encode cannot be decoded either.
+    assert [outcome.kind for outcome in trial.run([sample("x"), sample("a")])] == [Kind.SKIPPED, Kind.DECODING]
+
+
+def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
+
+    from tokverify.files.load import load_gguf
+
+    encoder = load_gguf(SAMPLE / "sample.gguf")
+
+    class LlamaCpp:
+        name = "llama.cpp"
+        parses_special = adds_special = decodes_as_llama_cpp = True
+        encode = staticmethod(encoder.encode)
+
+        @staticmethod
+        def decode_many(all_ids):
+            return [encoder.decode(ids, clean_up=True) for ids in all_ids]
+
+    trial = Trial.of(encoder, LlamaCpp())
+    assert trial.decoding
+    assert trial.run([sample("Hello , you !"), sample("it 's")]) == [None, None]
+
+
+def test_who_cannot_honor_an_option_is_named_once():
+    able, left = FakeTokenizer("a"), FakeTokenizer("a", name="left", adds_special=False, parses_special=False)
+    assert Trial(able, able).notes == ()
+    assert Trial(able, left).notes == Trial(left, left).notes
+    assert Trial(able, left).notes == (
+        "compared with add_special off throughout: left cannot tell which tokens go around a text",
+        "compared with parse_special off throughout: left never reads control tokens in text",
+    )

@@ -1,0 +1,13 @@
+"""The formats of an audit whose every text tries to break out; tests/render/test_ci_formats.py reads most of them."""
+
+from support.hostile_audit import hostile_audit
+from tokverify.render import RenderOptions
+from tokverify.render.audit import AUDIT_FORMATS
+
+
+def test_every_finding_is_in_the_markdown():
+    text = AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions())
+    assert "### ERROR TV101 x" in text
+    assert "ids 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 38 more" in text
+    assert "### INFO TV103 y" in text
+    assert "### Waived" in text

@@ -1,0 +1,85 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tokverify.cases.case import Case
+from tokverify.convert import Conversion, convert
+from tokverify.engine.pre_search import PreTokenizerMatch
+from tokverify.render import RenderOptions
+from tokverify.render.convert import CONVERSION_FORMATS, verdict
+
+SAMPLE = Path(convert.__code__.co_filename).parents[1] / "sample"
+HOSTILE = "[red]x[/] [/INST] \x1b[31m\u202e\0"
+
+
+@pytest.fixture
+def conversion(tmp_path) -> Conversion:
+    """One text that differs and one that does not, with everything named in a hostile way."""
+    cases = [Case(id=id, suite="s", text=text) for id, text in (("same", "a"), ("other", " ▁"))]
+    made = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", cases=cases, count=50)
+    return replace(
+        made,
+        target=Path(f"{HOSTILE}.gguf"),
+        untransportable=(f"lost: {HOSTILE}", "nothing"),
+        explained=(1, 0),
+        differing=1,
+        unexplained=0,
+        pre_tokenizer=PreTokenizerMatch("gpt-2", (HOSTILE,), 7, ("mpt",), ("other",)),
+    )
+
+
+@pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(width=40, verbose=True), RenderOptions(quiet=True)])
+def test_nothing_hostile_gets_through(conversion, options):
+    table = CONVERSION_FORMATS["table"](conversion, options)
+    assert not set("\x1b\u202e\0") & set(table)
+    joined = "".join(table.split())
+    assert "[red]x[/][/INST]\\x1b[31m\\u202e\\x00.gguf:notwritten" in joined
+
+
+def test_the_table_says_what_explains_what(conversion):
+    words = " ".join(CONVERSION_FORMATS["table"](conversion, RenderOptions(verbose=True)).split())
+    assert "1 text lost: [red]x" in words
+    assert "- nothing" in words
+    assert "it cuts 1 probe as the source does, into 7 pre-tokens" in words
+    assert "1 other name would give the same ids: mpt" in words
+    assert "cut so too, but imply the opposite of ignore_merges: other" in words
+    assert "cases s/other" in words
+
+
+def test_a_reason_for_all_is_told_once(conversion):
+    one = replace(conversion, untransportable=("a loss",), explained=(1,))
+    (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)
+    found = replace(found, case=replace(found.case, suite="found"), notes=("explained by: a loss",))
+    one = replace(one, report=replace(one.report, results=(found,)))
+    assert CONVERSION_FORMATS["table"](one, RenderOptions()).count("a loss") == 1
+    two = replace(one, untransportable=("a loss", "another"), explained=(1, 0))
+    assert "explained by: a loss" in CONVERSION_FORMATS["table"](two, RenderOptions())
+
+
+def test_json_survives_it_too(conversion):
+    told = json.loads(CONVERSION_FORMATS["json"](conversion, RenderOptions()))["conversion"]
+    assert told["untransportable"][0] == {"part": f"lost: {HOSTILE}", "explains": 1}
+    assert told["pre_tokenizer"]["texts"] == [HOSTILE]
+    assert (told["exit_code"], told["written"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"differing": 0, "written": True}, "written; it gives the same ids as"),
+        (
+            {},
+            "not written: 1 of 2 cases and none of 50 made-up texts differ, all explained by what GGUF cannot carry;",
+        ),
+        ({"written": True}, "written by force: 1 of 2 cases"),
+        ({"unexplained": 1}, "differ, for no known reason; --force"),
+        (
+            {"differing": 3, "unexplained": 1},
+            "1 of 2 cases and 2 of 50 made-up texts differ, 1 of them for no known reason;",
+        ),
+    ],
+)
+def test_the_verdict_says_all_that_counts(conversion, changes, expected):
+    assert expected in verdict(replace(conversion, **changes))

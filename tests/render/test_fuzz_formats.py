@@ -1,0 +1,207 @@
+import json
+from dataclasses import replace
+
+import pytest
+from lxml import etree
+
+from support.fake_tokenizer import FakeTokenizer
+from support.hostile_finding import hostile_fuzz
+from support.paths import ROOT
+from tokverify.errors import UnsupportedError
+from tokverify.fuzz.coverage import Share
+from tokverify.fuzz.loop import fuzz
+from tokverify.render import RenderOptions
+from tokverify.render.ci.issue import Level
+from tokverify.render.fuzz import FUZZ_FORMATS, percent, verdict
+from tokverify.render.fuzz.issue import fuzz_issues
+from tokverify.report.fuzz import FuzzReport, Plan, Stop
+from tokverify.report.run import Status, VocabularyDifference
+
+HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
+LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))
+
+
+def fuzzed(plan: Plan, *pieces: str, decode=None) -> FuzzReport:
+    """Compare a tokenizer that knows hostile pieces with one that has only their characters."""
+    actual = FakeTokenizer(*LETTERS, *pieces, name="[red]left", adds_special=False)
+    expected = FakeTokenizer(*LETTERS, *pieces[1:], name="right")
+    if decode:
+        expected.decode = decode
+    return fuzz(actual, expected, plan)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> FuzzReport:
+    return fuzzed(Plan(count=2000, generators=("pieces",)), *HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def nothing() -> FuzzReport:
+    same = FakeTokenizer(*LETTERS, adds_special=False)
+    return fuzz(same, same, Plan(count=1, generators=("pieces",)))
+
+
+def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
+    shown = FUZZ_FORMATS["table"](hostile, RenderOptions())
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[red]left" in shown
+    assert "tried     2,000 strings, all that were asked for" in shown
+    assert "coverage  100.0% of 10 pieces" not in shown
+    assert "of the strings, first by one of the generator pieces: " in shown
+    assert "text     [/INST]" in shown
+    assert shown.endswith(f"{verdict(hostile)}\n")
+
+
+def test_what_is_off_throughout_is_said_at_both_ends(hostile):
+    note = "compared with add_special off throughout: [red]left cannot tell which tokens go around a text"
+    assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
+    shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
+    first, last = shown.index(note), shown.rindex(note)
+    assert first < shown.index("tried  ") < last
+    assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
+
+
+def test_nothing_is_noted_where_nothing_is_off():
+    same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
+    full = fuzz(same, same, Plan(count=9, generators=("pieces",)))
+    assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
+    assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
+
+
+def test_quiet_is_the_verdict_alone(hostile):
+    assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
+
+
+def test_the_json_has_all_of_it(hostile):
+    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    assert list(told) == [
+        "schema_version", "kind", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis",
+        "baseline", "cases", "tokens", "notes", "coverage", "generators", "causes",
+    ]  # fmt: skip
+    assert told["summary"]["strings"] == 2000
+    assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
+    assert told["coverage"]["merges"] is None
+    assert [cause["case"] for cause in told["causes"]] == [case["id"] for case in told["cases"]]
+    assert told["cases"][0]["text"] == "[/INST]"
+    assert "[/INST]" in told["causes"][0]["found"]["text"]
+
+
+def test_decoding_that_differs_is_told_in_bytes():
+    different = fuzzed(Plan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
+    told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
+    decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
+    assert decoded[0]["expected"] == {"text": "\ufffd", "bytes": "ff"}
+    assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
+
+
+def test_what_is_skipped_is_listed():
+    actual, expected = FakeTokenizer(*LETTERS), FakeTokenizer(*LETTERS, adds_special=False)
+
+    def refuse(text, **options):
+        if "b" in text:
+            raise UnsupportedError("no b, please")
+        return FakeTokenizer(*LETTERS).encode(text, **options)
+
+    expected.encode = refuse
+    skipping = fuzz(actual, expected, Plan(count=100, generators=("pieces",)))
+    assert "SKIPPED expected (fake): no b, please" in FUZZ_FORMATS["table"](skipping, RenderOptions())
+
+
+def test_verdicts(nothing):
+    assert verdict(nothing) == "1 string: nothing found"
+    assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
+        "3,000 strings: 1 fails; the cause of 1 string is not listed"
+    )
+    differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
+    assert verdict(replace(nothing, report=differing, skipped=1)) == (
+        "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
+    )
+
+    interrupted = replace(nothing, stop=Stop.INTERRUPTED)
+    assert (verdict(interrupted), interrupted.exit_code) == ("1 string: nothing found; interrupted", 130)
+
+
+# Formats for CI systems
+
+
+def test_each_cause_is_an_issue_at_the_model():
+    issues = list(fuzz_issues(hostile_fuzz()))
+    found = [cause.result for cause in hostile_fuzz().causes if cause.result.status is not Status.SKIPPED]
+    assert [issue.title for issue in issues[: len(found)]] == [f"{result.status}: {result.name}" for result in found]
+    assert {issue.check for issue in issues} == {
+        "fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "vocabulary"
+    }  # fmt: skip
+    assert {issue.path for issue in issues} == {hostile_fuzz().report.actual.source}
+
+
+def test_what_decodes_otherwise_says_to_what():
+    (issue,) = [issue for issue in fuzz_issues(hostile_fuzz()) if issue.check == "fuzz-decoding"]
+    assert issue.message.splitlines()[0] == "the same ids decode to é in actual, to \\xff in expected"
+
+
+def test_a_failure_without_a_listed_cause_is_told(nothing):
+    for failing, level in ((0, Level.NOTE), (3, Level.ERROR)):
+        (issue,) = fuzz_issues(replace(nothing, failing=failing, unlisted=3))
+        assert (issue.check, issue.level) == ("fuzz-unlisted", level)
+        assert issue.message.startswith("3 texts that do not match: ")
+
+
+@pytest.mark.parametrize(
+    ("told", "tag"),
+    [
+        ({}, "system-out"),
+        ({"failing": 1, "unlisted": 1}, "failure"),
+        ({"skipped": 1, "unlisted": 1}, "skipped"),
+    ],
+)
+def test_junit_is_never_without_a_test(nothing, told: dict[str, int], tag: str):
+    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **told), RenderOptions()).encode())
+    (test,) = root.iter("testcase")
+    assert (test.get("name"), test[0].tag) == ("texts", tag)
+
+
+def test_junit_has_a_test_for_each_cause():
+    root = etree.fromstring(FUZZ_FORMATS["junit"](hostile_fuzz(), RenderOptions()).encode())
+    assert [suite.get("name") for suite in root] == ["found", "fuzz"]
+    assert root[0].get("tests") == str(len(hostile_fuzz().causes))
+
+
+def test_sarif_says_what_was_off_throughout(hostile):
+    (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
+    (note,) = run["invocations"][0]["toolConfigurationNotifications"]
+    assert note["message"]["text"].startswith("compared with add_special off throughout")
+
+
+def test_markdown_tells_what_was_tried(hostile):
+    text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
+    assert "### 1 cause found by fuzzing" in text
+    assert "Tried: 2,000 strings, all that were asked for; coverage: " in text
+    assert "| pieces | 2,000 | " in text
+    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
+
+
+@pytest.mark.parametrize("stop", Stop)
+def test_every_reason_to_stop_has_words(nothing, stop):
+    assert "1 string, " in FUZZ_FORMATS["table"](replace(nothing, stop=stop), RenderOptions())
+
+
+def test_only_everything_is_all():
+    assert [percent(Share(done, 3000)) for done in (0, 1, 2999, 3000)] == ["0.0%", "0.0%", "99.9%", "100.0%"]
+
+
+def test_every_key_of_the_json_is_documented(hostile):
+    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
+    new = {
+        *told["summary"],
+        *told["causes"][0],
+        "decoded",
+        "notes",
+        "coverage",
+        "generators",
+        "causes",
+        "done",
+        "total",
+    }
+    assert all(f"`{key}`" in documented for key in new)

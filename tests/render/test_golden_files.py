@@ -1,0 +1,45 @@
+import json
+
+import pytest
+
+from support.make_golden import GOLDEN, OUTPUTS, hostile_report, render
+from tokverify.render import FORMATS, RenderOptions
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_output_is_as_it_was(name):
+    assert render(name) == (GOLDEN / name).read_bytes(), "if this is wanted, run tests/support/make_golden.py"
+
+
+def test_no_golden_file_is_left_over():
+    assert {path.name for path in GOLDEN.iterdir()} == set(OUTPUTS)
+
+
+@pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(verbose=True), RenderOptions(width=40)])
+def test_nothing_hostile_reaches_the_terminal(options):
+    text = FORMATS["table"](hostile_report(), options)
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("width", [40, 100, 300])
+def test_no_line_is_wider_than_asked(width):
+    from rich.cells import cell_len
+
+    text = FORMATS["table"](hostile_report(), RenderOptions(width=width))
+    assert max(cell_len(line) for line in text.split("\n")) <= width
+
+
+def test_json_gives_back_what_the_report_holds():
+    report = hostile_report()
+    document = json.loads(FORMATS["json"](report, RenderOptions()))
+    assert [case["text"] for case in document["cases"]] == [result.case.text for result in report.results]
+    assert document["cases"][3]["text"] == "a\ud800"
+    assert [case["ids"]["actual"] for case in document["cases"]] == [list(r.actual) for r in report.results]
+    assert document["summary"]["exit_code"] == report.exit_code == 1
+    assert document["schema_version"] == 3
+
+
+def test_json_is_ascii_and_stable():
+    first, second = (FORMATS["json"](hostile_report(), RenderOptions()) for _ in range(2))
+    assert first == second
+    assert first.isascii()

@@ -1,0 +1,5 @@
+"""The reports that are read back here are those on which the formats are tried."""
+
+import pytest
+
+pytest.register_assert_rewrite("support.saved_file")

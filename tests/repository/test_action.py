@@ -1,0 +1,138 @@
+"""The composite action: its steps under bash, as GitHub's runner runs them, with inputs that want to be executed."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.paths import ROOT
+
+SAMPLE = ROOT / "tokverify" / "sample"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
+HOSTILE = [
+    "$(touch pwned)",
+    "`touch pwned`",
+    "; touch pwned",
+    "' ; touch pwned '",
+    '" ; touch pwned "',
+    "x\ntouch pwned",
+]
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """Go to a directory with a model and its reference, where a program `python` tells how it was called."""
+    for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"):
+        shutil.copy(SAMPLE / name, tmp_path / name)
+    (tmp_path / "ours.yaml").write_text("cases:\n  - {id: spaces, text: 'a   word', note: n}\n")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "python").write_text('#!/bin/bash\nprintf "%s\\0" "$@" > called\n')
+    (programs / "python").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.setenv("GITHUB_ACTION_PATH", "/an action")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_step(name: str, work: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run a step with inputs, whose names have `_` for `-`; as in GitHub, one that is not given has its default."""
+    known = {key: described.get("default", "") for key, described in ACTION["inputs"].items()}
+    known |= {key.replace("_", "-"): value for key, value in inputs.items()}
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda found: known[found[1]], text)
+
+    step = STEPS[name]
+    script = work / "step.sh"
+    script.write_text(filled(step["run"]))
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],  # noqa: S607 - the shell of the action
+        cwd=work / filled(step.get("working-directory", ".")),
+        env={**os.environ, **{variable: filled(text) for variable, text in step["env"].items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_change_of_the_tokenizer_is_annotated(work):
+    inputs = {"reference": "sample.tokenizer.model", "cases": "ours.yaml\n"}
+    done = run_step("Verify", work, model="sample.gguf", **inputs)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    done = run_step("Verify", work, model="sample-broken.gguf", **inputs)
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error file=ours.yaml,line=2,")
+
+
+def test_every_line_of_an_input_is_one_argument(work):
+    odd = work / "a dir" / "$(touch pwned) ;'x.gguf"
+    odd.parent.mkdir()
+    shutil.copy(SAMPLE / "sample.gguf", odd)
+    arguments = "--cases\n../ours.yaml\n\n--report\njunit=out $(touch pwned);.xml"
+    inputs = {"model": f"{odd.name}\n", "reference": "../sample.tokenizer.model", "working_directory": "a dir"}
+    done = run_step("Verify", work, arguments=arguments, **inputs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (odd.parent / "out $(touch pwned);.xml").is_file()
+    assert not list(work.rglob("pwned"))
+
+
+def test_the_shipped_suites_go_with_others(work):
+    arguments = "-k\nours/spaces\n-k\nseed/extra-spaces\n--report\njson=out.json"
+    inputs = {"reference": "sample.tokenizer.model", "cases": "shipped\nours.yaml", "arguments": arguments}
+    done = run_step("Verify", work, model="sample.gguf", **inputs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((work / "out.json").read_text())
+    assert report["options"]["cases"] == ["shipped", "ours.yaml"]
+    assert [case["suite"] for case in report["cases"]] == ["seed", "ours"]
+
+
+def test_without_inputs_the_configuration_counts(work):
+    (work / "tokverify.toml").write_text(
+        '[[models]]\nmodel = "sample.gguf"\nreference = "sample.tokenizer.model"\ncases = ["ours.yaml"]\n'
+    )
+    assert run_step("Verify", work).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["$(touch pwned)", "' ; touch pwned '", "--help"])
+@pytest.mark.parametrize("name", ["model", "reference", "cases", "baseline"])
+def test_no_input_is_executed_or_taken_for_an_option(work, name, text):
+    done = run_step("Verify", work, **{"model": "sample.gguf", name: text})
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert not list(work.rglob("pwned"))
+
+
+def test_extras_are_installed(work):
+    assert run_step("Install tokverify", work, extras="tiktoken, llama-cpp").returncode == 0
+    called = (work / "called").read_text().split("\0")
+    assert called == ["-m", "pip", "install", "--quiet", "/an action[tiktoken, llama-cpp]", ""]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "x] @ https://example.com/x.whl"])
+def test_extras_are_nothing_but_names(work, text):
+    done = run_step("Install tokverify", work, extras=text)
+    assert (done.returncode, done.stdout) == (2, "::error::extras: names with commas between\n")
+    assert not list(work.glob("called"))
+    assert not list(work.rglob("pwned"))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_script_holds_an_input(step):
+    assert "${{" not in STEPS[step]["run"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_scripts_are_sound(step):
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    command = ["shellcheck", "--shell=bash", "-"]
+    done = subprocess.run(command, input=STEPS[step]["run"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,152 @@
+"""What the documentation shows is tried, so that it stays true."""
+
+import ast
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+import pytest
+
+from support.console import examples, fits, run
+from support.paths import ROOT
+from tokverify.cli import main
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
+WITHOUT_VALUE = {"-h", "--help", "--version"}
+
+_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}.*\n)+)", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^\s*(?:\$ |- run: )?(tokverify .*)$", re.MULTILINE)
+_OPERATORS = {"|", "||", "&&", ";", ">", ">>", "&", "2>&1"}
+
+
+def by_name(page: Path) -> str:
+    return page.name
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=by_name)
+def test_console_sessions_give_what_the_page_shows(page: Path, tmp_path: Path):
+    """If this fails, and what is printed is right: `python tests/support/console.py docs/PAGE`."""
+    said = examples(page.read_text("utf-8"))
+    printed = run([example.command for example in said], tmp_path)
+    for example, output in zip(said, printed, strict=True):
+        assert fits(example.output, output), f"$ {example.command}{output}"
+
+
+def test_output_fits_only_what_was_printed():
+    assert fits("a\n...\nc\n", "a\nb\nb\nc\n")
+    assert fits("a\n...\n", "a\n")
+    assert not fits("a\n...\nc\n", "a\nb\n")
+    assert not fits("a\n", "a\nb\n")
+    assert not fits("", "a\n")
+
+
+def test_a_session_keeps_the_exit_code_and_the_directory(tmp_path: Path):
+    page = "```console\n$ mkdir x && cd x\n$ cat <<END\n> a\n> END\na\n$ false\n$ echo $? ${PWD##*/}\n1 x\n```\n"
+    said = examples(page)
+    assert run([example.command for example in said], tmp_path) == ["", "a\n", "", "1 x\n"]
+    assert [example.output for example in said] == ["", "a\n", "", "1 x\n"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=by_name)
+def test_commands_and_options_exist(page: Path):
+    for line in commands(page.read_text("utf-8")):
+        assert unknown(shlex.split(line, comments=True)) == [], line
+
+
+def commands(page: str) -> Iterator[str]:
+    for fenced, indented in _CODE.findall(page):
+        for line in _COMMAND.findall(fenced or indented):
+            yield line.removesuffix("\\")
+
+
+def unknown(words: list[str]) -> list[str]:
+    """Return the options that the command does not have, or the command that there is not."""
+    command, words = main, words[1:]
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
+            return [words[0]]
+        command, words = found, words[1:]
+    ends = next((index for index, word in enumerate(words) if word in _OPERATORS), len(words))
+    named = {word.partition("=")[0] for word in words[:ends] if re.match("--?[a-z]", word)}
+    known = {name for param in command.params for name in [*param.opts, *param.secondary_opts]}
+    return sorted(named - known - WITHOUT_VALUE)
+
+
+def test_what_does_not_exist_is_noticed():
+    assert unknown(["tokverify", "run", "model.gguf", "--baseline=x", "-q", "|", "head", "-x"]) == []
+    assert unknown(["tokverify", "cases", "check", "--nonsense", "x"]) == ["--nonsense"]
+    assert unknown(["tokverify", "nonsense"]) == ["nonsense"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_name)
+def test_imported_names_exist(page: Path):
+    for code in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom):
+                module = importlib.import_module(node.module or "")
+                assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+def test_contributing_says_where_every_module_is():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Where things are")[2]
+    patterns = set(re.findall(r"`([\w*]+(?:\.py|/))`", text))
+    package = ROOT / "tokverify"
+    folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    modules = {path.name for path in package.glob("*.py")} - {"__init__.py", "__main__.py"}
+    untold = {name for name in modules | folders if not any(fnmatchcase(name, pattern) for pattern in patterns)}
+    assert not untold
+    there = {path.name if path.is_file() else f"{path.name}/" for path in package.rglob("*")}
+    assert not {pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in there)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_name)
+def test_links_to_elsewhere_are_well_formed(page: Path):
+    links = re.findall(r"\]\(([a-z]+:[^)]*)\)", page.read_text("utf-8"))
+    assert [link for link in links if not re.fullmatch(r"https://[\w.-]+\.[a-z]+(/[^\s<>\"]*)?", link)] == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; strict, so that a page outside the navigation or a link to nowhere is an error."""
+    pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
+    directory = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+def test_the_site_builds_and_loads_nothing_from_elsewhere(site: Path):
+    html = {page.name: page.read_text("utf-8") for page in site.glob("*.html")}
+    assert html.keys() >= {page.with_suffix(".html").name for page in PAGES}
+    for name, text in html.items():
+        loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?((?:https?:)?//[^\s\">]+)", text)
+        assert loaded == [], name
+
+
+def test_the_command_reference_names_every_command_and_option(site: Path):
+    text = (site / "commands.html").read_text("utf-8")
+    for name, command in every_command(main, "tokverify"):
+        assert f">{name}<" in text
+        for param in command.params:
+            if isinstance(param, click.Option) and not param.hidden:
+                assert re.search(rf"<code>[^<]*{re.escape(param.opts[-1])}\b", text), (name, param.opts)
+
+
+def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{path} {name}")

@@ -1,0 +1,33 @@
+import pkgutil
+
+import pytest
+
+import tokverify
+from support.paths import SAMPLE
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(tokverify, name) for name in tokverify.__all__)
+    assert set(tokverify.__all__) == set(dir(tokverify))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        tokverify.nonsense  # noqa: B018
+
+
+def test_no_public_name_is_hidden_by_a_module():
+    modules = {module.name for module in pkgutil.iter_modules(tokverify.__path__)}
+    assert modules.isdisjoint(tokverify.__all__)
+
+
+def test_a_program_can_verify():
+    encoder = tokverify.load_gguf(SAMPLE / "sample-broken.gguf")
+    reference = tokverify.load_reference(SAMPLE / "sample.tokenizer.model")
+    cases = [case for case in tokverify.load_cases() if case.suite == "seed"]
+    report = tokverify.verify_tokenizers(encoder, reference, cases)
+    assert isinstance(report, tokverify.Report)
+    assert report.exit_code == 1
+    assert report.actual.name == "sample-broken"
+    assert report.actual.fingerprint == encoder.fingerprint
+    assert report.actual.settings["algorithm"] == "spm"

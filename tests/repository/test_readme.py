@@ -1,0 +1,32 @@
+"""What the README shows is tried, so that it stays true."""
+
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+from support.paths import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_example_runs():
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
+def test_linked_files_exist(path: str):
+    assert (ROOT / path).exists()
+
+
+def test_the_commands_named_exist():
+    from tokverify.cli import main
+
+    named = set(re.findall(r"^    tokverify (\w+)", README, re.MULTILINE))
+    commands = set(main.list_commands(click.Context(main)))
+    assert named <= commands
+    assert commands <= named | {"demo"}

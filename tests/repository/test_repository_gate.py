@@ -1,0 +1,200 @@
+"""A repository that gates on its tokenizer: init, run, a change, the annotation, a baseline, and its expiry."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from support.paths import ROOT
+from tokverify.cli import main
+
+SAMPLE = ROOT / "tokverify" / "sample"
+CASES = "cases:\n  - {id: plain, text: a word, note: n}\n  - {id: spaces, text: 'a   word', note: n}\n"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    subprocess.run(["git", "init", "-q"], check=True)  # noqa: S607 - the git on the path
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "ours.yaml").write_text(CASES)
+    shutil.copy(SAMPLE / "sample.gguf", "model.gguf")
+    shutil.copy(SAMPLE / "sample.tokenizer.model", "tokenizer.model")
+    return tmp_path
+
+
+def tokverify(*arguments: str):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def run_workflow(directory: Path, summary: Path) -> subprocess.CompletedProcess[str]:
+    """Run the last step of the generated workflow; those before it check out and install."""
+    workflow = yaml.safe_load((directory / ".github" / "workflows" / "tokverify.yml").read_text())
+    command = workflow["jobs"]["tokverify"]["steps"][-1]["run"]
+    return bash(command, directory, {"GITHUB_STEP_SUMMARY": str(summary)})
+
+
+def bash(command: str, directory: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command],  # noqa: S607 - the shell of the workflow
+        cwd=directory,
+        env={**os.environ, "PATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_init_run_change_annotation_baseline_expiry(repository):
+    assert tokverify("init").exit_code == 0
+    assert tokverify("run").exit_code == 0
+    summary = repository / "summary.md"
+    done = run_workflow(repository, summary)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    done = run_workflow(repository, summary)
+    assert done.returncode == 1, done.stdout + done.stderr
+    annotations = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
+    [annotation] = [line for line in annotations if "file=cases/ours.yaml," in line]
+    assert "file=cases/ours.yaml,line=3," in annotation
+    assert "ours/spaces" in annotation
+    assert "ours/spaces" in summary.read_text()
+
+    updated = tokverify("run", "--baseline", "known.yaml", "--update-baseline", "--reason", "to be repaired")
+    assert updated.exit_code == 0, updated.output
+    configuration = repository / "tokverify.toml"
+    configuration.write_text(configuration.read_text().replace("cases =", 'baseline = "known.yaml"\ncases ='))
+    done = run_workflow(repository, summary)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not [line for line in done.stdout.splitlines() if line.startswith("::error ")]
+
+    known = repository / "known.yaml"
+    known.write_text(known.read_text().replace("  reason:", "  expires: 2020-01-31\n  reason:"))
+    done = run_workflow(repository, summary)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "2020-01-31" in done.stdout
+
+
+def test_what_is_not_in_the_repository_is_told_without_a_place(repository):
+    assert tokverify("init").exit_code == 0
+    model = SAMPLE / "sample-broken.gguf"
+    command = ["run", str(model), "-r", "tokenizer.model", "-k", "extra-spaces"]
+    result = tokverify(*command, "-f", "github")
+    assert result.stdout.startswith("::error title=mismatch%3A seed/extra-spaces::")
+    assert "%0Ain cases/seed.yaml:" in result.stdout
+    assert "file=" not in result.stdout
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"] == {"path": "tokverify.toml", "lines": {"begin": 1}}
+    (repository / "tokverify.toml").unlink()
+    [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)
+    assert entry["location"]["path"] == "."
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])
+def test_a_checkout_made_without_git(repository, monkeypatch, variable):
+    shutil.rmtree(".git")
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    monkeypatch.chdir("cases")
+    command = ["run", "../model.gguf", "-r", "../tokenizer.model", "--cases", "ours.yaml", "-f", "github"]
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert "file=ours.yaml," in tokverify(*command).stdout
+    monkeypatch.setenv(variable, str(repository))
+    assert "file=cases/ours.yaml," in tokverify(*command).stdout
+
+
+@pytest.mark.parametrize(
+    ("git", "path"),
+    [
+        ("gitdir: ../.git/modules/cases\n", "cases/ours.yaml"),
+        ("gitdir: ../../.git/modules/a/modules/cases\n", "cases/ours.yaml"),
+        ("gitdir: /elsewhere/.git/worktrees/cases\n", "ours.yaml"),
+        ("gitdir: ../.git/modules/a/worktrees/cases\n", "ours.yaml"),
+        ("", "ours.yaml"),
+        (None, "ours.yaml"),
+    ],
+)
+def test_paths_in_a_submodule_begin_at_the_repository_that_it_is_part_of(repository, monkeypatch, git, path):
+    shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
+    monkeypatch.chdir("cases")
+    Path(".git").mkdir() if git is None else Path(".git").write_text(git)
+    command = ["run", "../model.gguf", "-r", "../tokenizer.model", "--cases", "ours.yaml", "-f", "github"]
+    assert f"::error file={path}," in tokverify(*command).stdout
+
+
+def test_several_models_are_verified_side_by_side(repository):
+    shutil.copy(SAMPLE / "sample-broken.gguf", "twin.gguf")
+    assert tokverify("init").exit_code == 0
+    result = tokverify("run", "-j", "2")
+    assert result.exit_code == 1, result.output
+    assert "2 models: 1 ok" in result.stdout
+    assert tokverify("run", "--report", "junit=out.xml").exit_code == 2
+    assert tokverify("run", "-q", "--report", "junit=out-{name}.xml").exit_code == 1
+    assert sorted(path.name for path in repository.glob("*.xml")) == ["out-model.xml", "out-twin.xml"]
+
+
+def test_a_model_that_is_missing_does_not_keep_the_others_from_being_verified(repository):
+    shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
+    assert tokverify("init").exit_code == 0
+    (repository / "model.gguf").unlink()
+    result = tokverify("run", "-q")
+    assert result.exit_code == 2
+    assert "error: model: model.gguf: no such file" in result.stderr
+    assert re.search(r"(\d+) cases: \1 match", result.stdout)
+    assert "2 models: 1 ok" in result.stdout
+
+
+def test_a_report_in_the_configuration(repository):
+    assert tokverify("init").exit_code == 0
+    configuration = repository / "tokverify.toml"
+    configuration.write_text('reports = ["junit=out.xml"]\n' + configuration.read_text())
+    assert tokverify("run").exit_code == 0
+    assert (repository / "out.xml").is_file()
+    configuration.write_text(configuration.read_text().replace("junit", "junk"))
+    result = tokverify("run")
+    assert result.exit_code == 2
+    assert "tokverify.toml: reports: 'junk' is no format" in result.stderr
+
+
+def test_errors_of_one_model_are_told_safely_and_line_by_line(repository):
+    (repository / "cases" / "broken.yaml").write_text("cases:\n  - {id: a}\n  - {id: b}\n")
+    (repository / "tokverify.toml").write_text(
+        '[[models]]\nmodel = "model.gguf"\ncases = ["cases"]\n[[models]]\nmodel = "a\\u001b.gguf"\n'
+        f'[[models]]\nname = "long"\nmodel = "{"x" * 300}.gguf"\n'
+    )
+    result = tokverify("run", "-q")
+    assert result.exit_code == 2, result.output
+    lines = result.stderr.splitlines()
+    assert [line.split(":")[1].strip() for line in lines] == ["model", "model", "a-", "long"]
+    assert "\x1b" not in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
+    shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
+    assert tokverify("init").exit_code == 0
+    code = (
+        "import os, sys; from tokverify.cli import matrix, main\n"
+        "def wait(options): open('begun', 'a').close(); import time; time.sleep(60)\n"
+        "matrix._carried_out_elsewhere = wait\n"
+        "if __name__ == '__main__': main(['run', '-j', '2'])\n"
+    )
+    (repository / "patched.py").write_text(code)
+    run = subprocess.Popen([sys.executable, "patched.py"], start_new_session=True, stderr=subprocess.PIPE, text=True)
+    while not (repository / "begun").exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    _, told = run.communicate(timeout=30)
+    assert (run.returncode, told) == (130, "interrupted\n")

@@ -1,0 +1,106 @@
+"""Runs the console sessions of the documentation, and writes down what they really print.
+
+All ```` ```console ```` blocks of a page are one session of one shell, in a directory that holds what they need of a
+checkout. `$ ` begins a command and `> ` goes on with it; the rest is output. A line `...` stands for any lines.
+
+`python tests/support/console.py docs/tutorial.md` rewrites the output of the blocks that are no longer true.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.paths import ROOT
+
+NEEDED = ("tokverify/sample", "tests/data/sample_text.txt", "tests/data/make_families.py")
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_EXAMPLE = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_MARK = "\x1e"
+_CONTINUATION = re.compile("^> ", re.MULTILINE)
+_ELISION = "...\n"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command, and what is said to come of it."""
+
+    command: str
+    output: str
+
+
+def examples(page: str) -> list[Example]:
+    """Return the examples of a page, in order."""
+    return [
+        Example(_CONTINUATION.sub("", command), output)
+        for block in _BLOCK.findall(page)
+        for command, output in _EXAMPLE.findall(block)
+    ]
+
+
+def run(commands: list[str], directory: Path) -> list[str]:
+    """Run commands in one shell, and return what each prints, errors included."""
+    for name in NEEDED:
+        _copy(ROOT / name, directory / name)
+    # A mark before each command tells the outputs apart, and leaves `$?` as it is.
+    script = "".join(f"status=$?; printf '{_MARK}'; (exit $status)\n{command}" for command in commands)
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-c", script],
+        cwd=directory,
+        env=_environment(directory),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout.decode("utf-8").split(_MARK)[1:]
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy(source, target)
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("TOKVERIFY", "COLUMNS", "GITHUB"))
+    }
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return kept | {"PATH": path, "HOME": str(directory), "HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1", "NO_COLOR": "1"}
+
+
+def fits(said: str, printed: str) -> bool:
+    """Tell whether an output is what the page says, but for what `...` stands for."""
+    pattern = "(?:.*\n)*".join(map(re.escape, re.split(rf"^{re.escape(_ELISION)}", said, flags=re.MULTILINE)))
+    return re.fullmatch(pattern, printed) is not None
+
+
+def rewritten(page: str, printed: Iterator[str]) -> str:
+    """Return a page with the outputs that do not fit replaced."""
+
+    def example(match: re.Match[str]) -> str:
+        output = next(printed)
+        return match[0] if fits(match[2], output) else f"$ {match[1]}{output}"
+
+    return _BLOCK.sub(lambda block: f"```console\n{_EXAMPLE.sub(example, block[1])}```", page)
+
+
+def main(path: Path) -> None:
+    """Rewrite a page."""
+    page = path.read_text("utf-8")
+    with tempfile.TemporaryDirectory() as directory:
+        printed = run([example.command for example in examples(page)], Path(directory))
+    path.write_text(rewritten(page, iter(printed)), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,69 @@
+"""Reports of `tokverify fuzz` and `diff` that hold something of every kind, in texts that try to break out."""
+
+from dataclasses import replace
+from functools import cache
+
+from support.fake_tokenizer import FakeTokenizer
+from support.make_golden import MARKUP, hostile_report
+from tokverify.diff.part import Change, Part
+from tokverify.fuzz.loop import fuzz
+from tokverify.render.presentation import Presentation
+from tokverify.report.diff import ChangeReport, Effect
+from tokverify.report.fuzz import FuzzReport, Plan
+from tokverify.report.run import Side
+
+HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
+PIECES = ("[/INST]", "\x1b[2J", "<script>x</script>", "\u202e", "|`", "##[")
+LETTERS = tuple(dict.fromkeys("".join(PIECES) + " ab"))
+SIDES = (
+    Side(f"<b>{HOSTILE}", f"models/{HOSTILE}.gguf", fingerprint="0" * 64, settings={HOSTILE: HOSTILE}),
+    Side("right", f"ref/{HOSTILE}", reason=HOSTILE, caveat=HOSTILE),
+)
+
+
+class Reference(FakeTokenizer):
+    """Decodes `é` otherwise."""
+
+    def decode(self, ids: list[int]) -> bytes:
+        return super().decode(ids).replace("é".encode(), b"\xff")
+
+
+@cache
+def hostile_fuzz() -> FuzzReport:
+    """Fuzz two tokenizers that differ in every way there is."""
+    actual = FakeTokenizer(*LETTERS, "%", "é", *PIECES, adds_special=False)
+    expected = Reference(*LETTERS, "", "é", *PIECES[1:])
+    fuzzed = fuzz(actual, expected, Plan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)
+    report = replace(fuzzed.report, options={"model": HOSTILE, "seed": 0}, versions={"tokverify": "1.2.3"})
+    return replace(fuzzed, report=report, unlisted=7)
+
+
+@cache
+def hostile_change() -> ChangeReport:
+    """Make a comparison in which everything changed."""
+    tokens = Part("tokens", (Change("moved", HOSTILE, "id 3", "id 4"), Change("removed", "\t ", "id 5", None)))
+    types = Part("types", tuple(Change("changed", f"{HOSTILE} {n}", "NORMAL", HOSTILE * 3) for n in range(1100)))
+    return ChangeReport(
+        parts=(tokens, types),
+        report=replace(hostile_report(), diagnosis=None, baseline=None, options={}),
+        fuzzed=hostile_fuzz(),
+        effect=Effect(lines=1000, changed_lines=999, bytes=20_000, changed_bytes=1, old_tokens=400, new_tokens=500),
+        not_compared=(HOSTILE,),
+        file=f"models/{HOSTILE}.gguf",
+        options={"old": HOSTILE, "new": HOSTILE, "fuzz": 30.0},
+        versions={"tokverify": "1.2.3"},
+    )
+
+
+def present_fuzz() -> Presentation:
+    """Present the fuzzing run."""
+    from tokverify.render.fuzz import present
+
+    return present(hostile_fuzz())
+
+
+def present_change() -> Presentation:
+    """Present the comparison."""
+    from tokverify.render.diff import present
+
+    return present(hostile_change())

@@ -1,0 +1,229 @@
+"""Try a mutation: what finds it, what the diagnosis says, and whether fix repairs it."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from support.paths import SAMPLE
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.bare_tokenizer import Bare
+from support.gguf_maker import make_gguf, string
+from support.mutation import CONTROL, Mutation
+from support.real_data import SHARED
+from support.spec_maker import BYTE_PIECES
+from tokverify.audit import audit
+from tokverify.audit.rules import RULES
+from tokverify.audit.subject import Subject
+from tokverify.cases.case import Case, load_cases
+from tokverify.diagnosis import Explanation, Facts, facts_of
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
+from tokverify.files.gguf.change import changed_values
+from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.patch import write_patched
+from tokverify.files.load import load_gguf
+from tokverify.fix.fixing import Plan, Verification, make_plan, verification, write_fixed
+from tokverify.fuzz.loop import Worker
+from tokverify.fuzz.trial import Kind, Trial
+from tokverify.references import open_reference
+from tokverify.report.finding import Severity
+from tokverify.report.fuzz import Plan as FuzzPlan
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.verify.comparison import verify_tokenizers
+
+FUZZ_SECONDS = 30.0
+"""Processor time after which a fault that fuzzing has not shown counts as not found by it."""
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """What fuzzing showed: after how many strings and seconds of processor time, and whether anything at all."""
+
+    found: bool
+    strings: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutation.
+
+    `audit` holds the codes of rules, `before` what `run` says; `fuzz` is None where nothing can be fuzzed, or nobody
+    asked. `best` is the first explanation, and `bare` that with a reference that tells nothing but ids.
+    """
+
+    mutation: Mutation
+    audit: Sequence[str]
+    before: Verification
+    fuzz: Fuzzed | None
+    best: Explanation | None
+    repaired: bool
+    bare: Explanation | None
+
+    @property
+    def found(self) -> bool:
+        return bool(self.audit or self.before.fail or (self.fuzz and self.fuzz.found))
+
+    @property
+    def right(self) -> bool:
+        return names(self.mutation, self.best) and explains_all(self.best)
+
+    @property
+    def named_bare(self) -> bool:
+        return names(self.mutation, self.bare)
+
+    @property
+    def right_bare(self) -> bool:
+        return self.named_bare and explains_all(self.bare)
+
+
+def names(mutation: Mutation, explanation: Explanation | None) -> bool:
+    """Whether an explanation names a fault."""
+    return explanation is not None and set(explanation.change.kind.split("+")) <= set(mutation.kinds)
+
+
+def explains_all(explanation: Explanation | None) -> bool:
+    """Whether an explanation leaves no failing case out."""
+    return explanation is not None and not explanation.unexplained
+
+
+def is_here(vocabulary: str) -> bool:
+    return vocabulary in {"sample", *_MADE} or (SHARED / "vocabs" / f"{vocabulary}.gguf").is_file()
+
+
+@cache
+def intact(vocabulary: str) -> Path:
+    """Return the good file of a vocabulary."""
+    if vocabulary == "sample":
+        return SAMPLE / "sample.gguf"
+    if vocabulary not in _MADE:
+        return SHARED / "vocabs" / f"{vocabulary}.gguf"
+    directory = Path(tempfile.mkdtemp())
+    bare = directory / "bare.gguf"
+    bare.write_bytes(make_gguf({"general.architecture": string("llama")}))
+    made = directory / f"{vocabulary}.gguf"
+    write_patched(bare, made, changed_values(TokenizerSpec(model="", tokens=()), _MADE[vocabulary]))
+    return made
+
+
+def _made(model: str, tokens: dict[str, int], **fields: object) -> TokenizerSpec:
+    return TokenizerSpec(model=model, tokens=[*tokens], types=[*tokens.values()], **fields)
+
+
+_LETTERS = [chr(code) for code in range(0x20, 0x7F)]
+_WORDS = ("ab", "bc", "abc", "the", " the", "in", "ing", "er", "th", "an", "re", "on", "at", "nd", "st", "or", "es")
+_PLAMO = {
+    "<unk>": TokenType.UNKNOWN.value,
+    **dict.fromkeys(BYTE_PIECES, TokenType.BYTE.value),
+    "[P]": CONTROL,
+    **dict.fromkeys([*_LETTERS, *_WORDS], TokenType.NORMAL.value),
+}
+_MADE = {
+    "rwkv": _made(
+        "rwkv",
+        {
+            "<s>": CONTROL,
+            **dict.fromkeys([*(repr(letter)[1:-1] if letter != "'" else "'" for letter in _LETTERS), *_WORDS], 1),
+            **dict.fromkeys((f"\\x{byte:02x}" for byte in [*range(0x20), *range(0x7F, 0x100)]), 1),
+        },
+    ),
+    "plamo2": _made("plamo2", _PLAMO, scores=[-float(id % 97) for id in range(len(_PLAMO))], special_ids={"unk": 0}),
+}
+
+
+@cache
+def cases() -> list[Case]:
+    return load_cases()
+
+
+@cache
+def facts(vocabulary: str, reference: str | None) -> Facts:
+    """Return what is known of the reference of a mutation."""
+    if reference is None:
+        return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
+    found = open_reference(intact(vocabulary).with_name(vocabulary + reference))
+    return facts_of(found.tokenizer, found.path)
+
+
+def write_mutant(mutation: Mutation, target: Path) -> None:
+    source = intact(mutation.vocabulary)
+    spec = read_spec(source)
+    write_patched(source, target, changed_values(spec, mutation.mutate(spec)))
+
+
+@cache
+def _usual_findings(vocabulary: str) -> frozenset[tuple[str, str]]:
+    return frozenset(_findings(intact(vocabulary)))
+
+
+def _findings(path: Path) -> list[tuple[str, str]]:
+    report = audit(Subject(read_declaration(path)), RULES.values())
+    return [(finding.code, finding.message) for finding in report.findings if finding.severity >= Severity.WARNING]
+
+
+@cache
+def _usual_decoding(vocabulary: str, reference: str | None) -> int:
+    """Return how many cases the intact file decodes differently from its reference."""
+    expected = facts(vocabulary, reference).expected
+    return verification(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
+
+
+def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:
+    """Make the mutant in a directory and do all that can be done about it."""
+    path, fixed = directory / "mutant.gguf", directory / "fixed.gguf"
+    path.unlink(missing_ok=True)
+    write_mutant(mutation, path)
+    known = facts(mutation.vocabulary, mutation.reference)
+    audited = sorted({code for code, message in set(_findings(path)) - _usual_findings(mutation.vocabulary)})
+    plan = _plan(path, known)
+    return Outcome(
+        mutation,
+        audited,
+        plan.before,
+        _fuzz(path, known) if with_fuzz and not plan.before.refusal else None,
+        _best(plan),
+        _is_repaired(mutation, path, fixed, plan),
+        _best(_plan(path, facts_of(Bare(known.expected)))) if with_bare else None,
+    )
+
+
+def _plan(path: Path, known: Facts) -> Plan:
+    return make_plan(path, read_declaration(path), known, cases())
+
+
+def _best(plan: Plan) -> Explanation | None:
+    return plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
+
+
+def _fuzz(path: Path, known: Facts) -> Fuzzed:
+    """Fuzz until something shows or time is up, without the sorting and shrinking of what shows."""
+    trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
+    start = time.process_time()
+    worker = Worker(trial, FuzzPlan())
+    number = strings = 0
+    while (seconds := time.process_time() - start) < FUZZ_SECONDS:
+        result = worker.work(number, None)
+        shown = [at for at, outcome in result.outcomes if outcome.kind is not Kind.SKIPPED]
+        if shown:
+            return Fuzzed(True, strings + shown[0] + 1, time.process_time() - start)
+        number, strings = number + 1, strings + result.strings
+    return Fuzzed(False, strings, seconds)
+
+
+def _is_repaired(mutation: Mutation, path: Path, fixed: Path, plan: Plan) -> bool:
+    """Whether `fix` writes a file that agrees with the reference as the intact one does."""
+    fixed.unlink(missing_ok=True)
+    if plan.change is None:
+        return False
+    known = facts(mutation.vocabulary, mutation.reference)
+    try:
+        after = write_fixed(path, fixed, plan, known.expected, cases())
+    except TokverifyError:
+        return False
+    return not after.fail and after.decoded_differently <= _usual_decoding(mutation.vocabulary, mutation.reference)

@@ -1,0 +1,43 @@
+"""Wherever a file is read, one that Git LFS has not fetched is told of, and never taken for the file itself."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from support.paths import SAMPLE
+from tokverify.cli import main
+
+GGUF = str(SAMPLE / "sample.gguf")
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 41488\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("tokenizer.model", ["run", GGUF, "-r", "tokenizer.model"]),
+        ("tokenizer.json", ["run", GGUF, "-r", "."]),
+        ("x.tiktoken", ["run", GGUF, "-r", "x.tiktoken"]),
+        ("tokenizer.json", ["convert", "tokenizer.json", "-o", "x.gguf"]),
+        ("ours.yaml", ["run", GGUF, "--cases", "ours.yaml"]),
+        ("ours.yaml", ["cases", "check", "ours.yaml"]),
+        ("known.yaml", ["run", GGUF, "--baseline", "known.yaml"]),
+        ("text.txt", ["train", "bpe", "text.txt", "-o", "out"]),
+        ("text.txt", ["stats", GGUF, "text.txt"]),
+        ("text.txt", ["fuzz", GGUF, "--corpus", "text.txt"]),
+        ("text.txt", ["diff", GGUF, GGUF, "--corpus", "text.txt"]),
+        ("text.txt", ["encode", GGUF, "--file", "text.txt"]),
+        ("report.json", ["report", "show", "report.json"]),
+        ("ref/tokenizer_config.json", ["run", GGUF, "-r", "ref"]),
+        ("ref/chat_template.jinja", ["chat", GGUF, "-r", "ref"]),
+    ],
+)
+def test_a_pointer_is_no_content(tmp_path, monkeypatch, name, arguments):
+    monkeypatch.chdir(tmp_path)
+    Path("ref").mkdir()
+    shutil.copy(SAMPLE / "sample.tokenizer.model", "ref/tokenizer.model")
+    Path(name).write_text(POINTER)
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr == f"error: {name}: a Git LFS pointer, not the file itself; fetch it with `git lfs pull`\n"

@@ -1,0 +1,103 @@
+"""Processes that share work end with the one that started them, however that ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tokverify.errors import TokverifyError
+from tokverify.system.worker_pool import worker_pool
+
+# Starts two processes that do what is asked for in the argument, and tells of them.
+PROGRAM = """
+import os, signal, sys, time
+from tokverify.system.worker_pool import worker_pool
+
+def told(_):
+    print(os.getpid(), flush=True)
+    exec(sys.argv[1])
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with worker_pool(2) as pool:
+        for work in [pool.submit(told, number) for number in range(2)]:
+            work.result()
+        print("done", flush=True)
+        time.sleep(600)
+"""
+BUSY, IDLE = "time.sleep(600)", "time.sleep(0.2)"
+
+
+def begin_late() -> None:
+    os.environ["BEGUN"] = "yes"
+
+
+def begun() -> str | None:
+    return os.environ.get("BEGUN")
+
+
+def test_work_is_done_elsewhere_once_begun():
+    with worker_pool(2, begin_late) as pool:
+        assert pool.submit(os.getpid).result() != os.getpid()
+        assert pool.submit(begun).result() == "yes"
+    assert begun() is None
+
+
+def test_a_process_that_dies_is_told():
+    with pytest.raises(TokverifyError, match="a worker process died"), worker_pool(1) as pool:
+        pool.submit(os._exit, 1).result()
+
+
+def test_an_error_does_not_wait_for_what_is_being_done():
+    def interrupted() -> None:
+        with worker_pool(2) as pool:
+            for _ in range(5):
+                pool.submit(time.sleep, 600)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("work", [BUSY, IDLE], ids=["busy", "idle"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("to_all", [False, True], ids=["", "to all of the terminal"])
+def test_no_process_is_left_behind(tmp_path: Path, work: str, number: int, to_all: bool):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    process = subprocess.Popen(
+        [sys.executable, "program.py", work],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    told = [process.stdout.readline() for _ in range(3 if work == IDLE else 2)]
+    (os.killpg if to_all else os.kill)(process.pid, number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == (128 + number if number == signal.SIGTERM else -number)
+    if number != signal.SIGKILL:
+        assert stderr.count(b"Traceback") == (number == signal.SIGINT)
+    # Whoever has been started by somebody who ended has the system to collect it.
+    for line in told[:2]:
+        wait_for_the_end_of(int(line))
+
+
+def wait_for_the_end_of(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while is_there(pid):
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.02)
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")

@@ -1,0 +1,118 @@
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from tokverify.cases.case import Case
+from tokverify.cases.suite import parse_suite
+from tokverify.errors import TokverifyError
+from tokverify.render.suite_edit import with_expected
+from tokverify.report.run import Side
+from tokverify.tasks.recording import Change, Recording, check_recorded, record, to_write
+
+PIECES = ("a", "b", "<s>", "<", "s", ">")
+MODEL = FakeTokenizer(*PIECES, special=["<s>"], special_ids={"bos": 2})
+REFERENCE = FakeTokenizer(*PIECES, special=["<s>"], special_ids={"bos": 2}, name="reference")
+LAME = FakeTokenizer(*PIECES, special=["<s>"], parses_special=False, adds_special=False, name="lame")
+
+
+def case(text: str, **fields) -> Case:
+    return Case(id=f"of-{text}", suite="suite", text=text, **fields)
+
+
+def recorded(one: Case, reference=REFERENCE, model=MODEL):
+    return record(model, reference, [one], "key")[0]
+
+
+def test_the_ids_are_those_of_the_reference():
+    other = FakeTokenizer("b", "a", name="other")
+    result = recorded(case("ab"), other)
+    assert (result.change, result.ids, result.model_agrees) == (Change.ADDED, (1, 0), False)
+    assert recorded(case("ab")).model_agrees
+
+
+def test_the_options_of_the_case_are_kept():
+    assert recorded(case("a<s>", add_special=True)).ids == (2, 0, 2)
+    assert recorded(case("a<s>", parse_special=False)).ids == (0, 3, 4, 5)
+
+
+def test_what_holds_already_is_unchanged_and_what_does_not_is_changed():
+    assert recorded(case("a", expect={"key": (0,)})).change is Change.UNCHANGED
+    assert recorded(case("a", expect={"key": ("a",)})).change is Change.UNCHANGED
+    assert recorded(case("a", expect={"key": (1,)})).change is Change.CHANGED
+    assert recorded(case("a", expect={"other": (0,)})).change is Change.ADDED
+
+
+def test_a_text_that_the_reference_cannot_encode_is_listed():
+    result = recorded(case("%"))
+    assert (result.change, result.ids) == (Change.NOT_RECORDED, ())
+    assert result.message == "reference: no piece for '%'"
+
+
+def test_a_text_that_only_the_model_cannot_encode_is_recorded():
+    result = recorded(case("b"), model=FakeTokenizer("a"))
+    assert (result.change, result.ids, result.model_agrees) == (Change.ADDED, (1,), False)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "unable"),
+    [
+        ("<s>", {}, "parse_special"),
+        ("a", {"add_special": True}, "add_special"),
+        ("<s>", {"add_special": True}, "add_special and parse_special"),
+    ],
+)
+def test_a_mode_that_the_reference_cannot_do_is_recorded_only_where_it_does_not_matter(text, options, unable):
+    result = recorded(case(text, **options), LAME)
+    assert result.change is Change.NOT_RECORDED
+    assert result.message == f"lame: it cannot do {unable}, which changes the ids of this text"
+    assert recorded(case("ab"), LAME).ids == (0, 1)
+    assert recorded(case("<s>", parse_special=False), LAME).ids == (3, 4, 5)
+
+
+def test_only_what_is_new_is_written():
+    cases = [case("a"), case("b", expect={"key": (1,)}), case("%"), case("ab", expect={"key": (0,)})]
+    assert to_write(record(MODEL, REFERENCE, cases, "key")) == {"of-a": (0,), "of-ab": (0, 1)}
+
+
+@pytest.mark.parametrize(("texts", "code"), [("ab", 0), ("a%", 1), ("%&", 2)])
+def test_the_exit_code_tells_whether_all_some_or_none_were_recorded(texts, code):
+    results = tuple(record(MODEL, REFERENCE, [case(text) for text in texts], "key"))
+    assert Recording(Side("a", "a"), Side("b", "b"), "key", True, results).exit_code == code
+
+
+def test_progress_is_told():
+    seen = []
+    record(MODEL, REFERENCE, [case("a"), case("b")], "key", on_progress=lambda *done: seen.append(done))
+    assert seen == [(1, 2), (2, 2)]
+
+
+SUITE = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n"
+
+
+def test_a_suite_that_says_what_it_said_is_good():
+    suite = parse_suite(SUITE, "f.yaml", "f")
+    check_recorded(suite, SUITE.replace("text: x", "text: x, expect: {k: [1]}"), "k", {"a": (1,)})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SUITE, "without changing more"),
+        (SUITE.replace("text: x", "text: z, expect: {k: [1]}"), "without changing more"),
+        (SUITE.replace("text: x", "text: x, expect: {k: [2]}"), "without changing more"),
+        (SUITE.replace("text: x", "text: x, expect: {k: [1], l: [1]}"), "without changing more"),
+        ("cases:\n  - {id: a, text: x, expect: {k: [1]}}\n", "without changing more"),
+        (SUITE.replace("text: x", "text: x, expect: {k: [1}"), "write out aliases"),
+        (SUITE + "#" * (16 << 20), "larger than 16 MiB"),
+    ],
+)
+def test_a_suite_that_says_anything_else_is_refused(text, reason):
+    with pytest.raises(TokverifyError, match=r"f\.yaml: (cannot|would)") as caught:
+        check_recorded(parse_suite(SUITE, "f.yaml", "f"), text, "k", {"a": (1,)})
+    assert reason in str(caught.value)
+
+
+def test_a_text_that_ends_with_the_file_is_refused_with_what_to_do():
+    text = "cases:\n  - id: one\n    text: |\n      a"
+    suite = parse_suite(text, "s.yaml", "s")
+    with pytest.raises(TokverifyError, match=r"and end each line, the last one too, with a newline$"):
+        check_recorded(suite, with_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})

@@ -1,0 +1,17 @@
+from tokverify.text.code_point import code_points
+
+
+def test_characters_are_named():
+    assert code_points(" é🦙") == [
+        "U+0020 SPACE",
+        "U+00E9 LATIN SMALL LETTER E WITH ACUTE",
+        "U+1F999 LLAMA",
+    ]
+
+
+def test_what_has_no_name_has_a_number():
+    assert code_points("\t\x01\ue000") == ["U+0009 TAB", "U+0001 (no name)", "U+E000 (no name)"]
+
+
+def test_bytes_that_are_not_utf8_are_told_apart_from_surrogates():
+    assert code_points("\udcff\ud800") == ["byte 0xFF", "U+D800 (no name)"]

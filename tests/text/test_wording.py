@@ -1,0 +1,42 @@
+"""The words of sentences: texts are quoted so that eyes can read them, and are not escaped again by who shows them."""
+
+import pytest
+
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import encode_options, listed, plural, quoted, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a b", '"a b"'),
+        ("a\\b\n\x1b·", '"a\\\\b↵\\x1b\\u00b7"'),
+        ("x" * 61, f'"{"x" * 60}…" (61 characters)'),
+        ("\n" * 60, f'"{"↵" * 60}"'),
+        ("", '""'),
+    ],
+)
+def test_quoted(text, shown):
+    assert quoted(text) == shown == visible_message(quoted(text))
+
+
+def test_lists():
+    assert listed("abcde") == "a, b, c, d, e"
+    assert listed("abcdefg", 2) == "a, b and 5 more"
+    assert tokens([1, 0, 2], ["<s>", "\x00", "  "]) == '1 "\\x00", 0 "<s>", 2 "··"'
+
+
+def test_options():
+    assert encode_options(add_special=False, parse_special=True) == "add_special off, parse_special on"
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        (plural(0, "case"), "0 cases"),
+        (plural(1, "entry", "entries"), "1 entry"),
+        (plural(1234, "entry", "entries"), "1,234 entries"),
+    ],
+)
+def test_counts(told, shown):
+    assert told == shown

@@ -1,0 +1,62 @@
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tokverify.errors import TokverifyError
+from tokverify.train import TRAINERS, TrainingPlan, child
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> TrainingPlan:
+    path = tmp_path / "corpus.txt"
+    path.write_text("aa aa aa")
+    return TrainingPlan(corpus=(path,), on_progress=lambda doing: None)
+
+
+def test_the_child_does_what_this_process_would(plan):
+    assert child.train_in_child("bpe", plan) == TRAINERS["bpe"](plan)
+
+
+def test_an_error_of_the_child_is_raised_here(plan):
+    with pytest.raises(TokverifyError, match="no such preset"):
+        child.train_in_child("spm", TrainingPlan(corpus=plan.corpus, preset="x"))
+
+
+def test_what_the_child_prints_is_no_part_of_its_answer(plan, monkeypatch):
+    library = "import os; from tokverify import train as training; train = training.TRAINERS['bpe']; "
+    noisy = "training.TRAINERS = {'bpe': lambda plan: (os.write(1, b'noise'), print('noise'), train(plan))[-1]}; "
+    monkeypatch.setattr(child, "_CODE", child._CODE.replace("; from", f"; {library}{noisy}from"))
+    assert child.train_in_child("bpe", plan) == TRAINERS["bpe"](plan)
+
+
+def test_a_child_that_is_killed(plan, monkeypatch):
+    monkeypatch.setattr(child, "_CODE", "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(TokverifyError, match="training was ended by SIGKILL; is there memory enough"):
+        child.train_in_child("bpe", plan)
+
+
+def test_a_bug_in_the_child_shows_its_traceback(plan, monkeypatch):
+    monkeypatch.setattr(child, "_CODE", "raise ValueError('unheard of')")
+    with pytest.raises(RuntimeError, match="ValueError: unheard of"):
+        child.train_in_child("bpe", plan)
+
+
+def test_an_interrupt_ends_the_child_at_once(plan, monkeypatch, tmp_path: Path):
+    started = tmp_path / "started"
+    code = f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    monkeypatch.setattr(child, "_CODE", code)
+
+    def interrupt() -> None:
+        while not (started.exists() and started.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        child.train_in_child("bpe", plan)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)

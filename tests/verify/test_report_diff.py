@@ -1,0 +1,150 @@
+"""What changed between two reports: every kind of change, its order, and the exit code."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tokverify.cases.case import Case
+from tokverify.render import RenderOptions
+from tokverify.render.report_diff import DIFF_FORMATS, verdict
+from tokverify.report.run import CaseResult, KnownDifference, Report, Side, Status
+from tokverify.tokenizer import Token
+from tokverify.verify.alignment import compare
+from tokverify.verify.report_diff import Kind, compare_reports
+
+KNOWN = KnownDifference(case="s/x", difference="0" * 16, reason="so")
+
+
+def tokens(*ids: int) -> list[Token]:
+    return [Token(id, f"p{id}", b"x") for id in ids]
+
+
+def result(name: str, status: Status, *ids: int, text: str = "x") -> CaseResult:
+    """A result; what differs does so from one token 9."""
+    differs = status in {Status.MISMATCH, Status.KNOWN}
+    return CaseResult(
+        Case(id=name, suite="s", text=text),
+        status,
+        actual=ids,
+        expected=(9,) if differs else ids,
+        difference=compare(tokens(*ids), tokens(9)) if differs else None,
+        message="\x1b[31mno `|` ::error::" if status in {Status.ERROR, Status.SKIPPED} else None,
+        known=KNOWN if status is Status.KNOWN else None,
+    )
+
+
+def report(*results: CaseResult, fingerprint: str = "0" * 64, version: str = "1") -> Report:
+    actual = Side("m", "m.gguf", fingerprint=fingerprint)
+    return Report(actual, Side("r", "r.json", sha256="1" * 64), None, results, versions={"tokverify": version})
+
+
+MATCH, MISMATCH, ERROR, KNOWN_STATUS, SKIPPED = Status
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ((MATCH, 1), (MATCH, 1), None),
+        ((MISMATCH, 1), (MISMATCH, 1), None),
+        ((ERROR,), (ERROR,), None),
+        ((KNOWN_STATUS, 1), (KNOWN_STATUS, 1), None),
+        ((MATCH, 1), (MISMATCH, 1), Kind.FAILED),
+        ((SKIPPED,), (ERROR,), Kind.FAILED),
+        ((KNOWN_STATUS, 1), (MISMATCH, 1), Kind.FAILED),
+        ((MISMATCH, 1), (MISMATCH, 2), Kind.CHANGED),
+        ((MISMATCH, 1), (ERROR,), Kind.CHANGED),
+        ((MISMATCH, 1), (MATCH, 1), Kind.FIXED),
+        ((KNOWN_STATUS, 1), (MATCH, 1), Kind.FIXED),
+        ((ERROR,), (SKIPPED,), Kind.STATUS),
+        ((MISMATCH, 1), (KNOWN_STATUS, 1), Kind.STATUS),
+        ((MATCH, 1), (SKIPPED,), Kind.STATUS),
+        ((MATCH, 1), (MATCH, 2), Kind.IDS),
+        (None, (MATCH, 1), Kind.NEW),
+        (None, (SKIPPED,), Kind.NEW),
+        (None, (ERROR,), Kind.NEW_FAILED),
+        ((MISMATCH, 1), None, Kind.VANISHED),
+    ],
+)
+def test_every_kind_of_change(old, new, kind):
+    first = report(*([result("x", *old)] if old else []))
+    second = report(*([result("x", *new)] if new else []))
+    diff = compare_reports(first, second)
+    assert [change.kind for change in diff.changes] == ([kind] if kind else [])
+    assert diff.exit_code == (kind in {Kind.FAILED, Kind.NEW_FAILED})
+
+
+def several():
+    old = report(
+        result("same", MATCH, 1),
+        result("fails", MATCH, 1),
+        result("otherwise", MISMATCH, 1),
+        result("fixed", MISMATCH, 1),
+        result("gone", MATCH, 1),
+        result("ids", MATCH, *range(40)),
+    )
+    new = report(
+        result("same", MATCH, 1),
+        result("ids", MATCH, 2, text="another"),
+        result("fixed", MATCH, 9),
+        result("new", MATCH, 1),
+        result("otherwise", ERROR),
+        result("fails", MISMATCH, 1),
+        fingerprint="2" * 64,
+        version="2",
+    )
+    return compare_reports(old, new)
+
+
+def test_the_worst_comes_first():
+    assert [change.name for change in several().changes] == [
+        "s/fails", "s/otherwise", "s/fixed", "s/ids", "s/new", "s/gone",
+    ]  # fmt: skip
+    told = verdict(several())
+    assert told.startswith("1 failed, 1 failing otherwise, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
+    assert told.endswith("6 cases before, 6 now")
+
+
+def test_a_case_that_was_itself_changed_is_told():
+    assert [change.name for change in several().changes if change.edited] == ["s/ids"]
+
+
+def test_the_table():
+    text = DIFF_FORMATS["table"](several(), RenderOptions())
+    assert text.index("FAILED: PASSED BEFORE") < text.index("FIXED: FAILED BEFORE") < text.index("VANISHED")
+    assert f"before: m, m.gguf, fingerprint {'0' * 64}" in " ".join(text.split())
+    assert "expected   r, r.json: the same" in text
+    assert "tokverify  1 before, 2 now" in text
+    assert "now: mismatch, at the start: 1 p1 in actual, 9 p9 in expected" in text
+    assert "the case itself was changed" in text
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..." in text
+    assert "now: error, \\x1b[31mno `|` ::error::" in text
+    assert "s/same" not in text
+    assert DIFF_FORMATS["table"](several(), RenderOptions(quiet=True)).replace("\n", " ").strip() == verdict(several())
+
+
+def test_the_markdown_keeps_texts_what_they_are():
+    text = DIFF_FORMATS["markdown"](several(), RenderOptions())
+    assert "- **s/otherwise**<br>before: mismatch" in text
+    assert "\\\\x1b\\[31mno \\`\\|\\` ::error::" in text
+    assert len(DIFF_FORMATS["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
+
+
+def test_the_json_has_all_of_it():
+    told = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
+    assert told["summary"] == {
+        "exit_code": 1,
+        "cases": {"old": 6, "new": 6},
+        "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
+    }  # fmt: skip
+    first = told["changes"][0]
+    assert (first["case"], first["kind"], first["old"]["status"]) == ("s/fails", "failed", "match")
+    assert told["changes"][-1]["new"] is None
+    assert told["actual"]["new"]["fingerprint"] == "2" * 64
+
+
+def test_nothing_changed():
+    one = report(result("x", MATCH, 1))
+    diff = compare_reports(one, replace(one))
+    assert verdict(diff) == "nothing changed; 1 case before, 1 now"
+    assert diff.exit_code == 0

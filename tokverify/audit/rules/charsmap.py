@@ -1,0 +1,52 @@
+"""TV117: sentencepiece's normalizer table, missing or damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import FIX
+from tokverify.audit.rule import rule
+from tokverify.engine.charsmap import KEY, Charsmap
+from tokverify.errors import BrokenFileError
+from tokverify.report.finding import ERROR, WARNING, Finding
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+
+@rule(code="TV117", name="charsmap", severity=ERROR)
+def charsmap(subject: Subject) -> Iterator[Finding]:
+    """Check the table by which sentencepiece models normalize a text.
+
+    What it does:
+        For `t5`, looks for `tokenizer.ggml.precompiled_charsmap` and whether its length makes sense. For other
+        models, warns that llama.cpp ignores it.
+
+    Why it is bad:
+        Without the table, full-width letters, ligatures and control characters stay as they are, and mostly become
+        unknown tokens. A table that is too short is refused.
+
+    Example:
+        `ﬁne` with the ligature is `fine` with the table, and an unknown token without it.
+
+    How to repair:
+        Convert again from the sentencepiece model, which holds the table, or copy it from there by `tokverify fix MODEL
+        -r REFERENCE -o FIXED`; a tokenizer.json holds it as well, as the normalizer `Precompiled`. An identity
+        normalizer has no table, and then there is nothing to repair.
+
+    Threads:
+        huggingface/tokenizers#1307, ggml-org/llama.cpp#28845
+    """
+    data = subject.spec.charsmap
+    if subject.spec.model != "t5":
+        if data:
+            message = f"{KEY} holds {len(data):,} bytes, which llama.cpp ignores for the model {subject.spec.model}"
+            yield Finding(WARNING, message, keys=(KEY,))
+    elif data is None:
+        yield Finding(WARNING, f"{KEY} is missing: texts are not normalized", keys=(KEY,), repair=FIX)
+    else:
+        try:
+            Charsmap(data)
+        except BrokenFileError as error:
+            yield Finding(ERROR, str(error), keys=(KEY,), repair=FIX)

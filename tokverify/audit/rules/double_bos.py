@@ -1,0 +1,47 @@
+"""TV114: BOS from the tokenizer and from the chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.rule import rule
+from tokverify.files.gguf.declaration import ADD_BOS, CHAT_TEMPLATE
+from tokverify.report.finding import INFO, Finding
+from tokverify.text.wording import quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+
+@rule(code="TV114", name="double-bos", severity=INFO)
+def double_bos(subject: Subject) -> Iterator[Finding]:
+    """Point out where BOS can come twice.
+
+    What it does:
+        Looks for a chat template that begins with BOS in a file whose tokenizer adds BOS as well.
+
+    Why it is bad:
+        Whoever renders the template and then encodes the result with `add_special` gets BOS twice, and the model a
+        beginning that it has never seen. llama-server takes one of them away; programs of the transformers kind do
+        not.
+
+    Example:
+        `{{ bos_token }}` at the start of the template and `add_bos_token` true.
+
+    How to repair:
+        Encode rendered chats without `add_special`. In the file, either of the two may go, but then plain texts or
+        other programs lack it.
+
+    Threads:
+        ggml-org/llama.cpp#7107, ggml-org/llama.cpp#7332, abetlen/llama-cpp-python#1501, LostRuins/koboldcpp#917
+    """
+    settings = subject.settings
+    bos = settings.special_ids.get("bos")
+    if not settings.add_bos or bos is None or not subject.markers.begins_with(settings.pieces[bos]):
+        return
+    piece = quoted(settings.pieces[bos])
+    message = (
+        f"BOS is added to texts, and the chat template begins with it too ({piece}): encode rendered chats without"
+    )
+    yield Finding(INFO, message, ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE))

@@ -1,0 +1,68 @@
+"""TV104: tokens that cannot be told apart, or have no text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.audit.rule import rule
+from tokverify.files.gguf.declaration import TOKENS
+from tokverify.report.finding import ERROR, WARNING, Finding
+from tokverify.text.wording import listed, plural, quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+
+@rule(code="TV104", name="duplicate-token", severity=ERROR)
+def duplicate_token(subject: Subject) -> Iterator[Finding]:
+    """Require that every token has a text of its own.
+
+    What it does:
+        Looks for two tokens with the same bytes, as llama.cpp reads them, which is up to the first NUL, and for
+        tokens without any text.
+
+    Why it is bad:
+        llama.cpp aborts on duplicates. An empty token, often what became of a NUL, is renamed to `[EMPTY_5]` by its
+        id: no text ever becomes it, and decoding it gives the name.
+
+    Example:
+        An official Gemma 4 file had 262,144 tokens and 262,141 different texts.
+
+    How to repair:
+        Find the ids in the reference and convert again; where only padding is duplicated, the converter must give it
+        distinct names.
+
+    Threads:
+        ggml-org/llama.cpp#25739, ggml-org/llama.cpp#5669, onnxruntime/mobius#648
+    """
+    read = [token.partition("\0")[0] if "\0" in token else token for token in subject.spec.tokens]
+    empty = tuple(id for id, token in enumerate(read) if not token)
+    if empty:
+        shown = listed(f"[EMPTY_{id}]" for id in empty)
+        message = (
+            f"{plural(len(empty), 'token')} without a text, or with a NUL at its start; llama.cpp names it {shown}"
+        )
+        yield Finding(WARNING, message, ids=empty, keys=(TOKENS,))
+    if len(set(read)) - bool(empty) < len(read) - len(empty):
+        yield _duplicates(subject, read)
+
+
+def _duplicates(subject: Subject, read: Sequence[str]) -> Finding:
+    repeated = {token for token, count in Counter(read).items() if count > 1 and token}
+    ids: dict[str, list[int]] = {}
+    for id, token in enumerate(read):
+        if token in repeated:
+            ids.setdefault(token, []).append(id)
+    types = subject.spec.types
+    shown = listed(
+        f"{quoted(token)} as {listed(_with_type(id, types) for id in found)}" for token, found in ids.items()
+    )
+    verb = "stands" if len(ids) == 1 else "stand"
+    message = f"{plural(len(ids), 'text')} {verb} for more than one token, which llama.cpp aborts on: {shown}"
+    return Finding(ERROR, message, ids=tuple(id for found in ids.values() for id in found), keys=(TOKENS,))
+
+
+def _with_type(id: int, types: Sequence[int] | None) -> str:
+    return f"{id} (type {types[id]})" if types and id < len(types) else str(id)

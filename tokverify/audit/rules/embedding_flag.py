@@ -1,0 +1,49 @@
+"""TV115: embedding models that do not say what goes around a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import set_flag
+from tokverify.audit.rule import rule
+from tokverify.files.gguf.declaration import ADD_BOS, ADD_EOS
+from tokverify.report.finding import WARNING, Finding
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+_ARCHITECTURES = ("bert", "t5encoder", "gemma-embedding", "eurobert", "llama-embed")
+
+
+@rule(code="TV115", name="embedding-flag", severity=WARNING)
+def embedding_flag(subject: Subject) -> Iterator[Finding]:
+    """Expect embedding models to declare which tokens go around a text.
+
+    What it does:
+        For models that embed texts (by architecture, or because they pool), looks for `add_bos_token` and
+        `add_eos_token`. WordPiece models are left out: llama.cpp always puts `[CLS]` and `[SEP]` around their texts.
+
+    Why it is bad:
+        Such a model often reads its embedding off the very token that is missing. The vectors are still vectors, and
+        search gets worse without a word.
+
+    Example:
+        bge-m3 files that were converted before the keys existed; Qwen3-Embedding, whose EOS is only in the template
+        of its tokenizer.json.
+
+    How to repair:
+        Convert again, or tell llama.cpp: `--override-kv tokenizer.ggml.add_eos_token=bool:true`.
+
+    Threads:
+        ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14234, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#14314
+    """
+    spec = subject.spec
+    architecture = spec.general.get("architecture", "")
+    embeds = subject.declaration.pooling or any(name in architecture for name in _ARCHITECTURES)
+    if not embeds or spec.model == "bert":
+        return
+    for key, declared in ((ADD_BOS, spec.add_bos), (ADD_EOS, spec.add_eos)):
+        if declared is None:
+            message = f"this model embeds texts, and {key} does not say what goes around them"
+            yield Finding(WARNING, message, keys=(key,), repair=set_flag(key, value=True, declared=False))

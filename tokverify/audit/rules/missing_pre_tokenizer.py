@@ -1,0 +1,55 @@
+"""TV101: byte-level BPE without the name of a pre-tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import set_pre_tokenizer
+from tokverify.audit.rule import rule
+from tokverify.audit.subject import NotEvaluatedError
+from tokverify.files.gguf.declaration import PRE
+from tokverify.report.finding import ERROR, WARNING, Finding
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+
+@rule(code="TV101", name="missing-pre-tokenizer", severity=ERROR)
+def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
+    """Require byte-level BPE (`gpt2`) to name its pre-tokenizer.
+
+    What it does:
+        Looks for `tokenizer.ggml.pre` where `tokenizer.ggml.model` is `gpt2`. It must be there and not be `default`.
+        With a reference that cuts every probe text just as `default` does, that is only a warning.
+
+    Why it is bad:
+        The name stands for the pattern that cuts a text before merging. Without one, llama.cpp falls back to a
+        pattern of its own, which no model was trained with: numbers, contractions and punctuation are cut otherwise,
+        and the text takes more tokens. Nothing but a line in the log tells.
+
+    Example:
+        Llama 4 converted with `default` cuts `I've 12345 tokens` otherwise than it was trained to, and takes 8 to 10
+        % more tokens for the same text.
+
+    How to repair:
+        Name the right one: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`. With the reference at hand, rule
+        TV204 tells which names cut as it does.
+
+    Threads:
+        ollama/ollama#17698, ollama/ollama#4126, ollama/ollama#4082, ggml-org/llama.cpp#7476, ggml-org/llama.cpp#6944
+    """
+    spec = subject.spec
+    if spec.model != "gpt2" or spec.pre not in {None, "default"}:
+        return
+    declared = "is missing" if spec.pre is None else "is default"
+    try:
+        is_right = not subject.cut_otherwise
+    except NotEvaluatedError:
+        is_right = False
+    if is_right:
+        message = f"{PRE} {declared}; the reference cuts the probe texts just so, but other programs may not"
+        yield Finding(WARNING, message, keys=(PRE,))
+        return
+    message = f"{PRE} {declared}: llama.cpp cuts texts by a pattern of its own, which no model was trained with"
+    yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer("NAME"))

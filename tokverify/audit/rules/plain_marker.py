@@ -1,0 +1,91 @@
+"""TV111: special tokens that are typed as ordinary ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.audit.behavior import differing
+from tokverify.audit.marker import is_marker
+from tokverify.audit.repair import FIX
+from tokverify.audit.rule import rule
+from tokverify.engine.attribute import Attribute
+from tokverify.files.gguf.declaration import TYPES
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import plural, tokens
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+_MOST_TRIED = 200
+
+
+@rule(code="TV111", name="plain-marker", severity=ERROR)
+def plain_marker(subject: Subject) -> Iterator[Finding]:
+    """Expect tokens that look like special ones to be typed so.
+
+    What it does:
+        Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`, and
+        encodes texts with them. One that comes out whole all the same is let be: a unigram model (`t5`) weighs NORMAL
+        tokens by their scores against other ways to write a text, so that T5's `<extra_id_0>` needs no other type. Else
+        it is an error if the chat template writes the token, or a warning, or for information where the reference does
+        the same. llama.cpp's own corrections by text are taken into account.
+
+    Why it is bad:
+        A NORMAL token is not looked for before the text is cut and put together, so a chat that is written with it
+        mostly comes out in pieces. The model does not see where a turn begins or ends.
+
+    Example:
+        Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing told.
+
+    How to repair:
+        Type them CONTROL (3), or USER_DEFINED (4) if they are also to be found where special tokens are not parsed.
+        `tokverify fix MODEL -r REFERENCE -o FIXED` does so as the reference says; it goes by the shipped cases, and
+        where none of these holds such a token, by your own with `--cases`. Or convert again; the converter takes the
+        types from `added_tokens`.
+
+    Threads:
+        unslothai/unsloth#5070, ggml-org/llama.cpp#8240, ggml-org/llama.cpp#8244, antonellof/ferrox#198,
+        ggml-org/llama.cpp#21816, ggml-org/llama.cpp#3475
+    """
+    settings = subject.settings
+    if settings.algorithm in {"rwkv", "wordpiece"} and subject.spec.types is None:
+        return
+    candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
+    plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
+    lost = [id for id in plain if not _is_found(subject, id)]
+    markers = subject.markers.strong if lost and subject.spec.chat_template else ()
+    written = [id for id in lost if settings.pieces[id] in markers]
+    if written:
+        message = f"the chat template writes {_count(written)} typed NORMAL, {_in_pieces(written)}: "
+        yield Finding(ERROR, message + tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX)
+    others = [id for id in lost if id not in written]
+    if others:
+        yield _not_written(subject, others)
+
+
+def _is_found(subject: Subject, id: int) -> bool:
+    """Whether our side encodes what the token stands for as that token, wherever it stands."""
+    piece = subject.settings.pieces[id]
+    return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
+
+
+def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
+    as_meant = subject.original is not None and _are_plain(subject, ids)
+    told = "ordinary in the reference too" if as_meant else _in_pieces(ids)
+    message = f"{_count(ids)} typed NORMAL, {told}: {tokens(ids, subject.settings.pieces)}"
+    severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+    return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
+
+
+def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:
+    """Whether the reference encodes texts with these tokens as our side does."""
+    return differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
+
+
+def _count(ids: Sequence[int]) -> str:
+    return plural(len(ids), "token") + (" that looks special" if len(ids) == 1 else " that look special")
+
+
+def _in_pieces(ids: Sequence[int]) -> str:
+    return f"which {'comes' if len(ids) == 1 else 'come'} out in pieces"

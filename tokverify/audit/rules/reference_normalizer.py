@@ -1,0 +1,133 @@
+"""TV205: texts that the reference normalizes and llama.cpp does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.audit.behavior import encode_both, probes
+from tokverify.audit.cutting import normalize, plain
+from tokverify.audit.repair import set_flag
+from tokverify.audit.rule import rule
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.files.gguf.declaration import CHARSMAP, LOWERCASE, STRIP_ACCENTS
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import listed, quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+    from tokverify.files.huggingface.document import Stage
+
+_MAX_SPELLED = 8
+_SHOWN = 4
+
+
+@rule(code="TV205", name="reference-normalizer", severity=ERROR)
+def reference_normalizer(subject: Subject) -> Iterator[Finding]:
+    """Require that no normalizer of the reference gets lost.
+
+    What it does:
+        Compares the keys that GGUF has for it (lowercase, strip_accents, the charsmap) with the normalizer of the
+        reference. For everything else, it looks for probe texts that come out otherwise here and come out right once
+        the reference's normalizer has been applied to them first: then the normalizer is the cause, and that is an
+        error.
+
+    Why it is bad:
+        Another spelling of the same letter (`é` in one or in two code points), full-width forms or capitals become
+        other tokens, or unknown ones.
+
+    Example:
+        PLM-1.8B normalizes with NFC: `e` and U+0301 are one token there, two in llama.cpp.
+
+    How to repair:
+        Set the keys for lowercase and strip_accents. For NFC, NFKC and the like GGUF has no key: normalize texts
+        before you hand them to llama.cpp.
+
+    Threads:
+        onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
+        ggml-org/llama.cpp#18756, ggml-org/llama.cpp#5496
+    """
+    if subject.expected.name == "sentencepiece":
+        yield from _charsmaps(subject)
+    elif not subject.rewrites_and_cuts_alike:
+        yield from _stages(subject)
+
+
+def _stages(subject: Subject) -> Iterator[Finding]:
+    """Check the normalizer of a tokenizer.json, by its keys where GGUF has them, else by what it does to texts."""
+    stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
+    flags = list(_bert_flags(subject, stages))
+    if flags:
+        yield from flags
+    elif stages:
+        yield from _lost(subject, ", ".join(stage["type"] for stage in stages))
+
+
+def _lost(subject: Subject, names: str) -> Iterator[Finding]:
+    told = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    found = [text for text in probes() if _is_cause(subject, text)]
+    if found:
+        yield Finding(ERROR, f"{told} do the same: {_examples(subject, found)}")
+    elif subject.settings.algorithm == "bpe":
+        yield Finding(INFO, f"{told}; no probe text shows it")
+
+
+def _examples(subject: Subject, texts: Sequence[str]) -> str:
+    text, *others = sorted(texts, key=len)[:_SHOWN]
+    actual, expected = encode_both(subject, text)
+    told = (
+        f"{len(texts):,} of the probe texts come out otherwise, such as {_spelled(text)}: {actual}, and {expected} in "
+        "the reference"
+    )
+    return f"{told}; others are {listed(map(_spelled, others))}" if others else told
+
+
+def _is_about_spaces(stage: Stage) -> bool:
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 looks at."""
+    return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
+
+
+def _is_cause(subject: Subject, text: str) -> bool:
+    """Whether a text comes out otherwise, and right if the reference's normalizer goes before our side."""
+    normalized = plain(normalize(subject.document, text))
+    if normalized in {text, f" {text}"}:
+        return False
+    actual, expected = encode_both(subject, text)
+    if actual == expected:
+        return False
+    prefixed = normalized.startswith(" ") and not text.startswith(" ") and subject.settings.add_space_prefix
+    return subject.encoder.encode(normalized[1:] if prefixed else normalized) == expected
+
+
+def _spelled(text: str) -> str:
+    """Quote a text, with the code points of a short one: how it looks may be all that its two spellings share."""
+    code_points = " ".join(f"U+{ord(character):04X}" for character in text)
+    return f"{quoted(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quoted(text)
+
+
+def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
+    stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
+    if stage is None or subject.settings.algorithm != "wordpiece":
+        return
+    accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
+    for key, setting, expected in (
+        (LOWERCASE, "lowercase", stage["lowercase"]),
+        (STRIP_ACCENTS, "strip_accents", accents),
+    ):
+        actual, declared = getattr(subject.settings, setting), getattr(subject.spec, setting)
+        if actual != expected:
+            message = f"{setting} is {actual}, and {expected} in the reference"
+            repair = set_flag(key, value=expected, declared=declared is not None)
+            yield Finding(ERROR, message, keys=(key,), repair=repair)
+
+
+def _charsmaps(subject: Subject) -> Iterator[Finding]:
+    actual, expected = subject.spec.charsmap or b"", subject.sentencepiece.charsmap or b""
+    if actual == expected and (subject.spec.model == "t5" or not expected):
+        return
+    if subject.spec.model == "t5":
+        message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
+        yield Finding(ERROR, message, keys=(CHARSMAP,))
+    elif expected:
+        message = f"the reference normalizes by a charsmap, and llama.cpp does not for the model {subject.spec.model}"
+        yield Finding(WARNING, message, keys=(CHARSMAP,))

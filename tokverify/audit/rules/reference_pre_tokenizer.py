@@ -1,0 +1,117 @@
+"""TV204: texts that are cut otherwise than by the reference's pre-tokenizer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.behavior import encode_both, probes
+from tokverify.audit.cutting import agreeing_names, cut_by, is_neutral, normalize
+from tokverify.audit.repair import set_pre_tokenizer
+from tokverify.audit.rule import rule
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.gguf.declaration import PRE
+from tokverify.report.finding import ERROR, INFO, Finding
+from tokverify.text.wording import listed, plural, quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.cutting import OtherCut
+    from tokverify.audit.subject import Subject
+
+_HARMLESS = {"spm": {"Metaspace"}, "unigram": {"Metaspace", "WhitespaceSplit"}, "wordpiece": {"BertPreTokenizer"}}
+"""Algorithm -> the pre-tokenizers of a tokenizer.json that it does the same as by itself."""
+
+_MAX_PATTERN = 300
+
+
+@rule(code="TV204", name="reference-pre-tokenizer", severity=ERROR)
+def reference_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
+    r"""Require that texts are cut before merging as the reference cuts them.
+
+    What it does:
+        Lets both pre-tokenizers cut some 600 probe texts, the shipped cases among them. Where they cut one otherwise,
+        the text is encoded on both sides as well: only if ids differ is it an error, else it is for information.
+        Patterns are not compared as texts, since the same can be written in many ways.
+
+    Why it is bad:
+        Merges never go across a cut, so other cuts make other tokens, for digits, contractions or whole scripts.
+
+    Example:
+        A model with `\p{M}` in its pattern converted as `qwen2`, which cuts Devanagari words at every vowel sign.
+
+    How to repair:
+        Name a pre-tokenizer that cuts alike, which the finding lists if there is one: `gguf-new-metadata
+        --pre-tokenizer NAME MODEL FIXED`.
+
+    Threads:
+        ggml-org/llama.cpp#23826, ggml-org/llama.cpp#3502, ollama/ollama#17698, ggml-org/llama.cpp#23384,
+        ggml-org/llama.cpp#21919, ggml-org/llama.cpp#7881
+    """
+    if subject.settings.algorithm == "bpe":
+        yield from _byte_pair(subject)
+    elif not subject.rewrites_and_cuts_alike:
+        yield from _cut_by_reference_only(subject)
+
+
+def _byte_pair(subject: Subject) -> Iterator[Finding]:
+    others = subject.cut_otherwise
+    if not others:
+        return
+    harmful = [other for other in others if _is_encoded_otherwise(subject, other.text)]
+    if not harmful:
+        message = f"the reference cuts {plural(len(others), 'probe text')} otherwise, with the same ids: "
+        yield Finding(INFO, message + _shown(others[0]), keys=(PRE,))
+        return
+    names = agreeing_names(subject.document)
+    agreeing = f"names that cut alike: {listed(names, 10)}" if names else "no name cuts alike"
+    message = (
+        f"{plural(len(harmful), 'probe text')} cut and encoded otherwise than in the reference: {_shown(harmful[0])}; "
+        f"{_patterns(subject)}; {agreeing}"
+    )
+    yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
+
+
+def _is_encoded_otherwise(subject: Subject, text: str) -> bool:
+    actual, expected = encode_both(subject, text)
+    return actual != expected
+
+
+def _shown(other: OtherCut) -> str:
+    at = next(
+        (
+            index
+            for index, (ours, theirs) in enumerate(zip(other.actual, other.expected, strict=False))
+            if ours != theirs
+        ),
+        min(len(other.actual), len(other.expected)),
+    )
+    ours, theirs = (" | ".join(cut[at : at + 3]) for cut in (other.actual, other.expected))
+    return f"in {quoted(other.text)} here {quoted(ours)}, there {quoted(theirs)}"
+
+
+def _patterns(subject: Subject) -> str:
+    """Show both patterns side by side."""
+    rules = PRE_TOKENIZERS[subject.settings.pre].patterns
+    ours = " then ".join(rule if isinstance(rule, str) else "groups of three digits" for rule in rules)
+    theirs = " then ".join(json.dumps(stage, ensure_ascii=False) for stage in subject.document.pre_tokenizer)
+    return f"here {ours[:_MAX_PATTERN]}, there {theirs[:_MAX_PATTERN] or 'nothing'}"
+
+
+def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
+    """Check a reference that cuts texts where our side does not."""
+    harmless = _HARMLESS.get(subject.settings.algorithm, set())
+    types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
+    cut = [text for text in (probes() if types else ()) if _is_cut(subject, text)]
+    harmful = [text for text in cut if _is_encoded_otherwise(subject, text)]
+    if harmful:
+        message = (
+            f"the reference cuts texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
+            f"{plural(len(harmful), 'probe text')} encoded otherwise, such as {quoted(harmful[0])}"
+        )
+        yield Finding(ERROR, message)
+
+
+def _is_cut(subject: Subject, text: str) -> bool:
+    normalized = normalize(subject.document, text)
+    return is_neutral(text, normalized) and len(cut_by(subject.document, normalized)) > 1

@@ -1,0 +1,61 @@
+"""TV102: a pre-tokenizer or a model that llama.cpp does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import set_pre_tokenizer
+from tokverify.audit.rule import rule
+from tokverify.engine.family import BYTE_PAIR_ALGORITHMS, FAMILIES
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.gguf.declaration import MODEL, PRE
+from tokverify.report.finding import ERROR, Finding
+from tokverify.text.wording import quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+_MAX_COMPARED = 100
+_MODELS = [name for name, family in FAMILIES.items() if family.in_llama_cpp]
+
+
+@rule(code="TV102", name="unknown-pre-tokenizer", severity=ERROR)
+def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
+    """Require names of models and pre-tokenizers that llama.cpp knows.
+
+    What it does:
+        Looks `tokenizer.ggml.model`, and for byte-pair encoding `tokenizer.ggml.pre`, up in llama.cpp's tables. The
+        tables are those of the build of October 2026; an older build may know fewer names.
+
+    Why it is bad:
+        llama.cpp does not load the file.
+
+    Example:
+        Files that named `deepseek-v3.1`, or early on `deepseek-r1-qwen`, did not load in the builds of their time.
+
+    How to repair:
+        Update llama.cpp if the name is new. Where a fork or a converter made it up, name the pre-tokenizer that cuts
+        alike: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
+
+    Threads:
+        ggml-org/llama.cpp#15495, ggml-org/llama.cpp#12021, ggml-org/llama.cpp#11341
+    """
+    spec = subject.spec
+    family = FAMILIES.get(spec.model)
+    if family is None:
+        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, _MODELS)}"
+        yield Finding(ERROR, message, keys=(MODEL,))
+    elif not family.in_llama_cpp:
+        message = f"{MODEL} is {quoted(spec.model)}, a model of tokverify's own, which llama.cpp does not know"
+        yield Finding(ERROR, message, keys=(MODEL,))
+    elif family.algorithm in BYTE_PAIR_ALGORITHMS and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
+        message = f"{PRE} is {quoted(spec.pre or '')}, which llama.cpp does not know"
+        nearest = _nearest(spec.pre or "", PRE_TOKENIZERS)
+        yield Finding(ERROR, message + nearest, keys=(PRE,), repair=set_pre_tokenizer("NAME"))
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name[:_MAX_COMPARED], known)
+    return f"; it knows {', '.join(near)}" if near else ""

@@ -1,0 +1,97 @@
+"""TV119: token texts that are never found, or found inside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import FIX
+from tokverify.audit.rule import rule
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
+from tokverify.files.gguf.declaration import TOKENS
+from tokverify.report.finding import INFO, WARNING, Finding
+from tokverify.text.wording import listed, plural, quoted, tokens
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+_FEWEST = 3
+"""Characters; shorter added tokens, such as runs of spaces, are parts of each other by design."""
+
+_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+
+
+@rule(code="TV119", name="unmatched-text", severity=WARNING)
+def unmatched_text(subject: Subject) -> Iterator[Finding]:
+    r"""Expect token texts that can be found in a text, and do not hide each other.
+
+    What it does:
+        For byte-level BPE: looks for added tokens that are written in the byte alphabet (`Ċ` for a line end), though
+        they are looked for in the text as it is, and for ordinary tokens with characters that are not in that
+        alphabet (a raw line end). For all models: tells which special token's text holds that of another one.
+
+    Why it is bad:
+        Such a token never comes up. Where one special token is part of another, which of them is found depends on the
+        order in which a program looks for them.
+
+    Example:
+        Falcon 3 has `\n` and `\t` as added tokens; written as `Ċ` and `ĉ` they were not found, and every line end
+        became another token than in the original.
+
+    How to repair:
+        Write added tokens as they stand in a text, and ordinary ones in the byte alphabet: convert again, or take them
+        from the reference by `tokverify fix MODEL -r REFERENCE -o FIXED`.
+
+    Threads:
+        ggml-org/llama.cpp#10864, ggml-org/llama.cpp#10883, ggml-org/llama.cpp#8228
+    """
+    settings = subject.settings
+    if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
+        yield from _mapped(subject)
+        yield from _unmapped(subject)
+    yield from _nested(subject)
+
+
+def _mapped(subject: Subject) -> Iterator[Finding]:
+    settings = subject.settings
+    space, line_end, tab = (byte_alphabet()[ord(character)] for character in " \n\t")
+    ids = tuple(
+        token.id for token in settings.added_tokens if any(mark in token.text for mark in (space, line_end, tab))
+    )
+    if ids:
+        message = f"{plural(len(ids), 'added token')} in the byte alphabet, looked for in texts as it is: "
+        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+
+
+def _unmapped(subject: Subject) -> Iterator[Finding]:
+    settings, alphabet = subject.settings, frozenset(byte_alphabet().values())
+    # Looking at the few characters there are is much faster than at every token.
+    foreign = frozenset("".join(settings.pieces)) - alphabet
+    normal = Attribute.NORMAL.value
+    ids = tuple(
+        id
+        for id, piece in enumerate(settings.pieces)
+        if foreign and settings.attributes[id] == normal and not foreign.isdisjoint(piece)
+    )
+    if ids:
+        message = f"{plural(len(ids), 'ordinary token')} with a character that is not in the byte alphabet: "
+        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+
+
+def _nested(subject: Subject) -> Iterator[Finding]:
+    special = [token for token in subject.settings.added_tokens if token.special and len(token.text) >= _FEWEST]
+    ids = {token.text: token.id for token in special}
+    lengths = sorted({len(text) for text in ids})
+    pairs = [(part, whole) for whole in ids for part in _parts(whole, lengths) if part in ids]
+    if pairs:
+        shown = listed(f"{quoted(part)} in {quoted(whole)}" for part, whole in pairs)
+        message = f"special tokens are part of each other: {shown}; llama.cpp looks for the longest first"
+        yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for pair in pairs for text in pair)))
+
+
+def _parts(text: str, lengths: Sequence[int]) -> set[str]:
+    """Return the parts of a text, but not itself, that have one of `lengths`, in ascending order."""
+    shorter = takewhile(lambda length: length < len(text), lengths)
+    return {text[start : start + length] for length in shorter for start in range(len(text) - length + 1)}

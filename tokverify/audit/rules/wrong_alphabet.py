@@ -1,0 +1,56 @@
+"""TV118: pieces that are written in the alphabet of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import FIX
+from tokverify.audit.rule import rule
+from tokverify.engine.family import FAMILIES
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.gguf.declaration import MODEL, TOKENS
+from tokverify.report.finding import ERROR, Finding
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+
+_FEWEST = 3
+
+
+@rule(code="TV118", name="wrong-alphabet", severity=ERROR)
+def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
+    """Require pieces in the alphabet that the model's algorithm reads.
+
+    What it does:
+        Counts the tokens that begin with `Ġ`, the space of byte-level BPE, and with `▁`, that of sentencepiece.
+        Models that write a space one way must not have a vocabulary that mostly writes it the other way.
+
+    Why it is bad:
+        No piece with a space in it is ever found. The text comes out in single letters and bytes.
+
+    Example:
+        Llama 3, which is byte-level BPE, exported with `tokenizer.ggml.model` `llama`.
+
+    How to repair:
+        Convert again; the model's name decides far more than the alphabet. Where it is only the pieces that are written
+        wrong, `tokverify fix MODEL -r REFERENCE -o FIXED` takes them from the reference.
+
+    Threads:
+        ggml-org/llama.cpp#26799, onnxruntime/mobius#543
+    """
+    family = FAMILIES.get(subject.spec.model)
+    if family is None or family.algorithm not in {"spm", "unigram", "bpe"}:
+        return
+    joined = "\0" + "\0".join(subject.spec.tokens)
+    byte_level, escaped = joined.count("\0Ġ"), joined.count("\0▁")
+    pre = PRE_TOKENIZERS.get(family.pre or subject.spec.pre or "default")
+    reads_byte_level = family.algorithm == "bpe" and (pre is None or pre.byte_level)
+    right, wrong = (byte_level, escaped) if reads_byte_level else (escaped, byte_level)
+    if wrong >= _FEWEST and wrong > right:
+        mark, other = ("▁", "Ġ") if reads_byte_level else ("Ġ", "▁")
+        message = (
+            f"{wrong:,} tokens begin with {mark}, and {right:,} with {other}, which the model {subject.spec.model} "
+            "takes for a space"
+        )
+        yield Finding(ERROR, message, keys=(MODEL, TOKENS), repair=FIX)

@@ -1,0 +1,1 @@
+"""Read YAML suites into cases."""

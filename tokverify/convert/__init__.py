@@ -1,0 +1,211 @@
+"""Convert a tokenizer file into another format, and verify the result against its source before it is written.
+
+What the new format cannot carry is told as losses, and each difference is tried again without them, so that it shows
+whether they explain it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tokverify.convert.explainer import Explainer
+from tokverify.convert.json_writer import config_of, config_path, json_losses
+from tokverify.convert.source import open_source
+from tokverify.convert.target import check_target, target_of
+from tokverify.convert.verification import Plan, verify_conversion
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import FAMILIES
+from tokverify.engine.pre_search import match_of
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.writer import named
+from tokverify.files.location import read_file
+from tokverify.fuzz.trial import Trial
+from tokverify.references.huggingface import from_json
+from tokverify.system.output_file import put_in_place, sync, temporary_beside
+from tokverify.verify.side import side_of
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case
+    from tokverify.convert.loss import Loss
+    from tokverify.convert.source import Source
+    from tokverify.convert.target import Target
+    from tokverify.convert.verification import Verification
+    from tokverify.engine.pre_search import PreTokenizerMatch
+    from tokverify.report.run import Report
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+__all__ = ["Conversion", "convert"]
+
+STRINGS = 2000
+"""How many made-up texts a conversion is verified with, besides the cases, if nobody asks for another number."""
+
+_KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion did and found.
+
+    `kinds` are those of the source and the target, `model` and `size` what the tokenizer is in GGUF's terms and its
+    number of tokens. `pre_tokenizer` is how the name of the pre-tokenizer was found, where there is one to find.
+    `untransportable` tells what the target cannot carry; `explained` how many of the `differing` texts each of these
+    explains by itself, and `unexplained` is how many all together do not. Texts are the cases, which `report` begins
+    with, and `strings` made-up ones; the causes of what those show follow in `report`, each as a minimal case.
+    """
+
+    source: Path
+    target: Path
+    kinds: tuple[str, str]
+    model: str
+    size: int
+    pre_tokenizer: PreTokenizerMatch | None
+    untransportable: tuple[str, ...]
+    explained: tuple[int, ...]
+    report: Report
+    strings: int
+    differing: int
+    unexplained: int
+    written: bool
+
+    @property
+    def exit_code(self) -> int:
+        """0 if it was written: nothing differs, or it was forced; else 1."""
+        return 0 if self.written else 1
+
+
+def convert(  # noqa: PLR0913 - the optional ones are keywords
+    source: Path,
+    target: Path,
+    *,
+    force: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+    cases: Iterable[Case] | None = None,
+    count: int = STRINGS,
+    seed: int = 0,
+    with_config: bool = False,
+) -> Conversion:
+    """Convert a tokenizer file into the format that target's suffix names (.gguf, .json), and verify it.
+
+    It is written only if it gives the same ids as its source for all cases and `count` made-up texts.
+
+    Args:
+        source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
+        target: The file to write. It appears there whole or not at all.
+        force: Write it even where it differs, and over a file that is there.
+        on_progress: Called with the number of texts done and of all.
+        cases: What to encode; the shipped cases if not given.
+        count: The number of made-up texts.
+        seed: The same seed makes the same texts.
+        with_config: With a tokenizer.json, write the tokenizer_config.json that belongs to it, too.
+
+    Raises:
+        TokverifyError: If the target cannot or must not be written; a subclass says that the source is broken, or of a
+            kind that cannot be read or that the target's format cannot express.
+    """
+    job = _Job(source, target, target_of(target), force=force, with_config=with_config)
+    plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
+    opened = open_source(source)
+    if opened.kind == job.format.kind:
+        raise TokverifyError(f"{source}: is {_KINDS[opened.kind]} already; name a file with another suffix")
+    return job.run(replace(opened, spec=named(opened.spec, target.stem)), plan)
+
+
+class _Job:
+    """One conversion; the files it may write are checked first."""
+
+    def __init__(self, source: Path, target: Path, format: Target, *, force: bool, with_config: bool) -> None:
+        self.source = source
+        self.target = target
+        self.format = format
+        self.force = force
+        self.config = config_path(target) if with_config else None
+        for path in filter(None, (target, self.config)):
+            check_target(path, source, force=force)
+
+    def run(self, opened: Source, plan: Plan) -> Conversion:
+        """Write the target under another name, verify it, and give it its own if it is as it should be."""
+        losses = self._losses(opened)
+        with temporary_beside(self.target) as temporary:
+            self._write(temporary, opened.spec)
+            sync(temporary)
+            verification = self._verify(opened, temporary, losses, plan)
+            written = self.force or not verification.differing
+            if written:
+                self._write_config(opened)
+                put_in_place(temporary, self.target)
+        return self._conversion(opened, losses, verification, written=written)
+
+    def _write(self, path: Path, spec: TokenizerSpec) -> None:
+        try:
+            self.format.write(path, spec)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.source}: {error}") from error
+
+    def _write_config(self, opened: Source) -> None:
+        if self.config:
+            with temporary_beside(self.config) as temporary:
+                temporary.write_text(json.dumps(config_of(opened.spec), indent=2) + "\n", encoding="utf-8")
+                sync(temporary)
+                put_in_place(temporary, self.config)
+
+    def _losses(self, opened: Source) -> Sequence[Loss]:
+        if self.format.kind == "gguf":
+            return opened.losses
+        return tuple(json_losses(opened.spec, with_config=self.config is not None))
+
+    def _verify(self, opened: Source, temporary: Path, losses: Sequence[Loss], plan: Plan) -> Verification:
+        actual = _read_back(temporary, self.format.kind, self.target.stem)
+        expected = opened.found.tokenizer
+        sides = (
+            replace(side_of(actual), source=str(self.target), reason="what was made"),
+            replace(side_of(expected), source=str(self.source), reason="what it was made from"),
+        )
+        # No loss can be undone but those to a GGUF file, which an Encoder reads.
+        explainer = Explainer(losses, partial(opened.without, cast("Encoder", actual)))
+        return verify_conversion(Trial.of(actual, expected), sides, plan, explainer)
+
+    def _conversion(
+        self, opened: Source, losses: Sequence[Loss], verification: Verification, *, written: bool
+    ) -> Conversion:
+        spec = opened.spec
+        by_rank = FAMILIES[spec.model].algorithm == "bpe"
+        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and by_rank
+        return Conversion(
+            source=self.source,
+            target=self.target,
+            kinds=(opened.kind, self.format.kind),
+            model=spec.model,
+            size=len(spec.tokens),
+            pre_tokenizer=match_of(spec.pre) if has_name and spec.pre and PRE_TOKENIZERS[spec.pre].byte_level else None,
+            untransportable=tuple(loss.sentence for loss in losses),
+            explained=verification.explained,
+            report=verification.report,
+            strings=verification.strings,
+            differing=verification.differing,
+            unexplained=verification.unexplained,
+            written=written,
+        )
+
+
+def _cases(cases: Iterable[Case] | None) -> list[Case]:
+    """Return the cases, the shipped ones if none are given, without what they expect of certain tokenizers."""
+    if cases is None:
+        from tokverify.cases.case import load_cases
+
+        cases = load_cases()
+    return [replace(case, expect={}) for case in cases]
+
+
+def _read_back(path: Path, kind: str, name: str) -> Tokenizer:
+    """Open what was written as what it is to be used by: a GGUF file by our encoder, another by its library."""
+    if kind == "gguf":
+        return Encoder(read_spec(path), name)
+    return from_json(read_file(path), source=name).tokenizer

@@ -1,0 +1,140 @@
+"""Sources: the file to convert, as what GGUF can say of it, as its own library reads it, and what is lost between.
+
+A new kind is one opener and one line in `OPENERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tokverify.convert.huggingface_loss import convert_leniently
+from tokverify.convert.loss import Loss, Sides
+from tokverify.convert.sentencepiece_loss import sentencepiece_losses
+from tokverify.convert.tiktoken_loss import tiktoken_losses
+from tokverify.diagnosis.deviation import DeviatingEncoder
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import UnsupportedError
+from tokverify.files.config import special_texts, template_fields
+from tokverify.files.huggingface.document import load_around
+from tokverify.files.huggingface.document import parse as parse_json
+from tokverify.files.location import file_and_rest, read_file
+from tokverify.files.tokenizer_file import READERS, kind_of_model
+from tokverify.references import open_reference
+from tokverify.references.huggingface import HuggingFaceTokenizer
+from tokverify.references.reference import FoundReference
+from tokverify.tokenizer import pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to convert.
+
+    `found` is the tokenizer as its own library has it, or our encoder where it is a GGUF file. `content` makes the data
+    of the file that losses can change, and `reopen` a tokenizer of that.
+    """
+
+    path: Path
+    kind: str
+    spec: TokenizerSpec
+    found: FoundReference
+    losses: tuple[Loss, ...] = ()
+    content: Callable[[], Any] = lambda: None
+    reopen: Callable[[Any], Tokenizer] | None = None
+
+    def without(self, made: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
+        """Return both sides of the comparison without these losses; `made` is that of what was written, as it is."""
+        sides = Sides(made.spec, self.content())
+        for loss in losses:
+            if loss.undo:
+                loss.undo(sides)
+        expected = self.reopen(sides.content) if self.reopen else self.found.tokenizer
+        return _changed(made, sides), expected
+
+
+def _changed(made: Encoder, sides: Sides) -> Encoder:
+    """Return the encoder of a changed side; the model, which takes the most time to set up, is used again if it can."""
+    if sides.spec is not made.spec:
+        return DeviatingEncoder(sides.spec, sides.deviation)
+    return DeviatingEncoder(made.spec, sides.deviation, made.model) if sides.deviation else made
+
+
+def open_source(path: Path) -> Source:
+    """Open a file to convert.
+
+    Raises:
+        BrokenFileError: If it is damaged, or no tokenizer.
+        UnsupportedError: If nothing like it can be said in GGUF, or its kind cannot be read.
+        TokverifyError: If there is no such file, or its library is missing.
+    """
+    kind = kind_of_model(path)
+    if kind not in READERS:
+        raise UnsupportedError(f"{path}: a {kind} file cannot be converted; those of kind {', '.join(READERS)} can")
+    return OPENERS[kind](path)
+
+
+def _open_gguf(path: Path) -> Source:
+    spec = READERS["gguf"](path)
+    return Source(path, "gguf", spec, FoundReference(Encoder(spec, path.stem), source=str(path)))
+
+
+def _open_tokenizer_json(path: Path) -> Source:
+    found = open_reference(path)
+    ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
+    document = parse_json(read_file(path), str(path), special_texts(path))
+    spec, losses = convert_leniently(document, ids)
+    # subtle: what is kept here must not hold the whole document, which is many times the size of its file.
+    outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
+
+    def reopen(changed: Mapping[str, Any]) -> Tokenizer:
+        return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
+
+    spec = replace(spec, **template_fields(path))
+    return Source(path, "tokenizers", spec, found, losses, lambda: deepcopy(outline), reopen)
+
+
+def _open_sentencepiece(path: Path) -> Source:
+    from tokverify.files.sentencepiece.message import parse
+
+    spec = READERS["sentencepiece"](path)
+    found = open_reference(path)
+    data = read_file(path)
+    losses = tuple(sentencepiece_losses(parse(data), spec))
+    return Source(path, "sentencepiece", spec, found, losses, lambda: parse(data), _reopen_sentencepiece)
+
+
+def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class that is made while running
+    from sentencepiece import SentencePieceProcessor
+
+    from tokverify.references.sentencepiece import SentencePieceTokenizer
+
+    return SentencePieceTokenizer(SentencePieceProcessor(model_proto=message.SerializeToString()))
+
+
+def _open_tiktoken(path: Path) -> Source:
+    found = open_reference(path)
+    spec = READERS["tiktoken"](path)
+    file, pattern = file_and_rest(str(path)) or (path, "")
+
+    def reopen(more_special: dict[str, int]) -> Tokenizer:
+        from tokverify.references.tiktoken import open_ranks
+
+        return open_ranks(file, read_file(file), pattern, more_special=more_special)
+
+    return Source(path, "tiktoken", spec, found, tuple(tiktoken_losses(spec)), dict, reopen)
+
+
+OPENERS: Mapping[str, Callable[[Path], Source]] = {
+    "gguf": _open_gguf,
+    "tokenizers": _open_tokenizer_json,
+    "sentencepiece": _open_sentencepiece,
+    "tiktoken": _open_tiktoken,
+}
+"""What opens a file of each kind that `READERS` reads."""

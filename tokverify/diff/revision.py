@@ -1,0 +1,165 @@
+"""Get a file as it was at a revision of a git repository: links followed, files of Git LFS fetched."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from tokverify.errors import TokverifyError
+from tokverify.files.config import beside
+from tokverify.files.location import file_and_rest
+from tokverify.references import REFERENCES
+from tokverify.system.git import git
+from tokverify.system.lfs_pointer import MAX_POINTER_BYTES, POINTER
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+_COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+# A model of many gigabytes may have to come over the network.
+_FETCH_SECONDS = 4 * 3600
+_OBJECT = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
+# The name and the id of the object are told twice, in short and in full, before the reason.
+_LFS_REASON = re.compile(r"^Error downloading object: .*\([0-9a-f]{7,64}\): (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A revision of the repository that the current directory is in, by whatever name git knows it."""
+
+    name: str
+
+    def write(self, path: str, directory: Path) -> Path:
+        """Write a file, and the configuration that stands beside it, into a directory; return where the file is.
+
+        As for git itself, `path` begins at the root of the repository, or with `./` or `../` at the current directory.
+
+        Raises:
+            TokverifyError: If there is no such file, or git cannot write it.
+        """
+        target = directory / (Path(path).name or "tree")
+        from_root = _from_root(path)
+        blob = self._find(from_root)
+        if not isinstance(blob, _Blob):
+            raise TokverifyError(
+                f"{self.name}:{path}: {blob} at {self.name}; check the path, which begins at the root of the repository"
+                " (a submodule has its own)"
+            )
+        blob.write(target, f"{self.name}:{path}")
+        for companion in _COMPANIONS:
+            place, other = beside(target, companion), beside(Path(from_root), companion)
+            if place and other and isinstance(found := self._find(other.as_posix()), _Blob):
+                found.write(place, f"{self.name}:{other.as_posix()}")
+        return target
+
+    def _find(self, path: str) -> _Blob | str:
+        """Find a file by its path from the root; where there is none, say what there is."""
+        location = f"{self.name}:{path}"
+        if "\n" in location:
+            raise TokverifyError(f"{location!r}: a name with a line break cannot be asked of git; rename the file")
+        # Answers `ID TYPE SIZE`, or `LOCATION missing`, or `WORD LENGTH` for links that lead nowhere.
+        answer = git("cat-file", "--batch-check", "--follow-symlinks", input=os.fsencode(location))
+        id, kind, size = found.groups() if (found := _OBJECT.fullmatch(answer.stdout)) else (b"", b"", b"")
+        if kind == b"blob":
+            return _Blob(id.decode(), int(size), path)
+        return "a directory" if kind == b"tree" else "no such file"
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """The content of a file, as git has it; `size` is in bytes."""
+
+    id: str
+    size: int
+    path: str
+
+    def write(self, target: Path, location: str) -> None:
+        """Write it as a checkout would.
+
+        Raises:
+            TokverifyError: If that fails; it names the location.
+        """
+        content = git("cat-file", "blob", self.id).stdout if self.size < MAX_POINTER_BYTES else b""
+        with target.open("wb") as file:
+            # subtle: which filters to apply is told by the .gitattributes of the working tree, which may be another
+            # one, or missing, as in a bare repository. A pointer needs none to be known.
+            if content.startswith(POINTER):
+                _fetch(content, self.path, location, file)
+                return
+            done = git("cat-file", "--filters", f"--path={self.path}", self.id, stdout=file, seconds=_FETCH_SECONDS)
+        if done.returncode:
+            raise TokverifyError(f"{location}: git cannot write it: {_last_line(done)}")
+
+
+def revision_of(location: str) -> Revision | None:
+    """Return the revision in `REVISION:PATH`; None if the location is something else.
+
+    Raises:
+        TokverifyError: If it can be nothing else, and there is no such revision.
+    """
+    name, _, path = location.partition(":")
+    # subtle: what begins with a dash would be an option of git.
+    if not name or not path or name.startswith("-"):
+        return None
+    found = git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+    # `^REVISION`, all but what leads to it, is answered likewise.
+    if found.returncode == 0 and not found.stdout.startswith(b"^"):
+        return Revision(name)
+    if name not in REFERENCES and not path.startswith("//") and not file_and_rest(location):
+        raise TokverifyError(f"{location!r}: no such file, and {_why_unknown(name, found)}")
+    return None
+
+
+def path_here(path: str) -> str:
+    """Return where a path as in `REVISION:PATH` is now, from the current directory on."""
+    if path.startswith(("./", "../")):
+        return posixpath.normpath(path)
+    up = os.fsdecode(git("rev-parse", "--show-cdup").stdout.rstrip(b"\n"))
+    return posixpath.normpath(up + path)
+
+
+def _why_unknown(name: str, asked: CompletedProcess[bytes]) -> str:
+    if not shutil.which("git"):
+        return f"there is no git that could know a revision {name!r}; check the path, or install git"
+    if complaint := " ".join(_told(asked).split()):
+        # That there is no repository, or that git distrusts its owner, and what to do.
+        return f"git knows no revision here: {complaint.removeprefix('fatal: ')}"
+    return f"git knows no revision {name!r} here; check both, and fetch the history if the clone is shallow"
+
+
+def _from_root(path: str) -> str:
+    if not path.startswith(("./", "../")):
+        return path
+    prefix = os.fsdecode(git("rev-parse", "--show-prefix").stdout.rstrip(b"\n"))
+    from_root = posixpath.normpath(prefix + path)
+    # What leads out of the repository is left to git, to be no file of it.
+    return path if from_root.startswith("../") else from_root
+
+
+def _fetch(pointer: bytes, path: str, location: str, file: BinaryIO) -> None:
+    """Write the file that a pointer of Git LFS stands for; it is fetched where it is not in the repository yet."""
+    if git("lfs", "version").returncode:
+        raise TokverifyError(f"{location}: is in Git LFS, and there is no git-lfs to fetch it; install git-lfs")
+    # Whoever does not want everything to be fetched on a checkout has still asked for this one file.
+    wanted = {"GIT_LFS_SKIP_SMUDGE": "0"}
+    smudge = ("-c", "lfs.fetchexclude=", "-c", "lfs.fetchinclude=", "lfs", "smudge", "--", path)
+    done = git(*smudge, input=pointer, stdout=file, seconds=_FETCH_SECONDS, env=wanted)
+    if done.returncode:
+        reason = _LFS_REASON.search(_told(done))
+        raise TokverifyError(
+            f"{location}: Git LFS cannot fetch it: {reason[1] if reason else _last_line(done)};"
+            f" try `git lfs fetch origin {location.partition(':')[0]}`"
+        )
+
+
+def _told(done: CompletedProcess[bytes]) -> str:
+    return done.stderr.decode(errors="replace").strip()
+
+
+def _last_line(done: CompletedProcess[bytes]) -> str:
+    return _told(done).rpartition("\n")[2]

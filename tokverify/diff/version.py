@@ -1,0 +1,92 @@
+"""Open one version of a tokenizer: a file, a reference, or a file as it was at a revision of a git repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.diff.revision import path_here, revision_of
+from tokverify.errors import TokverifyError
+from tokverify.files.location import existing, file_and_rest
+from tokverify.references import open_reference
+from tokverify.verify.side import reference_side, side_of
+
+if TYPE_CHECKING:
+    from tokverify.report.run import Side
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a tokenizer.
+
+    `spec` is what it declares, in terms of GGUF; where that cannot be had, it is None and `unread` says why. `path` is
+    the file it was read from, if it is one; `file` is the same as the user names it, without a revision.
+    """
+
+    tokenizer: Tokenizer
+    side: Side
+    spec: TokenizerSpec | None
+    unread: str = ""
+    path: Path | None = None
+    file: str = ""
+
+
+def open_version(location: str, directory: Path) -> Version:
+    """Open the tokenizer at a location; one of a git revision is put into the empty `directory` first.
+
+    A GGUF file is encoded by tokverify's encoder, as a runtime does; any other tokenizer by its own library.
+
+    Args:
+        location: Whatever a model or a reference can be, or `REVISION:PATH` as `git show` takes it.
+        directory: Where to put what git has; must last as long as the version.
+
+    Raises:
+        TokverifyError: If nothing is there; a subclass says that it is broken, or of a kind tokverify lacks.
+    """
+    path = _file(location)
+    if path is None and (revision := revision_of(location)):
+        name = location.removeprefix(f"{revision.name}:")
+        from_git = revision.write(name, directory)
+        try:
+            version = _open(str(from_git), from_git)
+        except TokverifyError as error:
+            # Nobody knows the directory, which is gone by the time the message is read.
+            raise type(error)(str(error).replace(str(from_git), location)) from error
+        return replace(version, side=replace(version.side, source=location), file=path_here(name))
+    return _open(location, path)
+
+
+def _file(location: str) -> Path | None:
+    path = existing(location)
+    return path if path and path.is_file() else None
+
+
+def _open(location: str, path: Path | None) -> Version:
+    from tokverify.files.load import load_gguf
+    from tokverify.files.tokenizer_file import kind_of_model
+
+    if path and kind_of_model(path) == "gguf":
+        encoder = load_gguf(path)
+        return Version(encoder, replace(side_of(encoder), source=location), encoder.spec, path=path, file=location)
+    found = open_reference(location)
+    side = reference_side(found)
+    file_of_pattern = file_and_rest(location)
+    path = file_of_pattern[0] if file_of_pattern else found.path
+    spec, unread = _read(location if file_of_pattern else path)
+    is_named = existing(location) or file_of_pattern
+    return Version(found.tokenizer, side, spec, unread, path, str(path) if path and is_named else "")
+
+
+def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
+    from tokverify.files.tokenizer_file import read_spec
+
+    if location is None:
+        return None, "what encodes it tells nothing more of it"
+    try:
+        return read_spec(location), ""
+    except TokverifyError as error:
+        # Its own library reads it, or nobody would get here.
+        return None, str(error)

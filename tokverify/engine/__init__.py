@@ -1,0 +1,1 @@
+"""Encode and decode exactly like llama.cpp."""

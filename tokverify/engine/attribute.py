@@ -1,0 +1,112 @@
+"""Attributes: what kind of token each is, from the declared types and, as llama.cpp overrides these, from the texts.
+
+Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntFlag
+
+from tokverify.engine.override import Override
+from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
+from tokverify.errors import BrokenFileError
+from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_bytes
+
+
+class Attribute(IntFlag):
+    """A token's attributes as llama.cpp keeps them; overrides can leave a token with several.
+
+    Lists hold the plain integers: `&` on a quarter of a million of these objects takes a third of a second.
+    """
+
+    UNDEFINED = 0
+    UNKNOWN = 1
+    UNUSED = 2
+    NORMAL = 4
+    CONTROL = 8
+    USER_DEFINED = 16
+    BYTE = 32
+
+
+LOOKS_LIKE_CONTROL = "its text is one that llama.cpp always takes for a control token"
+
+_ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
+
+
+class Attributes:
+    """The attributes of the tokens, at first as `types` declare them; each step notes the overrides it makes."""
+
+    def __init__(self, types: Sequence[int] | None, pieces: Sequence[str], ids: Mapping[str, int]) -> None:
+        self._pieces = pieces
+        self._ids = ids
+        self.values = [_ATTRIBUTES.get(type, 0) for type in types or ()] or [Attribute.NORMAL.value] * len(pieces)
+        self.overrides: list[Override] = []
+
+    def override(self, special_ids: dict[str, int]) -> set[int]:
+        """Change attributes by the tokens' texts, fill the special roles found so, and return the EOG ids."""
+        self._fill_roles(special_ids)
+        eog_ids = {special_ids[role] for role in ("fim_pad", "fim_rep", "fim_sep") if role in special_ids}
+        for id in present(self._ids, EOG_TEXTS):
+            eog_ids.add(id)
+            self._make_control(id)
+        for id in present(self._ids, ALWAYS_SHOWN_TEXTS):
+            self._set(id, Attribute.USER_DEFINED.value, "llama.cpp always renders this token")
+        eog_ids.update(special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids)
+        self._drop_from_eog(eog_ids)
+        return eog_ids
+
+    def _fill_roles(self, special_ids: dict[str, int]) -> None:
+        # subtle: where several candidates for one role exist, llama.cpp takes the first in the iteration order of
+        # a hash table, which differs between builds; here it is the first in id order.
+        for role, texts in {"eot": EOT_TEXTS, "eom": EOM_TEXTS, **FIM_TEXTS}.items():
+            found = sorted(present(self._ids, texts))
+            if role not in special_ids and found:
+                special_ids[role] = found[0]
+                self._make_control(found[0])
+
+    def _drop_from_eog(self, eog_ids: set[int]) -> None:
+        """Undo what the texts suggested for two tokens that are ordinary in some vocabularies."""
+        texts = {self._pieces[id]: id for id in sorted(eog_ids)}
+        calls = not texts.keys().isdisjoint(("<|call|>", "<|calls|>"))
+        returns = not texts.keys().isdisjoint(("<|return|>", "<|flush|>"))
+        if calls and returns and "<|end|>" in texts:
+            eog_ids.discard(texts["<|end|>"])
+            self._set(texts["<|end|>"], Attribute.USER_DEFINED.value, "other tokens end a generation here")
+        if "</s>" in texts and not texts.keys().isdisjoint(("<|tool_response>", "<|plamo:eos|>")):
+            eog_ids.discard(texts["</s>"])
+            self._set(texts["</s>"], Attribute.NORMAL.value, "an ordinary token in this vocabulary")
+
+    def check_byte_tokens(self, algorithm: str) -> None:
+        """Refuse tokens typed BYTE that llama.cpp aborts on when it works out what every token stands for.
+
+        Raises:
+            BrokenFileError: If there are any.
+        """
+        if algorithm in {"rwkv", "plamo2", "plamo3"}:
+            return
+        byte = Attribute.BYTE.value  # looked up once: there can be a quarter of a million tokens
+        for id in [id for id, attribute in enumerate(self.values) if attribute == byte]:
+            is_short = len(to_bytes(self._pieces[id])) < len("<0x")
+            if is_short or algorithm == "wordpiece":
+                raise BrokenFileError(f"token {id} {self._pieces[id]!r} is typed BYTE; llama.cpp aborts on such a file")
+
+    def _make_control(self, id: int) -> None:
+        if not self.values[id] & Attribute.CONTROL:
+            self._set(id, self.values[id] | Attribute.CONTROL.value, LOOKS_LIKE_CONTROL)
+
+    def _set(self, id: int, attribute: int, reason: str) -> None:
+        if self.values[id] != attribute:
+            setting = f"type of {id} {self._pieces[id]!r}"
+            self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
+            self.values[id] = attribute
+
+
+def present(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:
+    """Return the ids of those of `texts` that are tokens."""
+    return [ids[text] for text in texts if text in ids]
+
+
+def _name(attribute: int) -> str:
+    return Attribute(attribute).name or "UNDEFINED"

@@ -1,0 +1,185 @@
+"""Charsmap: sentencepiece's precompiled normalizer, a map from short strings of bytes to their replacements.
+
+The strings form a trie, stored as one array of numbers (an XOR-compressed double array). A node is a place in it.
+Its children share a base: the child for the byte `c` is at `base ^ c`, and is really there if its entry carries the
+label `c`. Where a string of the map ends, the entry at the base itself holds the offset of its replacement among the
+NUL-terminated strings that follow the array.
+
+Source: `xcda_array_view` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tokverify.errors import BrokenFileError, EncodeError
+
+KEY = "tokenizer.ggml.precompiled_charsmap"
+WORD = 4
+BYTE = 0xFF
+LABEL = 1 << 31 | BYTE
+"""The bits that must equal the byte; the highest one marks the entries that hold offsets, which match none."""
+ENDS = 1 << 8
+FAR = 1 << 9
+OFFSET = (1 << 31) - 1
+LEADS = (0xC0, 0xE0, 0xF0)
+"""The least first bytes of UTF-8 characters of two, three, four bytes."""
+
+
+@dataclass(slots=True)
+class Outline:
+    """The characters that a charsmap is about.
+
+    `alone` maps those that have a replacement of their own. A string of several characters begins with one of `first`
+    and goes on in characters of `inner`. `longest` is the length of the longest replacement.
+    """
+
+    alone: dict[str, str] = field(default_factory=dict)
+    first: set[str] = field(default_factory=set)
+    inner: set[str] = field(default_factory=set)
+    longest: int = 0
+
+
+class Charsmap:
+    """Finds replacements; `data` is the blob as a file stores it.
+
+    Raises:
+        BrokenFileError: Where llama.cpp refuses to load the blob. One that is damaged inside it does load.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < WORD:
+            raise BrokenFileError(f"{KEY} has {len(data)} bytes, too few for its length; llama.cpp refuses the file")
+        size = int.from_bytes(data[:WORD], "little")
+        if size + WORD >= len(data):
+            raise BrokenFileError(f"{KEY} is cut short: its trie takes {size} of {len(data)} bytes; convert again")
+        self._entries: tuple[int, ...] = struct.unpack_from(f"<{size // WORD}I", data, WORD)
+        self._strings = data[WORD + size :]
+
+    def match(self, data: bytes, start: int) -> tuple[int, bytes] | None:
+        """Find the longest string of the map that stands at `start`, as its length in bytes and its replacement.
+
+        Raises:
+            EncodeError: If the search leaves the array, or the replacement the blob; llama.cpp aborts there.
+        """
+        if not self._entries:
+            return None
+        length, node = 0, _step(self._entries[0])
+        offset = 0
+        for end in range(start, len(data)):
+            # subtle: the label 0 would lead to an offset, so a NUL ends the search.
+            if not data[end]:
+                break
+            node ^= data[end]
+            entry = self._entry(node)
+            if entry & LABEL != data[end]:
+                break
+            node ^= _step(entry)
+            if entry & ENDS:
+                length, offset = end + 1 - start, self._entry(node) & OFFSET
+        return (length, self._replacement(offset)) if length else None
+
+    def _entry(self, index: int) -> int:
+        if index >= len(self._entries):
+            raise EncodeError(f"{KEY}: entry {index} of {len(self._entries)} is looked up; llama.cpp aborts here")
+        return self._entries[index]
+
+    def _replacement(self, offset: int) -> bytes:
+        end = self._strings.find(b"\0", offset)
+        if end < 0:
+            raise EncodeError(f"{KEY}: no replacement ends after offset {offset}; llama.cpp aborts here")
+        return self._strings[offset:end]
+
+    def outline(self) -> Outline | None:
+        """Say where in a text this map can have an effect; None if it is damaged or not about whole characters."""
+        try:
+            return _Explorer(self._entries, self._replacement).outline()
+        except (_IrregularError, EncodeError, UnicodeDecodeError):
+            return None
+
+
+class _IrregularError(Exception):
+    """The search can leave the array or stop inside a character, or there is too much to explore."""
+
+
+class _Explorer:
+    """Walks over the whole trie, character by character, and gathers its outline.
+
+    subtle: the strings cannot be listed. The trie shares equal endings, and the usual one, which composes Hangul,
+    stands for more than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
+    """
+
+    def __init__(self, entries: Sequence[int], replacement: Callable[[int], bytes]) -> None:
+        self._entries = entries
+        self._replacement = replacement
+        self._children = _children(entries)
+        self._budget = 8 * len(entries)
+        self._longest = 0
+
+    def outline(self) -> Outline:
+        outline = Outline()
+        if not self._entries:
+            return outline
+        pending = []
+        for character, below, replacement in self._characters(_step(self._entries[0])):
+            pending.append(below)
+            if replacement is not None:
+                outline.alone[character] = replacement
+            if below in self._children:
+                outline.first.add(character)
+        seen = set(pending)
+        while pending:
+            for character, below, _ in self._characters(pending.pop()):
+                outline.inner.add(character)
+                if below not in seen:
+                    seen.add(below)
+                    pending.append(below)
+        outline.longest = self._longest
+        return outline
+
+    def _characters(self, base: int) -> Iterator[tuple[str, int, str | None]]:
+        """Yield the characters that go on from a node, each with the node below it, and the replacement if one ends."""
+        pending = [(b"", base)]
+        while pending:
+            start, base = pending.pop()
+            # Whatever byte follows, the search must find an entry, if only one with another label.
+            self._budget -= 1
+            if base | BYTE >= len(self._entries) or self._budget < 0:
+                raise _IrregularError
+            for index in self._children.get(base, ()):
+                entry = self._entries[index]
+                utf8, below = start + bytes([entry & BYTE]), index ^ _step(entry)
+                if len(utf8) < character_size(utf8[0]):
+                    if entry & ENDS:
+                        raise _IrregularError
+                    pending.append((utf8, below))
+                else:
+                    yield utf8.decode(), below, self._ending(below) if entry & ENDS else None
+
+    def _ending(self, base: int) -> str:
+        if base >= len(self._entries):
+            raise _IrregularError
+        replacement = self._replacement(self._entries[base] & OFFSET).decode()
+        self._longest = max(self._longest, len(replacement))
+        return replacement
+
+
+def _children(entries: Sequence[int]) -> dict[int, list[int]]:
+    """Group the entries by the base of their parent: trying all 255 labels at each node would take seconds."""
+    children: dict[int, list[int]] = {}
+    for index, entry in enumerate(entries):
+        if 0 < entry & LABEL <= BYTE:
+            children.setdefault(index ^ entry & BYTE, []).append(index)
+    return children
+
+
+def _step(entry: int) -> int:
+    """Return the distance, by XOR, from a node to the base of its children."""
+    return entry >> 10 << (8 if entry & FAR else 0)
+
+
+def character_size(lead: int) -> int:
+    """Return the length in bytes of the UTF-8 character that `lead` begins; 1 if it begins none."""
+    return 1 + sum(lead >= least for least in LEADS)

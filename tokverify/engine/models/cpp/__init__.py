@@ -1,0 +1,1 @@
+"""Encode and decode like the C++ hybrid tokenizer."""

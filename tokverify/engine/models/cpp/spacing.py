@@ -1,0 +1,85 @@
+"""How tokens of the C++ hybrid tokenizer become text again: words joined, and spaces put back by rule.
+
+Spaces are never encoded. A piece that goes on with a word carries `##`; all others begin one. Between two words goes a
+space, unless one of them is an operator, a sign, a newline or a special token. `_` counts as a letter, and nothing goes
+between the prefix of a path in a diff (`a/`) and the path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tokverify.engine.models.cpp.vocabulary import MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
+from tokverify.engine.pre_tokenizer import from_byte_level, to_byte_level
+
+CONTINUATION = "##"
+
+_TIGHT = sorted({*SPECIAL, *SYMBOLS, *NEWLINES} - {"_"})
+_TIGHT_WORDS = frozenset(text.encode() for text in _TIGHT)
+_TIGHT_AFTER = _TIGHT_WORDS | {prefix.encode() for prefix in PATH_PREFIXES}
+
+
+def continues(piece: str) -> bool:
+    """Whether a piece goes on with the word before it; the operator `##` does not."""
+    return piece.startswith(CONTINUATION) and piece != CONTINUATION
+
+
+def piece_bytes(piece: str) -> bytes:
+    """Return the bytes that a piece stands for, wherever it stands."""
+    if piece in NEWLINES:
+        return piece.encode()
+    text = MARKERS.get(piece, piece)
+    return from_byte_level(text.removeprefix(CONTINUATION) if continues(text) else text)
+
+
+class Spacing:
+    """Puts pieces back together one by one; a word comes out once the next one begins."""
+
+    def __init__(self) -> None:
+        self._word = b""
+        self._before: bytes | None = None
+
+    def push(self, piece: str, token_bytes: bytes) -> bytes:
+        """Take the next piece and what it stands for; return what is complete with it."""
+        if continues(piece):
+            self._word += token_bytes
+            return b""
+        complete = self.finish()
+        self._word = token_bytes
+        return complete
+
+    def finish(self) -> bytes:
+        """Return the last word, and the space before it if there is one."""
+        word, self._word = self._word, b""
+        if not word:
+            return b""
+        before, self._before = self._before, word
+        tight = before is None or before in _TIGHT_AFTER or word in _TIGHT_WORDS
+        return word if tight else b" " + word
+
+
+def join_pieces(pieces: Iterable[tuple[str, bytes]]) -> bytes:
+    """Put all pieces of a text back together."""
+    spacing = Spacing()
+    parts = [spacing.push(piece, token_bytes) for piece, token_bytes in pieces]
+    return b"".join(parts) + spacing.finish()
+
+
+def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:
+    """Return the same rule as patterns and what is put in their place, all in the byte-level alphabet.
+
+    The first ones are for each piece alone and put a space before every word; the last is for all pieces joined, and
+    takes away the spaces that are too many.
+    """
+    space = to_byte_level(" ")
+    tight = "|".join(re.escape(to_byte_level(text)) for text in _TIGHT)
+    after = "|".join([tight, *PATH_PREFIXES])
+    each = (
+        (rf"\A(?!{CONTINUATION}.)", space),
+        (rf"\A{CONTINUATION}(?=.)", ""),
+        *((rf"\A{space}{piece}\z", space + text) for piece, text in MARKERS.items()),
+        (r"\n", to_byte_level("\n")),
+    )
+    too_many = rf"\A{space}|{space}(?=(?:{tight})(?![^{space}]))|(?<=(?:\A|{space})(?:{after})){space}"
+    return each, (too_many, "")

@@ -1,0 +1,102 @@
+"""Hybrid DNA: byte-pair encoding, and between `<dna>` and `</dna>` one token for each six bases.
+
+The last bases are filled up with `A`. A k-mer such as `CCCCCC` may also be an ordinary piece, so a GGUF file stores it
+with a marker behind it. What is no k-mer of the vocabulary becomes `<oov>`.
+
+Source: `llm_tokenizer_hybriddna_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.engine.rewriting import unchanged
+from tokverify.engine.special_text import KMER_MARKER
+from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word, shifted
+from tokverify.text.utf8 import replace_lone_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.models.bpe import Bpe
+
+OPEN = "<dna>"
+CLOSE = "</dna>"
+OUT_OF_VOCABULARY = "<oov>"
+BASES = 6
+
+
+class HybridDna:
+    """Encodes texts; `bpe` encodes what is no DNA, and all of it if the vocabulary lacks one of the three DNA tokens.
+
+    subtle: where a file types `<dna>` as an added token, the text has been cut there before, and nothing of what
+    follows is taken for DNA.
+    """
+
+    def __init__(self, ids: Mapping[str, int], bpe: Bpe) -> None:
+        self._ids = ids
+        self._bpe = bpe
+        self._knows_dna = {OPEN, CLOSE, OUT_OF_VOCABULARY} <= ids.keys()
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`; bytes outside DNA that no token stands for are dropped, as llama.cpp does."""
+        return self._encode(text, self._bpe.encode)
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends, which stay as they are inside DNA."""
+        return self._encode(text, lambda plain: self._bpe.encode(replace_lone_bytes(plain)))
+
+    def _encode(self, text: str, encode_plain: Callable[[str], list[int]]) -> list[int]:
+        if not self._knows_dna:
+            return encode_plain(text)
+        ids: list[int] = []
+        rest = text
+        while rest:
+            plain, opened, rest = rest.partition(OPEN)
+            ids += encode_plain(plain)
+            if opened:
+                dna, closed, rest = rest.partition(CLOSE)
+                ids += [self._ids[OPEN], *self._encode_dna(dna), *([self._ids[CLOSE]] if closed else [])]
+        return ids
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; each six bases are a word."""
+        if not self._knows_dna:
+            return self._bpe.trace(text)
+        words: list[Word] = []
+        pre_tokens: list[PreToken] = []
+        place = 0
+        rest = text
+        while rest:
+            plain, opened, rest = rest.partition(OPEN)
+            traced = self._bpe.trace(plain)
+            words += (shifted(word, place, len(pre_tokens)) for word in traced.words)
+            pre_tokens += (
+                replace(found, start=found.start + place, end=found.end + place) for found in traced.pre_tokens
+            )
+            place += len(plain.encode())
+            if opened:
+                dna, closed, rest = rest.partition(CLOSE)
+                words += self._trace_dna(dna, place, closed=bool(closed))
+                place = words[-1].end
+        return ModelTrace(unchanged(text), tuple(words), tuple(pre_tokens))
+
+    def _trace_dna(self, dna: str, start: int, *, closed: bool) -> Iterator[Word]:
+        ids = [self._ids[OPEN], *self._encode_dna(dna), *([self._ids[CLOSE]] if closed else [])]
+        data = dna.encode()
+        kmers = [data[index : index + BASES] for index in range(0, len(data), BASES)]
+        parts = [OPEN.encode(), *kmers, *([CLOSE.encode()] if closed else [])]
+        for id, part in zip(ids, parts, strict=True):
+            end = start + len(part)
+            yield Word(start, end, (Taken(id, start, end),), Whole("DNA is looked up six bases at a time"))
+            start = end
+
+    def _encode_dna(self, dna: str) -> list[int]:
+        # Bytes, since six bytes need not be six characters; and upper case for ASCII alone.
+        bases = to_bytes(dna).upper()
+        kmers = (bases[start : start + BASES].ljust(BASES, b"A") for start in range(0, len(bases), BASES))
+        return [self._ids.get(_stored(kmer), self._ids[OUT_OF_VOCABULARY]) for kmer in kmers]
+
+
+def _stored(kmer: bytes) -> str:
+    return kmer.decode("utf-8", "surrogateescape") + KMER_MARKER

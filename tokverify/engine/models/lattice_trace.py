@@ -1,0 +1,81 @@
+"""The Viterbi algorithm of `tokverify.engine.models.unigram`, with a record of every piece it considered."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tokverify.engine.trace import RIVALS, Candidate, Lattice, Row, Taken, Word
+
+LOWEST = -sys.float_info.max
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of the text up to a place: the best sum, and all pieces that end there."""
+
+    total: float = LOWEST
+    best: int | None = None
+    origin: int = 0
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeTracer:
+    """Segments symbols; `tokens`, `unknown` and `sizes` are those of the model, `data` is the whole normalized text."""
+
+    tokens: Mapping[str, tuple[int, float]]
+    unknown: tuple[int, float]
+    sizes: Mapping[str, Sequence[int]]
+    data: bytes
+
+    def trace(self, symbols: str, offsets: Sequence[int], total: float) -> tuple[Word, float]:
+        """Find the best segmentation with sums that begin with `total`; return it as a word, and its sum.
+
+        `offsets` are where each symbol begins and where the last one ends, in bytes of `data`.
+        """
+        places = [_Place() for _ in offsets]
+        places[0].total = total
+        for start in range(len(symbols)):
+            for size in self.sizes.get(symbols[start : start + 2], (1,)):
+                end = start + size
+                if end > len(symbols):
+                    break
+                token = self.tokens.get(symbols[start:end]) or (self.unknown if size == 1 else None)
+                if token is not None:
+                    self._challenge(places, start, end, token, offsets)
+        return self._word(places, offsets), places[-1].total
+
+    def _challenge(
+        self, places: Sequence[_Place], start: int, end: int, token: tuple[int, float], offsets: Sequence[int]
+    ) -> None:
+        place = places[end]
+        total = places[start].total + token[1]
+        if total > place.total:
+            place.total, place.best, place.origin = total, len(place.candidates), start
+        piece = self.data[offsets[start] : offsets[end]].decode("utf-8", "surrogateescape")
+        place.candidates.append(Candidate(offsets[start], offsets[end], token[0], piece, token[1], total))
+
+    def _word(self, places: Sequence[_Place], offsets: Sequence[int]) -> Word:
+        path, end = [len(places) - 1], len(places) - 1
+        while places[end].origin:
+            end = places[end].origin
+            path.append(end)
+        on_path = set(path)
+        rows = tuple(
+            _row(place, on_path=index in on_path) for index, place in enumerate(places) if place.best is not None
+        )
+        tokens = (self._taken(places[end], offsets, end) for end in reversed(path))
+        return Word(offsets[0], offsets[-1], tuple(tokens), Lattice("score", rows))
+
+    def _taken(self, place: _Place, offsets: Sequence[int], end: int) -> Taken:
+        id = self.unknown[0] if place.best is None else place.candidates[place.best].id
+        return Taken(id, offsets[place.origin], offsets[end])
+
+
+def _row(place: _Place, *, on_path: bool) -> Row:
+    best = place.candidates[place.best or 0]
+    others = [candidate for candidate in place.candidates if candidate is not best]
+    rivals = sorted(others, key=lambda candidate: -candidate.total)
+    return Row(best, tuple(rivals[:RIVALS]), max(0, len(rivals) - RIVALS), on_path)

@@ -1,0 +1,78 @@
+"""The merge loop that byte-pair encoding by rank and by score share: join the cheapest adjacent pair, again and again.
+
+Of pairs that cost the same the leftmost is joined first. `costs` maps a pair, its two symbols joined by `separator`, to
+its cost; a pair that is not in it cannot be joined. Costs are finite numbers.
+
+Source: the work queues of `llm_tokenizer_bpe_session` and `llm_tokenizer_spm_session` in llama.cpp's
+`src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from math import inf
+
+LONG = 256
+"""From this many symbols on, searching a list for its minimum loses against a heap."""
+
+
+def merge(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
+    """Join symbols until no adjacent pair can be joined; `symbols` may be changed."""
+    if len(symbols) < LONG:
+        return merge_short(symbols, costs, separator)
+    return merge_long(symbols, costs, separator)
+
+
+def merge_short(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
+    """Join by searching all pairs for the cheapest: quadratic, but fastest for words."""
+    get = costs.get
+    pair_costs = [get(f"{left}{separator}{right}", inf) for left, right in pairwise(symbols)]
+    while pair_costs:
+        cheapest = min(pair_costs)
+        if cheapest == inf:
+            break
+        index = pair_costs.index(cheapest)
+        symbols[index] += symbols.pop(index + 1)
+        del pair_costs[index]
+        if index:
+            pair_costs[index - 1] = get(f"{symbols[index - 1]}{separator}{symbols[index]}", inf)
+        if index < len(pair_costs):
+            pair_costs[index] = get(f"{symbols[index]}{separator}{symbols[index + 1]}", inf)
+    return symbols
+
+
+def merge_long(symbols: Sequence[str], costs: Mapping[str, float], separator: str) -> list[str]:
+    """Join with a heap of pairs and a linked list of symbols, in O(n log n)."""
+    # A joined symbol stays where its left part was; the place of its right part becomes empty.
+    symbol_at = [*symbols, ""]
+    end = len(symbols)
+    following = list(range(1, end + 1))
+    preceding = list(range(-1, end - 1))
+    get = costs.get
+    heap: list[tuple[float, int, str]] = []
+    for index, (left, right) in enumerate(pairwise(symbols)):
+        cost = get(f"{left}{separator}{right}")
+        if cost is not None:
+            heap.append((cost, index, left + right))
+    heapify(heap)
+    while heap:
+        _, index, joined = heappop(heap)
+        right_index = following[index]
+        # subtle: a pair whose symbols have been joined with others since is stale; its text no longer fits.
+        if not symbol_at[index] or symbol_at[index] + symbol_at[right_index] != joined:
+            continue
+        symbol_at[index], symbol_at[right_index] = joined, ""
+        before, after = preceding[index], following[right_index]
+        following[index] = after
+        if after < end:
+            preceding[after] = index
+            cost = get(f"{joined}{separator}{symbol_at[after]}")
+            if cost is not None:
+                heappush(heap, (cost, index, joined + symbol_at[after]))
+        if before >= 0:
+            cost = get(f"{symbol_at[before]}{separator}{joined}")
+            if cost is not None:
+                heappush(heap, (cost, before, symbol_at[before] + joined))
+    return [symbol for symbol in symbol_at if symbol]

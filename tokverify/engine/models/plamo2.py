@@ -1,0 +1,217 @@
+"""PLaMo 2: the cheapest way to write a text in pieces, found from its end to its beginning.
+
+Each piece costs its negated score, times 10,000 and rounded. At every position, from the last to the first, the pieces
+that stand there are tried; the cost of one is its own plus that of the text behind it, which is known by then. Of
+equals the longest is taken. A character may also be spelled in byte pieces such as `<0x0A>`, at the cost of a piece
+with the score -1000.
+
+Source: `llm_tokenizer_plamo2` in llama.cpp's `src/llama-vocab.cpp`, which looks pieces up in a table of all suffixes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate
+from math import floor
+
+from tokverify.engine.added_token import prefix_tree_pattern
+from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
+from tokverify.engine.models.longest import lengths_by_first
+from tokverify.engine.models.memory import in_layers
+from tokverify.engine.rewriting import Rewriting
+from tokverify.engine.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
+from tokverify.errors import BrokenFileError
+
+BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
+BYTE_ORDER_MARK = "\ufeff"
+SPELLED = -1
+UNKNOWN_COST = 10_000_000
+NEVER = 20_000_000
+"""A piece that costs this much or more is never used."""
+
+
+class Plamo2:
+    """Encodes texts; `ids` is in the order of the ids, as `scores` is, and `byte_ids` are those typed as bytes.
+
+    subtle: in llama.cpp's table a piece of score -1000 looks like the end of a list. It hides all shorter pieces at its
+    place, and what it hides there is also missing from the lists of the places before it. Such pieces are padding, and
+    hardly ever occur in a text; where they do, `_reaches` follows the table.
+
+    Raises:
+        BrokenFileError: If a byte has no token, or the one with the id 0; llama.cpp refuses both.
+    """
+
+    def __init__(self, ids: Mapping[str, int], scores: Sequence[float], byte_ids: Collection[int]) -> None:
+        self._byte_ids = _byte_ids({piece: id for piece, id in ids.items() if id in byte_ids})
+        tokens = {
+            piece: (_cost(score), id)
+            for (piece, id), score in zip(ids.items(), scores, strict=True)
+            if id not in byte_ids
+        }
+        self._pieces = list(tokens)
+        self._tokens = {piece: token for piece, token in tokens.items() if token[0] < NEVER}
+        self._lengths = lengths_by_first(self._tokens)
+        self._hiding = {piece for piece, (cost, _) in tokens.items() if cost == UNKNOWN_COST}
+        self._find_hiding = re.compile(prefix_tree_pattern(sorted(self._hiding))).search if self._hiding else None
+        pairs = adjacent_pairs(self._tokens)
+        self._split_lines = line_splitter(pairs)
+        self._parts = PartSplitter(pairs).split
+        words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1}, " ")
+        self._encode_words = in_layers(
+            [words, self._parts], lambda part: self._encode_part(part, range(len(part), 0, -1))
+        )
+        self._encode = in_layers([self.lines], self.encode_segment)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`, without a byte order mark at its beginning."""
+        return list(self._encode(text.removeprefix(BYTE_ORDER_MARK)))
+
+    def lines(self, text: str) -> list[str]:
+        """Cut `text` between lines where no piece crosses; nowhere if a piece hides others, be it from another line."""
+        return [text] if self._is_hiding(text) else self._split_lines(text)
+
+    def encode_segment(self, text: str) -> tuple[int, ...]:
+        """Encode all of `text`, which must not be empty."""
+        return self._encode_part(text, self._reaches(text)) if self._is_hiding(text) else self._encode_words(text)
+
+    def _is_hiding(self, text: str) -> bool:
+        return bool(self._find_hiding and self._find_hiding(text))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; words are the parts that no piece can cross."""
+        rewriting = Rewriting()
+        rest = text.removeprefix(BYTE_ORDER_MARK)
+        rewriting.replace(text[: len(text) - len(rest)], "")
+        rewriting.keep(rest)
+        return ModelTrace(rewriting, tuple(self.trace_segment(rest, 0) if rest else ()))
+
+    def trace_segment(self, text: str, start: int) -> Iterator[Word]:
+        """Encode all of `text`, which begins at the byte `start` and must not be empty, noting how."""
+        if self._is_hiding(text):
+            yield self._trace_part(text, start, self._reaches(text))
+            return
+        for part in self._parts(text):
+            yield self._trace_part(part, start, range(len(part), 0, -1))
+            start += len(part.encode())
+
+    def _trace_part(self, part: str, shift: int, reaches: Sequence[int]) -> Word:
+        places = list(accumulate((len(character.encode()) for character in part), initial=shift))
+        costs = [0] * (len(part) + 1)
+        rows: list[Row] = []
+        for start in range(len(part) - 1, -1, -1):
+            found = [
+                Candidate(places[start], places[start + length], id, self._written(part, start, id, length), *weights)
+                for id, length, weights in self._candidates(part, start, reaches[start], costs)
+            ]
+            # Of equals the first is taken, which is the longest.
+            best, *rivals = sorted(found, key=lambda candidate: candidate.total)
+            costs[start] = int(best.total)
+            rows.append(Row(best, tuple(rivals[:RIVALS]), max(0, len(rivals) - RIVALS), on_path=False))
+        return _follow(rows, shift, places[-1], self._byte_ids)
+
+    def _written(self, part: str, start: int, id: int, length: int) -> str:
+        if id != SPELLED:
+            return part[start : start + length]
+        return "".join(f"<0x{byte:02X}>" for byte in part[start].encode())
+
+    def _candidates(
+        self, part: str, start: int, reach: int, costs: Sequence[int]
+    ) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Yield the id, the length and the costs, its own and the sum, of each piece that `_cheapest` looks at."""
+        for length in self._lengths.get(part[start], ()):
+            token = self._tokens.get(part[start : start + length]) if length <= reach else None
+            if token is not None:
+                yield token[1], length, (token[0], token[0] + costs[start + length])
+                if token[0] == UNKNOWN_COST:
+                    return
+        yield SPELLED, 1, (UNKNOWN_COST, UNKNOWN_COST + costs[start + 1])
+
+    def _encode_part(self, part: str, reaches: Sequence[int]) -> tuple[int, ...]:
+        costs = [0] * (len(part) + 1)
+        steps = [(SPELLED, 1)] * len(part)
+        for start in range(len(part) - 1, -1, -1):
+            costs[start], steps[start] = self._cheapest(part, start, reaches[start], costs)
+        ids: list[int] = []
+        start = 0
+        while start < len(part):
+            id, length = steps[start]
+            ids += [id] if id != SPELLED else map(self._byte_ids.__getitem__, part[start].encode())
+            start += length
+        return tuple(ids)
+
+    def _cheapest(self, part: str, start: int, reach: int, costs: Sequence[int]) -> tuple[int, tuple[int, int]]:
+        """Return the cost of the part from `start` on, with the id and the length of the piece to take there."""
+        best: tuple[int, tuple[int, int]] | None = None
+        for length in self._lengths.get(part[start], ()):
+            token = self._tokens.get(part[start : start + length]) if length <= reach else None
+            if token is None:
+                continue
+            cost = token[0] + costs[start + length]
+            if best is None or cost < best[0]:
+                best = cost, (token[1], length)
+            if token[0] == UNKNOWN_COST:
+                return best
+        spelled = UNKNOWN_COST + costs[start + 1], (SPELLED, 1)
+        return spelled if best is None or spelled[0] < best[0] else best
+
+    def _reaches(self, text: str) -> list[int]:
+        """Return how many characters llama.cpp's table looks ahead at each place of `text`."""
+        reaches = [0] * (len(text) + 1)
+        for start in range(len(text) - 1, -1, -1):
+            for end in range(start + 1 + reaches[start + 1], start, -1):
+                if text[start:end] in self._suffixes:
+                    reaches[start] = end - start
+                    break
+                if text[start + 1 : end] in self._hiding:
+                    break
+        return reaches
+
+    @cached_property
+    def _suffixes(self) -> set[str]:
+        return {piece[start:] for piece in self._pieces for start in range(len(piece))}
+
+
+def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:
+    """Take the best piece at each place from the beginning on; `rows` are in the order of their places, reversed."""
+    tokens: list[Taken] = []
+    followed: list[Row] = []
+    place = start
+    for row in reversed(rows):
+        best = row.best
+        on_path = best.start == place
+        followed.append(replace(row, on_path=on_path))
+        if on_path and best.id != SPELLED:
+            tokens.append(Taken(best.id, best.start, best.end))
+        elif on_path:
+            values = (int(value, 16) for value in re.findall("<0x(..)>", best.piece))
+            tokens += (
+                Taken(byte_ids[value], best.start + index, best.start + index + 1, spells=True)
+                for index, value in enumerate(values)
+            )
+        place = best.end if on_path else place
+    return Word(start, end, tuple(tokens), Lattice("cost", tuple(reversed(followed))))
+
+
+def _cost(score: float) -> int:
+    """Return the cost of a piece; one that no 32 bits can hold is never used."""
+    scaled = abs(score) * 1e4 + 0.5
+    if scaled >= 1 << 31:
+        return NEVER
+    magnitude = floor(scaled)
+    return magnitude if score < 0 else -magnitude
+
+
+def _byte_ids(byte_tokens: Mapping[str, int]) -> list[int]:
+    """Return the ids of the 256 bytes; tokens typed as bytes but not of the form `<0x0A>` are ignored."""
+    found = [0] * 256
+    for piece, id in byte_tokens.items():
+        if BYTE_PIECE.fullmatch(piece):
+            found[int(piece[3:5], 16)] = id
+    if 0 in found:
+        raise BrokenFileError(
+            f"the vocabulary has no token for the byte <0x{found.index(0):02X}>, or its id is 0; llama.cpp refuses it"
+        )
+    return found

@@ -1,0 +1,63 @@
+"""PLaMo 3: the pieces and costs of PLaMo 2, in segments that no piece crosses.
+
+A marker such as `<|plamo:bos|>` is a segment even where it is not parsed as a token; so is a run of two or more
+spaces, or of four or more of any other character but a line feed. U+EE00 ends a segment, and is dropped.
+
+Source: `llm_tokenizer_plamo2::encode` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tokverify.engine.models.memory import in_layers
+from tokverify.engine.rewriting import Rewriting
+from tokverify.engine.trace import ModelTrace, Word
+
+if TYPE_CHECKING:
+    from tokverify.engine.models.plamo2 import Plamo2
+
+BOUNDARY = "\uee00"
+
+_MARKERS = re.compile(r"(<\|plamo:[^|\s]{0,64}\|>)")
+_RUNS = re.compile(r"( {2,}|(.)\2{3,})")
+
+
+class Plamo3:
+    """Encodes texts; `plamo2` encodes each segment."""
+
+    def __init__(self, plamo2: Plamo2) -> None:
+        self._plamo2 = plamo2
+        self._encode = in_layers([plamo2.lines, segments], plamo2.encode_segment)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`; unlike PLaMo 2, a byte order mark at its beginning too."""
+        return list(self._encode(text))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; U+EE00 is dropped."""
+        rewriting = Rewriting()
+        words: list[Word] = []
+        place = 0
+        for segment in segments(text):
+            begin = text.index(segment, place)
+            rewriting.replace(text[place:begin], "")
+            rewriting.keep(segment)
+            words += self._plamo2.trace_segment(segment, words[-1].end if words else 0)
+            place = begin + len(segment)
+        rewriting.replace(text[place:], "")
+        return ModelTrace(rewriting, tuple(words))
+
+
+def segments(text: str) -> list[str]:
+    """Cut `text` into its segments, none of them empty; where it is cut does not depend on other lines."""
+    parts = [part for piece in _MARKERS.split(text) for part in _split_at_runs(piece)]
+    return [segment for part in parts for segment in part.split(BOUNDARY) if segment]
+
+
+def _split_at_runs(text: str) -> list[str]:
+    parts = _RUNS.split(text)
+    # The second group, which is only there to be repeated, comes with every run.
+    del parts[2::3]
+    return parts

@@ -1,0 +1,183 @@
+r"""RWKV: the "world" tokenizer, which takes the longest token at each place of the text, from left to right.
+
+Tokens are bytes, and may begin or end inside a character; a GGUF file writes them escaped, as a Python literal would
+(`\n`, `\xe4`). There are no merges and no scores.
+
+Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
+
+from tokverify.engine.models.boundary import CUT, LINE_FEED, PartSplitter, line_splitter, word_splitter
+from tokverify.engine.models.longest import LongestPiece
+from tokverify.engine.models.memory import Memory, in_layers
+from tokverify.engine.rewriting import unchanged
+from tokverify.engine.trace import Matching, ModelTrace, Taken, Word
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.text.utf8 import from_utf8, to_bytes
+
+ASCII = range(0x80)
+_ESCAPES = {ord("t"): 0x09, ord("n"): 0x0A, ord("r"): 0x0D}
+
+
+class Rwkv:
+    """Encodes texts; `unknown_id` stands for a byte that no token begins with.
+
+    Raises:
+        BrokenFileError: If llama.cpp never finishes loading such a vocabulary.
+    """
+
+    def __init__(self, ids: Mapping[str, int], unknown_id: int) -> None:
+        tokens = {unescape(piece): id for piece, id in ids.items()}
+        tokens.pop(b"", None)
+        self._longest = LongestPiece(tokens)
+        self._unknown_id = unknown_id
+        splitter = _PartSplitter(tokens)
+        self._parts = splitter.split
+        self._encode = in_layers([splitter.lines(), splitter.words(), self._parts], self._encode_part)
+        try:
+            self.encode("\n")  # as llama.cpp does when it loads a vocabulary
+        except EncodeError as error:
+            raise BrokenFileError(f"the vocabulary cannot encode a line feed: {error}") from None
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`.
+
+        Raises:
+            EncodeError: If llama.cpp never finishes encoding it.
+        """
+        return list(self._encode(text))
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        Raises:
+            EncodeError: As `encode` does.
+        """
+        return list(self._encode_part(text))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; words are the parts that no token can cross."""
+        words: list[Word] = []
+        for part in self._parts(text) if text else ():
+            words.append(self._trace_part(part.encode(), words[-1].end if words else 0))
+        return ModelTrace(unchanged(text), tuple(words))
+
+    def _trace_part(self, part: bytes, shift: int) -> Word:
+        attempts = []
+        tokens = []
+        start = 0
+        while start < len(part):
+            attempts.append(self._longest.attempt(part, start))
+            id, end = self._longest.at(part, start) or self._unknown(part, start)
+            tokens.append(Taken(id, shift + start, shift + end))
+            start = end
+        return Word(shift, shift + len(part), tuple(tokens), Matching(tuple(attempts)))
+
+    def _encode_part(self, part: str) -> tuple[int, ...]:
+        rest = to_bytes(part)
+        ids = []
+        start = 0
+        while start < len(rest):
+            id, start = self._longest.at(rest, start) or self._unknown(rest, start)
+            ids.append(id)
+        return tuple(ids)
+
+    def _unknown(self, rest: bytes, start: int) -> tuple[int, int]:
+        # subtle: where tokens begin as the text does but none ends, llama.cpp goes back to the beginning of the text,
+        # again and again until the memory is used up.
+        if self._longest.begins(rest[start]):
+            raise EncodeError(
+                f"some tokens begin with the byte 0x{rest[start]:02X}, but none fits at "
+                f"{rest[start : start + 12].decode(errors='replace')!r}; llama.cpp never finishes here"
+            )
+        return self._unknown_id, start + 1
+
+
+def unescape(piece: str) -> bytes:
+    r"""Return the bytes that a stored token stands for: `\t`, `\n`, `\r` and `\xNN` are known, `\` quotes the rest.
+
+    subtle: llama.cpp takes any two bytes after `\x` for hexadecimal digits, and computes with them modulo 256.
+    """
+    stored = iter(piece.encode("utf-8", "surrogateescape"))
+    unescaped = bytearray()
+    for byte in stored:
+        escaped = next(stored, None) if byte == ord("\\") else None
+        if escaped == ord("x"):
+            high, low = next(stored, None), next(stored, None)
+            if high is not None and low is not None:
+                unescaped.append((_digit(high) * 16 + _digit(low)) % 256)
+        elif escaped is not None:
+            unescaped.append(_ESCAPES.get(escaped, escaped))
+        elif byte != ord("\\"):
+            unescaped.append(byte)
+    return bytes(unescaped)
+
+
+def _digit(byte: int) -> int:
+    # llama.cpp compares signed bytes, so that those from 0x80 on count as less than `a`.
+    return byte - ord("a") + 10 if byte in ASCII and byte >= ord("a") else byte - ord("0")
+
+
+class _PartSplitter(PartSplitter):
+    """Cuts a text where no token goes on from one character to the next, tokens that cut characters included."""
+
+    def __init__(self, tokens: Iterable[bytes]) -> None:
+        texts, broken = [], []
+        for token in tokens:
+            try:
+                texts.append(token.decode())
+            except UnicodeDecodeError:
+                broken.append(token)
+        self._characters = set("".join(texts))
+        crossings = set(chain.from_iterable(map(_crossings, broken)))
+        # What goes on from a part of a character, or into one.
+        self._partial = {crossing for crossing in crossings if None in map(from_utf8, crossing)}
+        ends = {left for left, _ in self._partial}
+        self._ends = Memory(lambda character: [tail for tail in _tails(character) if tail in ends])
+        whole = {left.decode() + right.decode() for left, right in crossings - self._partial}
+        super().__init__(whole.union(first + second for text in texts for first, second in pairwise(text)))
+
+    def lines(self) -> Callable[[str], list[str]]:
+        """Return the function that cuts a text between lines, if that is certain to be where `split` would cut it."""
+        if any(LINE_FEED.encode() in crossing for crossing in self._partial):
+            return _whole
+        return line_splitter(set(self))
+
+    def words(self) -> Callable[[str], list[str]]:
+        """Return the function that cuts a text at few, but easily found places, where `split` would cut it too."""
+        if any(right == b" " for _, right in self._partial):
+            return _whole
+        going_on = {character + CUT for character in self._characters if self._ends[character]}
+        return word_splitter({*self, *going_on}, self._characters, " ")
+
+    def __missing__(self, pair: str) -> str:
+        if not any((end, start) in self._partial for end in self._ends[pair[0]] for start in _heads(pair[1])):
+            return super().__missing__(pair)
+        if len(self) < self.ENTRIES:
+            self[pair] = pair[1]
+        return pair[1]
+
+
+def _whole(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def _crossings(token: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what `token` has of the two characters on either side of each boundary inside of it."""
+    starts = [place for place, byte in enumerate(token) if place == 0 or byte & 0xC0 != 0x80]  # noqa: PLR2004 - UTF-8
+    for before, start, after in zip(starts, starts[1:], [*starts[2:], len(token)], strict=False):
+        yield token[before:start], token[start:after]
+
+
+def _tails(character: str) -> list[bytes]:
+    data = character.encode()
+    return [data[start:] for start in range(len(data))]
+
+
+def _heads(character: str) -> list[bytes]:
+    data = character.encode()
+    return [data[:end] for end in range(1, len(data) + 1)]

@@ -1,0 +1,115 @@
+"""SPM: sentencepiece's byte-pair encoding, which joins the pair whose piece has the highest score.
+
+The text is cut into characters. Of all adjacent pairs that form a piece of the vocabulary, the one whose piece scores
+highest is joined, the leftmost of equals first, until no pair forms a piece. A character that is no piece is spelled in
+byte pieces such as `<0x0A>`.
+
+Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from math import inf, isnan
+from operator import neg
+from typing import TYPE_CHECKING
+
+from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
+from tokverify.engine.models.memory import in_layers
+from tokverify.engine.models.merge import merge
+from tokverify.engine.models.merge_trace import MergeRules, trace_word
+from tokverify.engine.models.symbol import steps
+from tokverify.engine.rewriting import unchanged
+from tokverify.engine.trace import ModelTrace
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.trace import Word
+
+    Splitter = Callable[[str], list[str]]
+
+
+_WORTH_CUTTING = 100_000
+"""How many characters are encoded in about the time that working out where texts can be cut takes."""
+
+
+class Spm:
+    """Encodes texts whose spaces are already written as `▁`; `ids` is in the order of the ids, as `scores` is."""
+
+    def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
+        self._ids = ids
+        self._costs = dict(zip(ids, _costs(scores), strict=True))
+        self._whole_left = _WORTH_CUTTING
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`.
+
+        Raises:
+            EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
+        """
+        self._whole_left -= len(text)
+        return list(self._encode_whole(text) if self._whole_left >= 0 else self._encode_in_parts(text))
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        subtle: each of those before the first character is a symbol, but those after the last one are a symbol all
+        together (`unicode_len_utf8`).
+        """
+        return list(self._encode_symbols([step.decode("utf-8", "surrogateescape") for step in steps(text)]))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how: words are the parts between hard boundaries, which no merge can cross."""
+        rules = MergeRules(
+            "score", self._costs, "", self._ids, lambda symbol: list(map(self._byte_id, symbol.encode()))
+        )
+        words: list[Word] = []
+        _, words_of, parts_of = self._splitters
+        for part in chain.from_iterable(map(parts_of, words_of(text))):
+            words.append(trace_word(part, words[-1].end if words else 0, rules))
+        return ModelTrace(unchanged(text), tuple(words))
+
+    @cached_property
+    def _splitters(self) -> tuple[Splitter, Splitter, Splitter]:
+        """What cuts a text into lines, these into words, and these into parts."""
+        pairs = adjacent_pairs(self._ids)
+        words = word_splitter(pairs, {piece for piece in self._ids if len(piece) == 1})
+        return line_splitter(pairs), words, PartSplitter(pairs).split
+
+    @cached_property
+    def _encode_in_parts(self) -> Callable[[str], tuple[int, ...]]:
+        return in_layers(self._splitters, self._encode_whole)
+
+    def _encode_whole(self, text: str) -> tuple[int, ...]:
+        return self._encode_symbols(list(text))
+
+    def _encode_symbols(self, symbols: list[str]) -> tuple[int, ...]:
+        ids: list[int] = []
+        for symbol in merge(symbols, self._costs, ""):
+            id = self._ids.get(symbol)
+            if id is None:
+                ids.extend(map(self._byte_id, to_bytes(symbol)))
+            else:
+                ids.append(id)
+        return tuple(ids)
+
+    def _byte_id(self, byte: int) -> int:
+        id = self._ids.get(f"<0x{byte:02X}>")
+        if id is None:
+            id = self._ids.get(bytes([byte]).decode("utf-8", "surrogateescape"))
+        if id is None:
+            raise EncodeError(f"the vocabulary has no token for the byte 0x{byte:02X}; llama.cpp aborts on such a text")
+        return id
+
+
+def _costs(scores: Sequence[float]) -> Iterable[float]:
+    if any(map(isnan, scores)):
+        raise BrokenFileError("tokenizer.ggml.scores holds NaN, by which no pieces can be ranked; write real scores")
+    if -inf in scores:
+        # subtle: such a piece is still formed, after all others; a cost of infinity would rule it out.
+        return (min(-score, sys.float_info.max) for score in scores)
+    return map(neg, scores)

@@ -1,0 +1,257 @@
+"""Unigram: the most probable way to write a text in pieces, found by the Viterbi algorithm.
+
+The score of a piece is the logarithm of its probability, so the most probable way is the one whose scores have the
+greatest sum. From left to right, the best sum for the text up to a place is the best, over all pieces that end there,
+of the piece's score plus the best sum for the text before it. Of equal sums the longest last piece wins. A character
+that is no piece is an unknown token, at a score below all others; runs of those become one.
+
+    pieces      a -1    b -2    ab -2.5    bc -1    and the unknown c -12.5
+    up to a     -1
+    up to b     -2.5    ab, as a + b is -3
+    up to c     -2      a + bc, as ab + c is -15
+
+It is made fast by cutting the text where no piece can cross, and remembering the parts.
+
+Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.charsmap import Charsmap
+from tokverify.engine.models.boundary import LINE_FEED, SPACE, PartSplitter, adjacent_pairs, word_splitter
+from tokverify.engine.models.character_class import character_class, only
+from tokverify.engine.models.lattice_trace import LatticeTracer
+from tokverify.engine.models.memory import Memory, in_layers
+from tokverify.engine.models.score_sum import ScoreSums
+from tokverify.engine.models.symbol import UNKNOWN, Symbols
+from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.trace import ModelTrace
+from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.engine.settings import Settings
+    from tokverify.engine.trace import Taken, Word
+    from tokverify.spec import TokenizerSpec
+
+    Token = tuple[int, float]
+
+LOWEST = -sys.float_info.max
+"""Below every sum; but neither NaN nor minus infinity is above it."""
+ONE = (1,)
+FLOAT_MAX = (2 - 2**-23) * 2.0**127
+UNKNOWN_PENALTY = 10.0
+DEFAULT_UNKNOWN_ID = 2
+MATCHED = frozenset(type.value for type in (TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED))
+
+
+class Unigram:
+    """Encodes texts as they are; `tokens` maps pieces to ids and scores, `unknown` is the same for other characters."""
+
+    def __init__(self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer) -> None:
+        self._normalizer = normalizer
+        self._symbols = Symbols()
+        self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
+        self._unknown = unknown
+        self._sizes = _sizes(self._tokens)
+        self._sums = ScoreSums({piece: score for piece, (_, score) in self._tokens.items()}, unknown[1])
+        self._safe_length = self._sums.safe_length / normalizer.growth
+        pairs = adjacent_pairs(self._tokens)
+        self._raw_splitters = _raw_splitters(normalizer, pairs)
+        self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1})
+        self._parts = PartSplitter(pairs).split
+        alphabet = set("".join(self._tokens))
+        self._unknown_runs = re.compile(character_class(map(only, alphabet), negated=True) + "+")
+        self._encode_chunks = in_layers(
+            [*self._raw_splitters, self._normalized_words, self._parts],
+            lambda part: tuple(self._segment(part, 0.0)[0]),
+        )
+        self._bound_memory = Memory(lambda word: self._sums.bound(self._normalize(word)))
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`, of which nothing may be left once it is normalized.
+
+        Raises:
+            EncodeError: If the charsmap is damaged where it is looked up; llama.cpp aborts there.
+        """
+        can_round = self._can_round(text)
+        ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
+        return _merge_runs(ids, self._unknown[0])
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; words are the parts that no piece can cross, and sums run through them all."""
+        rewriting = self._normalizer.trace(text)
+        normalized = rewriting.result.decode("utf-8", "surrogateescape")
+        symbols = self._symbols.of_text(normalized)
+        places = list(accumulate(self._symbols.sizes(normalized), initial=0))
+        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
+        tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
+        words: list[Word] = []
+        total, start = 0.0, 0
+        for part in filter(None, parts):
+            word, total = tracer.trace(part, places[start : start + len(part) + 1], total)
+            words.append(word)
+            start += len(part)
+        return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
+
+    def _can_round(self, text: str) -> bool:
+        """Whether some sum may be so large that it is rounded; if none is, a part of the text can begin with zero."""
+        if len(text) <= self._safe_length:
+            return False
+        words: Iterable[str] = [text]
+        for split in self._raw_splitters:
+            words = chain.from_iterable(map(split, words))
+        return not sum(map(self._bound_memory.__getitem__, words), self._sums.heaviest) <= self._sums.limit
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes at its ends.
+
+        Raises:
+            EncodeError: As `encode` does.
+        """
+        symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
+        return _merge_runs(self._encode_in_order(symbols), self._unknown[0])
+
+    def _encode_in_order(self, symbols: str) -> list[int]:
+        """Encode with the very sums that llama.cpp has; nothing can be remembered."""
+        ids: list[int] = []
+        total = 0.0
+        # subtle: scores that are not finite leave places without a sum, from which llama.cpp jumps to the beginning.
+        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
+        for part in filter(None, parts):
+            part_ids, total = self._segment(part, total)
+            ids += part_ids
+        return ids
+
+    def _normalize(self, text: str) -> str:
+        return self._symbols.of_text(self._normalizer.normalize(text))
+
+    def _normalized_words(self, text: str) -> list[str]:
+        return self._words(self._unknown_runs.sub(UNKNOWN, self._normalize(text)))
+
+    def _segment(self, symbols: str, total: float) -> tuple[list[int], float]:
+        """Find the best segmentation with sums that begin with `total`; return its ids and its sum."""
+        length = len(symbols)
+        totals = [total] + [LOWEST] * length
+        starts = [0] * (length + 1)
+        ids = [self._unknown[0]] * (length + 1)
+        tokens, sizes = self._tokens.get, self._sizes.get
+        for start in range(length):
+            before = totals[start]
+            for size in sizes(symbols[start : start + 2], ONE):
+                end = start + size
+                if end > length:
+                    break
+                token = tokens(symbols[start:end]) or (self._unknown if size == 1 else None)
+                if token is not None and before + token[1] > totals[end]:
+                    totals[end], starts[end], ids[end] = before + token[1], start, token[0]
+        return _trace_back(ids, starts), totals[length]
+
+
+def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
+    """Follow the best last pieces from the end of the text to its beginning."""
+    end = len(ids) - 1
+    taken = [ids[end]]
+    while starts[end]:
+        end = starts[end]
+        taken.append(ids[end])
+    return taken[::-1]
+
+
+def _merge_runs(ids: Sequence[int], unknown: int) -> list[int]:
+    if unknown not in ids:
+        return list(ids)
+    return [id for id, before in zip(ids, chain([None], ids), strict=False) if id != unknown or before != unknown]
+
+
+def _merge_unknown(words: Iterable[Word], unknown: int) -> list[Word]:
+    """Make one token of each run of unknown ones; it belongs to the word where it begins."""
+    kept: list[list[Taken]] = []
+    last: list[Taken] = []
+    traced = list(words)
+    for word in traced:
+        kept.append([])
+        for token in word.tokens:
+            if last and token.id == unknown == last[-1].id:
+                last[-1] = replace(last[-1], end=token.end)
+            else:
+                last = kept[-1]
+                last.append(token)
+    return [replace(word, tokens=tuple(tokens)) for word, tokens in zip(traced, kept, strict=True)]
+
+
+def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Map each two symbols that some piece begins with to the sizes of such pieces, and 1, in ascending order."""
+    sizes: dict[str, set[int]] = {}
+    for start, size in {(piece[:2], len(piece)) for piece in pieces if len(piece) > 1}:
+        sizes.setdefault(start, {1}).add(size)
+    return {start: tuple(sorted(found)) for start, found in sizes.items()}
+
+
+def _raw_splitters(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> list[Callable[[str], list[str]]]:
+    """Return functions that cut a text, not yet normalized, into lines and words that can be encoded one by one.
+
+    That takes spaces that are merged, so that a word is the same wherever it stands, and that no piece crosses.
+    """
+    blanks = normalizer.blanks
+    if " " not in blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
+        return []
+    # Other blanks may stay in words. This is twice as fast as a regular expression.
+    others = [blank for blank in blanks if blank.isspace() and blank not in {" ", LINE_FEED}]
+
+    def lines(text: str) -> list[str]:
+        for blank in others:
+            text = text.replace(blank, " ")
+        return text.split(LINE_FEED) if LINE_FEED in blanks else [text]
+
+    return [lines, lambda line: line.split(" ")]
+
+
+def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
+    """Build the model from what a file declares and what llama.cpp makes of that.
+
+    Raises:
+        BrokenFileError: Where llama.cpp refuses the file.
+    """
+    # subtle: the types as declared decide which pieces there are, and the types after overrides which of them score 0.
+    types = spec.types or [TokenType.NORMAL] * len(settings.pieces)
+    scores = array("f", spec.scores or [0.0] * len(settings.pieces))
+    listed = list(zip(settings.pieces, types, settings.attributes, scores, strict=True))
+    user_defined = Attribute.USER_DEFINED.value
+    tokens = {
+        piece: (id, 0.0 if attribute & user_defined else score)
+        for id, (piece, type, attribute, score) in enumerate(listed)
+        if type in MATCHED
+    }
+    normalizer = UnigramNormalizer(
+        Charsmap(spec.charsmap) if spec.charsmap is not None else None,
+        [piece.encode("utf-8", "surrogateescape") for piece, type, *_ in listed if type == TokenType.USER_DEFINED],
+        merges_spaces=settings.remove_extra_whitespaces,
+        prefixes_space=settings.add_space_prefix,
+    )
+    # subtle: begun with a number, a minimum passes over NaN.
+    least = min(chain([FLOAT_MAX], (score for _, type, _, score in listed if type == TokenType.NORMAL)))
+    unknown_score = array("f", [least - UNKNOWN_PENALTY])[0]
+    model = Unigram(tokens, (unknown_id, unknown_score), normalizer)
+    if len(listed) > DEFAULT_UNKNOWN_ID:
+        _encode_newline(model)
+    elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown_score), normalizer)):
+        raise BrokenFileError("the vocabulary is too small: it has no token for a newline; llama.cpp refuses the file")
+    return model
+
+
+def _encode_newline(model: Unigram) -> list[int]:
+    """Return the token that llama.cpp takes for a newline on loading, before it reads special ids; none is no error."""
+    try:
+        return model.encode("\n")[:1]
+    except EncodeError as error:
+        raise BrokenFileError(f"{error}, on loading the file") from None

@@ -1,0 +1,96 @@
+"""WordPiece: BERT's algorithm, which takes the longest piece at each place of a word, from left to right.
+
+The text is normalized and cut into words. Each word gets a `▁` before it; from its beginning on, the longest piece of
+the vocabulary that stands there is taken, again and again. Where none stands, the whole word becomes one unknown token.
+
+Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokverify.engine.models.longest import LongestPiece
+from tokverify.engine.models.memory import in_layers
+from tokverify.engine.normalizer import split_at_spaces, word_normalizer
+from tokverify.engine.rewriting import Rewriting
+from tokverify.engine.trace import Matching, ModelTrace, PreToken, Taken, Word
+
+WORD_START = "▁".encode()
+
+
+class WordPiece:
+    """Encodes texts; `unknown_id` stands for every word that the pieces cannot spell."""
+
+    def __init__(self, ids: Mapping[str, int], unknown_id: int, *, lowercase: bool, strip_accents: bool) -> None:
+        # subtle: llama.cpp compares bytes, so that a piece that is not UTF-8 can match a part of a character.
+        self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
+        self._unknown_id = unknown_id
+        self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
+        # What stands between spaces comes again and again; where a script has none, the words inside of it do.
+        self._encode = in_layers([_lines, split_at_spaces, self._normalized_words], self._encode_word)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`."""
+        return list(self._encode(text))
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, noting how; its words are the pre-tokens."""
+        rewriting = Rewriting()
+        for character in text:
+            self._rewrite(character, rewriting)
+        normalized = rewriting.result.decode()
+        words = []
+        place = end = 0
+        for index, word in enumerate(split_at_spaces(normalized)):
+            begin = normalized.index(word, place)
+            start = end + len(normalized[place:begin].encode())
+            words.append(self._trace_word(word, start, index))
+            place, end = begin + len(word), words[-1].end
+        return ModelTrace(rewriting, tuple(words), tuple(PreToken(word.start, word.end) for word in words))
+
+    def _rewrite(self, character: str, rewriting: Rewriting) -> None:
+        after = self._normalize(character)
+        bare = after.strip(" ")
+        if bare and bare != after:
+            # Spaces around punctuation only say where to cut.
+            rewriting.replace("", " ", noted=False)
+            rewriting.replace(character, bare)
+            rewriting.replace("", " ", noted=False)
+        else:
+            rewriting.replace(character, after)
+
+    def _trace_word(self, word: str, start: int, index: int) -> Word:
+        data = WORD_START + word.encode()
+        shift = start - len(WORD_START)
+        end = shift + len(data)
+        attempts = []
+        tokens = []
+        place = 0
+        while place < len(data):
+            attempts.append(self._longest.attempt(data, place))
+            piece = self._longest.at(data, place)
+            if piece is None:
+                return Word(start, end, (Taken(self._unknown_id, start, end),), Matching(tuple(attempts), False), index)
+            tokens.append(Taken(piece[0], max(start, shift + place), max(start, shift + piece[1])))
+            place = piece[1]
+        return Word(start, end, tuple(tokens), Matching(tuple(attempts)), index)
+
+    def _normalized_words(self, text: str) -> list[str]:
+        return split_at_spaces(self._normalize(text))
+
+    def _encode_word(self, word: str) -> tuple[int, ...]:
+        rest = WORD_START + word.encode()
+        ids = []
+        start = 0
+        while start < len(rest):
+            piece = self._longest.at(rest, start)
+            if piece is None:
+                return (self._unknown_id,)
+            id, start = piece
+            ids.append(id)
+        return tuple(ids)
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n")

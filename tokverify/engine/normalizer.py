@@ -1,0 +1,101 @@
+"""Normalizers: what happens to a text before it is encoded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from tokverify.engine.unicode_version import is_unassigned, to_base, to_lowercase
+
+ESCAPED_SPACE = "▁"
+
+
+def escape_spaces(text: str) -> str:
+    """Write each space as `▁` (U+2581), as sentencepiece does."""
+    return text.replace(" ", ESCAPED_SPACE)
+
+
+def unescape_spaces(piece: str) -> str:
+    """Read each `▁` (U+2581) as a space."""
+    return piece.replace(ESCAPED_SPACE, " ")
+
+
+def split_at_spaces(text: str) -> list[str]:
+    """Return the words between the spaces of `text`, in the sense of Unicode; none is empty."""
+    # subtle: Python alone takes four control characters for spaces too.
+    if any(control in text for control in "\x1c\x1d\x1e\x1f"):
+        return [word for word in re.split(r"[^\S\x1c-\x1f]+", text) if word]
+    return text.split()
+
+
+def word_normalizer(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
+    """Return the clean-up of BERT: control characters dropped, punctuation and Chinese characters between spaces.
+
+    With `strip_accents` a character is reduced to the first of its canonical decomposition, and combining marks are
+    dropped. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.
+    """
+    table = _WordTable(lowercase=lowercase, strip_accents=strip_accents)
+    return lambda text: text.translate(table)
+
+
+def lowercase_normalizer() -> Callable[[str], str]:
+    """Return the function that writes each character of a text in lower case, by itself."""
+    table = _LowercaseTable()
+    return lambda text: text.translate(table)
+
+
+class _LowercaseTable(dict[int, str]):
+    """Maps code points as `str.translate` wants them, each worked out at its first sight."""
+
+    def __missing__(self, code_point: int) -> str:
+        self[code_point] = to_lowercase(chr(code_point))
+        return self[code_point]
+
+
+class _WordTable(dict[int, str]):
+    """Maps code points to what BERT's clean-up makes of them."""
+
+    def __init__(self, *, lowercase: bool, strip_accents: bool) -> None:
+        super().__init__()
+        self._lowercase = lowercase
+        self._strip_accents = strip_accents
+
+    def __missing__(self, code_point: int) -> str:
+        self[code_point] = self._normalize(chr(code_point))
+        return self[code_point]
+
+    def _normalize(self, character: str) -> str:
+        character = to_base(character) if self._strip_accents else character
+        # Whether a character is Chinese goes by its number alone, assigned or not.
+        if _CHINESE.match(character):
+            return f" {character} "
+        if is_unassigned(character):
+            return character
+        match = _kinds().match(character)
+        kind = match.lastgroup if match else None
+        if kind == "space":
+            return " "
+        if kind == "dropped" or (kind == "mark" and self._strip_accents):
+            return ""
+        # subtle: what kind a character is of is decided before it is written in lower case.
+        normalized = to_lowercase(character) if self._lowercase else character
+        return f" {normalized} " if kind == "alone" else normalized
+
+
+# subtle: one range begins 0x100 too late, as in the HF library, and the later blocks are left out.
+_CHINESE = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
+    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
+
+
+@cache
+def _kinds() -> re.Pattern[str]:
+    import regex
+
+    kinds: re.Pattern[str] = regex.compile(
+        r"(?P<space>[^\S\x1c-\x1f])|(?P<dropped>[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd])|(?P<mark>\p{M})"
+        r"|(?P<alone>[\p{P}$+<=>^`|~])"
+    )
+    return kinds

@@ -1,0 +1,39 @@
+"""Token texts that llama.cpp gives a role by, whatever the file says of them.
+
+Source: the candidate lists in `llama_vocab::impl::load`, llama.cpp's `src/llama-vocab.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+FIM_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "fim_pre": (
+        "<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>",
+        "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>", "<|plamo:fim_prefix|>",
+    ),
+    "fim_suf": (
+        "<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>",
+        "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>", "<|plamo:fim_suffix|>",
+    ),
+    "fim_mid": (
+        "<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>",
+        "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>", "<|plamo:fim_middle|>",
+    ),
+    "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
+    "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
+    "fim_sep": ("<|file_sep|>", "<|plamo:file_separator|>"),
+}  # fmt: skip
+EOT_TEXTS = (
+    "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",
+    "<EOT>", "_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>", "<end_of_utterance>",
+)  # fmt: skip
+EOM_TEXTS = ("<|eom_id|>",)
+EOG_TEXTS = (
+    *EOT_TEXTS, *EOM_TEXTS, "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "[EOS]",
+    "<eos>", "<turn|>", "<|tool_response>", "[e~[", "<|ifm|im_end|>",
+)  # fmt: skip
+KMER_MARKER = "\ue000"
+"""Ends the stored text of the DNA tokens of `hybriddna`, which keeps them apart from ordinary pieces."""
+
+ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")

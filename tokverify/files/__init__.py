@@ -1,0 +1,1 @@
+"""Read tokenizer files into a TokenizerSpec, and write them."""

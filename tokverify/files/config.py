@@ -1,0 +1,101 @@
+"""Read the JSON files that stand beside a tokenizer and tell what its special tokens are for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokverify.errors import BrokenFileError
+from tokverify.system.lfs_pointer import require_fetched
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.model", "qwen.tiktoken")
+
+
+def read_config(tokenizer_file: Path) -> dict[str, Any]:
+    """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty where there is none.
+
+    To `gemma.tokenizer.json` belongs `gemma.tokenizer_config.json`, and to a file of any other name nothing.
+
+    Raises:
+        BrokenFileError: If it is there but not a JSON object.
+    """
+    return _read_beside(tokenizer_file, "tokenizer_config.json")
+
+
+def special_texts(tokenizer_file: Path) -> dict[str, str]:
+    """Map roles (`bos`, `eos`, ...) to the texts of their tokens, as far as the files beside it tell."""
+    texts = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        config = _read_beside(tokenizer_file, name)
+        for role in ROLES:
+            text = token_text(config.get(f"{role}_token"))
+            if text is not None:
+                texts[role] = text
+    return texts
+
+
+def template_fields(tokenizer_file: Path) -> dict[str, Any]:
+    """Return the fields of a spec that hold the chat templates beside a tokenizer."""
+    templates = chat_templates(tokenizer_file)
+    return {"chat_template": templates.pop("default", None), "named_chat_templates": templates}
+
+
+def chat_templates(tokenizer_file: Path) -> dict[str, str]:
+    """Map names to the chat templates that stand beside a tokenizer.
+
+    As in transformers, a file chat_template.jinja goes before what a tokenizer_config.json holds, which is one template
+    or a list with names.
+
+    Raises:
+        BrokenFileError: If one of the files is there but cannot be read.
+    """
+    alone = _template_file(tokenizer_file)
+    template = read_config(tokenizer_file).get("chat_template") if alone is None else alone
+    if isinstance(template, str):
+        return {"default": template}
+    entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
+    named = {str(entry.get("name")): entry.get("template") for entry in entries}
+    return {name: text for name, text in named.items() if isinstance(text, str)}
+
+
+def _template_file(tokenizer_file: Path) -> str | None:
+    path = beside(tokenizer_file, "chat_template.jinja")
+    if path is None or not path.is_file():
+        return None
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise BrokenFileError(f"{path}: cannot be read as a template ({error}); repair or remove it") from error
+    require_fetched(path, text.encode())
+    return text
+
+
+def token_text(value: object) -> str | None:
+    """Return a token's text from its entry in a config: a string, or an object with the text as `content`."""
+    content = value.get("content") if isinstance(value, dict) else value
+    return content if isinstance(content, str) else None
+
+
+def beside(tokenizer_file: Path, name: str) -> Path | None:
+    """Return where a file of the same tokenizer would be; None beside a file that is not named after one."""
+    ends = (end for end in _TOKENIZERS if tokenizer_file.name.endswith(end))
+    prefix = next((tokenizer_file.name.removesuffix(end) for end in ends), None)
+    return None if prefix is None else tokenizer_file.with_name(prefix + name)
+
+
+def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
+    path = beside(tokenizer_file, name)
+    if path is None or not path.is_file():
+        return {}
+    try:
+        data = path.read_bytes()
+        require_fetched(path, data)
+        config = json.loads(data)
+    except (OSError, ValueError, RecursionError) as error:
+        raise BrokenFileError(f"{path}: cannot be read as JSON ({error}); repair or remove it") from error
+    if not isinstance(config, dict):
+        raise BrokenFileError(f"{path}: not a JSON object; repair or remove it")
+    return config

@@ -1,0 +1,1 @@
+"""Read, patch and write GGUF metadata."""

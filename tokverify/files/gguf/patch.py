@@ -1,0 +1,158 @@
+"""Write a GGUF file again with some metadata changed, and everything else copied byte for byte.
+
+The other keys keep their order and their bytes, the tensor table and the tensor data too; only the padding between
+metadata and data may change, as offsets of tensors count from where the data begins.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import TokverifyError
+from tokverify.files.gguf import metadata as gguf_metadata
+from tokverify.files.gguf.cursor import Cursor, ValueType, map_file
+
+if TYPE_CHECKING:
+    import mmap
+
+    from tokverify.files.gguf.metadata import Value
+
+_CHUNK = 16 << 20
+_CODES = {
+    ValueType.UINT8: "B",
+    ValueType.INT8: "b",
+    ValueType.UINT32: "I",
+    ValueType.INT32: "i",
+    ValueType.FLOAT32: "f",
+    ValueType.BOOL: "?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """Where the parts of a file are: each key's (start, end), the tensor table, and the tensor data."""
+
+    pairs: Mapping[str, tuple[int, int]]
+    version: int
+    tensor_count: int
+    order: str
+    alignment: int
+    table: tuple[int, int]
+    data: int
+
+
+def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None]) -> None:
+    """Write a copy of a file in which keys have other values; None leaves a key out, new keys come last.
+
+    Args:
+        source: The file to copy; it is only read.
+        target: The file to write, which must not exist. Whatever goes wrong, no part of it is left.
+        changes: The new values by key. Bytes that are not UTF-8 are lone surrogates, as they are read.
+
+    Raises:
+        TokverifyError: If the disk lacks the room, or the file cannot be written or read.
+    """
+    with map_file(source) as data:
+        outline = _outline(source, data)
+        parts = list(_metadata(data, outline, changes))
+        size = sum(map(len, parts))
+        if outline.tensor_count:
+            parts.append(bytes(-size % outline.alignment))
+        _require_room(target, sum(map(len, parts)) + len(data) - outline.data)
+        try:
+            with target.open("xb") as file:
+                try:
+                    _write(file, parts, data, outline.data)
+                except BaseException:
+                    target.unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise TokverifyError(f"{target}: cannot be written: {error.strerror}; nothing was changed") from error
+
+
+def _write(file: Any, parts: Sequence[bytes], data: mmap.mmap, start: int) -> None:  # noqa: ANN401 - any binary file
+    for part in parts:
+        file.write(part)
+    for position in range(start, len(data), _CHUNK):
+        file.write(data[position : position + _CHUNK])
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _require_room(target: Path, needed: int) -> None:
+    try:
+        free = shutil.disk_usage(target.parent).free
+    except OSError as error:
+        raise TokverifyError(f"{target.parent}: {error.strerror}; name a file in a directory that exists") from error
+    if needed > free:
+        raise TokverifyError(
+            f"{target}: needs {needed:,} bytes and the disk has {free:,} free; make room or name another place"
+        )
+
+
+def _outline(path: Path, data: mmap.mmap) -> _Outline:
+    """Find the parts of a file, which is checked as on reading."""
+    cursor = Cursor(path, data)
+    tensor_count, key_count = gguf_metadata.read_header(cursor)
+    version = struct.unpack_from(cursor.order + "I", data, 4)[0]
+    pairs, alignment = gguf_metadata.find_values(cursor, key_count)
+    start = cursor.position
+    gguf_metadata.read_tensors(cursor, tensor_count, alignment)
+    if not tensor_count:
+        return _Outline(pairs, version, 0, cursor.order, alignment, (start, start), start)
+    # subtle: reading the table ends behind the padding, at the data.
+    return _Outline(pairs, version, tensor_count, cursor.order, alignment, (start, cursor.position), cursor.position)
+
+
+def _metadata(data: mmap.mmap, outline: _Outline, changes: Mapping[str, Value | None]) -> Iterator[bytes]:
+    order = outline.order
+    added = {key: value for key, value in changes.items() if key not in outline.pairs and value is not None}
+    removed = [key for key in outline.pairs if key in changes and changes[key] is None]
+    count = len(outline.pairs) + len(added) - len(removed)
+    yield b"GGUF" + struct.pack(order + "IQQ", outline.version, outline.tensor_count, count)
+    for key, (start, end) in outline.pairs.items():
+        if key not in changes:
+            yield data[start:end]
+        elif (value := changes[key]) is not None:
+            yield _pair(key, value, order)
+    for key, value in added.items():
+        yield _pair(key, value, order)
+    yield _table(data, outline)
+
+
+def _table(data: mmap.mmap, outline: _Outline) -> bytes:
+    """Return the tensor table without the padding behind it."""
+    start, _ = outline.table
+    position = start
+    for _ in range(outline.tensor_count):
+        (length,) = struct.unpack_from(outline.order + "Q", data, position)
+        position += 8 + length
+        (dimensions,) = struct.unpack_from(outline.order + "I", data, position)
+        position += 4 + 8 * dimensions + 4 + 8
+    return data[start:position]
+
+
+def _pair(key: str, value: Value, order: str) -> bytes:
+    return _string(key, order) + struct.pack(order + "I", value.type) + _value(value, order)
+
+
+def _value(value: Value, order: str) -> bytes:
+    if value.type is ValueType.STRING:
+        return _string(value.data, order)
+    if value.type is not ValueType.ARRAY or value.element_type is None:
+        return struct.pack(order + _CODES[value.type], value.data)
+    head = struct.pack(order + "IQ", value.element_type, len(value.data))
+    if value.element_type is ValueType.STRING:
+        return head + b"".join(_string(text, order) for text in value.data)
+    return head + struct.pack(f"{order}{len(value.data)}{_CODES[value.element_type]}", *value.data)
+
+
+def _string(text: str, order: str) -> bytes:
+    data = text.encode("utf-8", "surrogateescape")
+    return struct.pack(order + "Q", len(data)) + data

@@ -1,0 +1,169 @@
+"""Convert byte-pair encoding: by rank over the byte-level alphabet, or as sentencepiece has it, over `▁` and bytes.
+
+A tokenizer.json ranks merges. GGUF's model `llama` scores pieces instead, and merges wherever a piece comes out; the
+two are one where every way to make a piece is listed, all of them in a row. Where that does not hold, GGUF's model
+`gemma4`, which ranks merges too, may do: it works on lines, and always puts BOS before a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.engine.models.merge import merge
+from tokverify.files.huggingface.post_processor import ids_around
+from tokverify.files.huggingface.pre_tokenizer import find_pre_tokenizer
+from tokverify.files.huggingface.space import read_spaces
+from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.spec import TokenizerSpec, TokenType
+
+if TYPE_CHECKING:
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.vocabulary import Vocabulary
+
+Merge = tuple[str, str]
+
+_NO_COUNTERPART = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
+
+
+def convert_bpe(document: Document) -> TokenizerSpec:
+    """Convert a tokenizer.json whose model is BPE."""
+    for option in _NO_COUNTERPART:
+        if document.model.get(option):
+            raise document.unsupported(f"model.{option}")
+    if any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
+        return _byte_level(document)
+    return _sentencepiece(document)
+
+
+def _byte_level(document: Document) -> TokenizerSpec:
+    for stage in document.normalizer:
+        raise document.unsupported(f"normalizer {stage['type']}")
+    if any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
+        raise document.unsupported("pre_tokenizer ByteLevel add_prefix_space", "llama.cpp puts no space before a text")
+    around = ids_around(document)
+    pre = find_pre_tokenizer(
+        document, adds_bos=bool(around[0]), ignore_merges=bool(document.model.get("ignore_merges"))
+    )
+    words = vocabulary(document, document.model.get("vocab"))
+    return TokenizerSpec(
+        model="gpt2",
+        tokens=words.tokens,
+        pre=pre,
+        types=words.types,
+        merges=list(map(" ".join, read_merges(document))),
+        special_ids=special_ids(document, words.ids, around, document.unknown),
+        add_bos=bool(around[0]),
+        add_eos=bool(around[1]),
+    )
+
+
+def _sentencepiece(document: Document) -> TokenizerSpec:
+    if document.model.get("ignore_merges"):
+        raise document.unsupported("model.ignore_merges", "GGUF cannot express it for pieces written with `▁`")
+    merges = read_merges(document)
+    spaces = read_spaces(document, document.normalizer, document.pre_tokenizer)
+    spaces.require_inside_words(document, ("".join(pair) for pair in merges))
+    around = ids_around(document)
+    words = vocabulary(
+        document,
+        document.model.get("vocab"),
+        unknown=document.unknown,
+        escapes_spaces=True,
+        has_bytes=bool(document.model.get("byte_fallback")),
+    )
+    scores = _scores(merges, words)
+    if scores is None:
+        _require_gemma4(document, merges, words.ids, prefixes_space=spaces.prefix, adds_bos=bool(around[0]))
+    return TokenizerSpec(
+        model="gemma4" if scores is None else "llama",
+        tokens=words.tokens,
+        pre="gemma4" if scores is None else "default",
+        scores=scores,
+        types=words.types,
+        merges=list(map(" ".join, merges)) if scores is None else None,
+        special_ids=special_ids(document, words.ids, around, document.unknown),
+        add_bos=bool(around[0]),
+        add_eos=bool(around[1]),
+        add_space_prefix=spaces.prefix,
+    )
+
+
+def read_merges(document: Document) -> list[Merge]:
+    """Return the merges in order of their ranks."""
+    merges = document.model.get("merges")
+    if not isinstance(merges, list):
+        raise document.broken("model.merges", "must be a list")
+    return [_merge(document, rank, item) for rank, item in enumerate(merges)]
+
+
+def _merge(document: Document, rank: int, item: object) -> Merge:
+    """Read a merge: two pieces, or in old files one string with a space between them."""
+    parts = item.split(" ") if isinstance(item, str) else item
+    match parts:
+        # `str(left)` would say the same, and take four times as long.
+        case [str() as left, str() as right] if left and right:
+            if " " in left or " " in right:
+                raise document.unsupported("model.merges", f"merge {rank} holds a space, which GGUF cannot express")
+            return left, right
+    raise document.broken("model.merges", f"merge {rank} must be two pieces")
+
+
+def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
+    """Return scores by id that merge in the same order as the ranks; None if no scores can."""
+    ranks: dict[str, int] = {}
+    previous = ""
+    for rank, (left, right) in enumerate(merges):
+        piece = left + right
+        if piece != previous and piece in ranks:
+            return None
+        ranks.setdefault(piece, rank)
+        previous = piece
+    # An added token that is cut out of the text before can never come out of a merge.
+    pieces = {piece for piece, id in words.ids.items() if words.types[id] != TokenType.USER_DEFINED}
+    if not _lists_all_splits(merges, pieces):
+        return None
+    scores = [0.0] * len(words.tokens)
+    for piece, rank in ranks.items():
+        if piece in words.ids:
+            scores[words.ids[piece]] = float(-rank)
+    return scores
+
+
+def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
+    """Whether the merges hold every two parts that make a piece: pieces themselves, or single characters.
+
+    What a text is cut into first are characters, whether the vocabulary has them or not.
+    """
+    listed = set(merges)
+    lengths = {1, *map(len, pieces)}
+    return all(
+        (piece[:cut], piece[cut:]) in listed
+        for piece in pieces
+        for cut in lengths
+        if len(piece) - cut in lengths
+        and (cut == 1 or piece[:cut] in pieces)
+        and (cut == len(piece) - 1 or piece[cut:] in pieces)
+    )
+
+
+def _require_gemma4(
+    document: Document, merges: Sequence[Merge], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
+) -> None:
+    """Require that nothing which llama.cpp does for `gemma4` alone makes a difference."""
+    problem = "cannot be told by scores of pieces, and GGUF's only other model for such pieces, gemma4, "
+    if prefixes_space:
+        raise document.unsupported("model.merges", problem + "puts no space before a text")
+    if not adds_bos:
+        raise document.unsupported("model.merges", problem + "always puts BOS before a text")
+    newlines: dict[str, float] = {}
+    for rank, (left, right) in enumerate(merges):
+        if "\n" in left or "\n" in right:
+            if (left + right).strip("\n"):
+                raise document.unsupported(
+                    "model.merges", f"{problem}merges nothing across a line end, as rank {rank} does"
+                )
+            newlines[f"{left} {right}"] = rank
+    for piece in ids:
+        if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
+            raise document.unsupported("model.merges", f"{problem}takes {piece!r} as one token")

@@ -1,0 +1,57 @@
+"""How a tokenizer.json writes spaces for sentencepiece's way of encoding: as `▁`, perhaps with one before the text.
+
+It can be said by normalizers (`Prepend`, `Replace`) or by the pre-tokenizer `Metaspace`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.text.visible import visible
+
+if TYPE_CHECKING:
+    from tokverify.files.huggingface.document import Document, Stage
+
+_REPLACE_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": ESCAPED_SPACE}
+_PREPEND = {"type": "Prepend", "prepend": ESCAPED_SPACE}
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """`prefix` puts a space before the text; `splits` keeps what stands before a space apart from what follows."""
+
+    prefix: bool
+    splits: bool
+
+    def require_inside_words(self, document: Document, pieces: Iterable[str]) -> None:
+        """Require that no piece goes on across a space, if texts are cut there: llama.cpp does not cut."""
+        crossing = next((piece for piece in pieces if ESCAPED_SPACE in piece[1:]), None) if self.splits else None
+        if crossing is not None:
+            raise document.unsupported(
+                "pre_tokenizer Metaspace split", f"llama.cpp would make {visible(crossing)}, which is cut apart here"
+            )
+
+
+def read_spaces(document: Document, normalizer: Sequence[Stage], pre_tokenizer: Sequence[Stage]) -> Spaces:
+    """Read how spaces are written from these stages of the document.
+
+    Raises:
+        UnsupportedError: If a stage does anything else, or none writes spaces as `▁`.
+    """
+    for stage in normalizer:
+        if stage not in (_PREPEND, _REPLACE_SPACE):
+            raise document.unsupported(f"normalizer {stage['type']}")
+    prepends, replaces = _PREPEND in normalizer, _REPLACE_SPACE in normalizer
+    spaces = Spaces(prefix=prepends, splits=False) if replaces else None
+    for stage in pre_tokenizer:
+        if stage["type"] == "Metaspace" and stage["replacement"] == ESCAPED_SPACE:
+            spaces = Spaces(prefix=prepends or stage["prepend_scheme"] != "never", splits=stage["split"])
+        # A split at spaces finds none where they have been replaced.
+        elif not (replaces and stage["type"] == "Split" and stage["pattern"] == {"String": " "}):
+            raise document.unsupported(f"pre_tokenizer {stage['type']}")
+    if spaces is None:
+        raise document.unsupported("pre_tokenizer", "neither ByteLevel nor one that writes spaces as `▁`")
+    return spaces

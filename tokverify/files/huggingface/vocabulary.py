@@ -1,0 +1,126 @@
+"""The vocabulary of a tokenizer.json, in order of the ids, with the type that GGUF gives each token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.post_processor import Around
+
+_BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
+_LARGEST_GAP = 1 << 20
+_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Texts and types by id; `ids` maps the texts as the tokenizer.json has them."""
+
+    tokens: list[str]
+    types: list[int]
+    ids: Mapping[str, int]
+
+
+def vocabulary(
+    document: Document,
+    ids: object,
+    *,
+    unknown: str | None = None,
+    escapes_spaces: bool = False,
+    has_bytes: bool = False,
+) -> Vocabulary:
+    """Put together the model's vocabulary and the added tokens; ids that no token has become unused tokens.
+
+    Args:
+        document: The tokenizer.json.
+        ids: The model's pieces and their ids, still to be checked.
+        unknown: The piece that stands for what the vocabulary lacks, where GGUF is to know of it.
+        escapes_spaces: Whether pieces are written with `▁` for a space.
+        has_bytes: Whether pieces such as `<0x0A>` stand for bytes.
+
+    Raises:
+        BrokenFileError: If two tokens have one id, or an id is no sensible number.
+    """
+    ids = _pieces(document, ids)
+    all_ids = _all_ids(document, ids)
+    size = max(all_ids.values(), default=-1) + 1
+    tokens = [f"[PAD{id}]" for id in range(size)]
+    types = [TokenType.UNUSED.value] * size
+    normal, byte = TokenType.NORMAL.value, TokenType.BYTE.value
+    for piece, id in all_ids.items():
+        tokens[id], types[id] = piece, byte if has_bytes and _BYTE_PIECE.fullmatch(piece) else normal
+    for added in document.added_tokens:
+        id = all_ids[added["content"]]
+        has_space = escapes_spaces and ESCAPED_SPACE in added["content"]
+        tokens[id], types[id] = _added(added, has_space=has_space, is_piece=added["content"] in ids)
+    if unknown is not None:
+        types[_id_of(document, unknown, all_ids)] = TokenType.UNKNOWN.value
+    return Vocabulary(tokens, types, all_ids)
+
+
+def _added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
+    """Return the text and type of an added token; llama.cpp looks for its text where a space is still a space."""
+    text = added["content"]
+    if added["special"]:
+        return text, TokenType.CONTROL.value
+    if has_space and added["normalized"]:
+        return unescape_spaces(text), TokenType.USER_DEFINED.value
+    # subtle: matched in the text as it comes, `▁▁` is never two spaces; those become the model's piece of that name.
+    return text, (TokenType.NORMAL if has_space and is_piece else TokenType.USER_DEFINED).value
+
+
+def _pieces(document: Document, ids: object) -> dict[str, int]:
+    if not isinstance(ids, dict) or not all(type(id) is int and id >= 0 for id in ids.values()):
+        raise document.broken("model.vocab", "must map pieces to ids")
+    return ids
+
+
+def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
+    # subtle: the library gives an added token the id of the piece with its text, whatever id the file says.
+    added = {token["content"]: token["id"] for token in document.added_tokens if token["content"] not in ids}
+    all_ids = {**ids, **added}
+    if len(set(all_ids.values())) != len(all_ids):
+        raise document.broken("model.vocab and added_tokens", "two tokens have the same id")
+    highest = max(all_ids.values(), default=-1)
+    if highest >= len(all_ids) + _LARGEST_GAP:
+        raise document.broken("model.vocab and added_tokens", f"id {highest} of {len(all_ids)} tokens")
+    try:
+        "".join(all_ids).encode()
+    except UnicodeEncodeError:
+        raise document.broken("model.vocab", "a piece holds a lone surrogate, which UTF-8 cannot carry") from None
+    return all_ids
+
+
+def _id_of(document: Document, piece: str, ids: Mapping[str, int]) -> int:
+    if piece not in ids:
+        raise document.broken("model.unk_token", f"{piece!r} is not in the vocabulary")
+    return ids[piece]
+
+
+def special_ids(document: Document, ids: Mapping[str, int], around: Around, unknown: str | None) -> dict[str, int]:
+    """Return the ids of the special tokens by role.
+
+    Args:
+        document: The tokenizer.json; files beside it may name further tokens.
+        ids: The ids of all tokens.
+        around: The ids before and after a text, which are BOS and EOS whatever those files say.
+        unknown: The piece for what the vocabulary lacks.
+
+    Raises:
+        BrokenFileError: If one of `around` is the id of no token.
+    """
+    texts = {role: document.special_texts[role] for role in _ROLES if role in document.special_texts}
+    if unknown is not None:
+        texts["unk"] = unknown
+    roles = {role: ids[text] for role, text in texts.items() if text in ids}
+    roles |= {role: found[0] for role, found in zip(("bos", "eos"), around, strict=True) if found}
+    for id in set(roles.values()) - set(ids.values()):
+        raise document.broken("post_processor", f"adds the id {id}, which no token has")
+    return roles

@@ -1,0 +1,1 @@
+"""Read sentencepiece models."""

@@ -1,0 +1,1 @@
+"""Read tiktoken vocabularies."""

@@ -1,0 +1,92 @@
+"""A tokenizer file of any format -> TokenizerSpec.
+
+A new format is one reader and one line in `READERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.files.location import file_and_rest, kind_of, read_file
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+
+
+def _gguf(path: Path) -> TokenizerSpec:
+    from tokverify.files.gguf.declaration import read_spec
+
+    return read_spec(path)
+
+
+def _tokenizers(path: Path) -> TokenizerSpec:
+    from tokverify.files.huggingface import read_spec
+
+    return read_spec(path)
+
+
+def _sentencepiece(path: Path) -> TokenizerSpec:
+    from tokverify.files.sentencepiece.reader import read_spec
+
+    return read_spec(path)
+
+
+def _tiktoken(path: Path) -> TokenizerSpec:
+    from tokverify.files.tiktoken.reader import read_spec
+
+    return read_spec(path)
+
+
+READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
+    "gguf": _gguf,
+    "tokenizers": _tokenizers,
+    "sentencepiece": _sentencepiece,
+    "tiktoken": _tiktoken,
+}
+
+_OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])
+
+
+def read_spec(path: Path | str) -> TokenizerSpec:
+    """Read the tokenizer of a GGUF file, a tokenizer.json, a sentencepiece .model, or a .tiktoken as FILE:PATTERN.
+
+    Raises:
+        BrokenFileError: If the file is none of these, or is damaged.
+        UnsupportedError: If it is valid but of a kind that cannot be read, or that GGUF cannot express.
+        TokverifyError: If there is no such file.
+    """
+    path = Path(path)
+    kind = kind_of_model(path)
+    if kind not in READERS:
+        raise UnsupportedError(f"{path}: a {kind} file can only be the reference (-r); give a file of another kind")
+    return READERS[kind](path)
+
+
+def file_of(path: Path) -> Path:
+    """Return the file itself, where a path goes on after it with a pattern."""
+    found = None if path.exists() else file_and_rest(str(path))
+    return found[0] if found else path
+
+
+def kind_of_model(path: Path) -> str:
+    """Tell the kind of a tokenizer file; whatever is none is left for the reader of GGUF to explain.
+
+    Raises:
+        BrokenFileError: If its suffix is that of a kind, and the content is not.
+        UnsupportedError: If it is a tokenizer of a kind that tokverify lacks.
+    """
+    file = file_of(path)
+    if path.suffix == ".gguf" or not file.is_file() or read_file(file, 4) == b"GGUF":
+        return "gguf"
+    try:
+        kind = kind_of(file)
+    except BrokenFileError:
+        if path.suffix in _OTHER_SUFFIXES:
+            raise
+        # The reader of GGUF tells best what else a file may be.
+        return "gguf"
+    # Only a .tiktoken file can be followed by anything.
+    return kind if file == path or kind == "tiktoken" else "gguf"

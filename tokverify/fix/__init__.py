@@ -1,0 +1,1 @@
+"""Repair a GGUF file so that its tokenizer agrees with a reference."""

@@ -1,0 +1,224 @@
+"""Causes: shrink what differs to minimal samples, and count it by what is behind it.
+
+Two failing samples have one cause if the same ids stand for the same other ids in both, or if one fails no more once
+the minimal text of the other is cut out of it. Otherwise what is left of it is shrunk, to a text without any minimal
+text that is known already, and its minimal ids decide.
+
+One fault can show in thousands of characters or words, each a cause by these rules. So causes whose minimal texts are
+alike, with characters of the same Unicode categories in the same order, are listed up to `MAX_ALIKE`, and digits and
+characters beyond ASCII are then taken for the same if their categories are. What exceeds a limit is still counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tokverify.cases.case import Case
+from tokverify.fuzz.shrink import shrink
+from tokverify.fuzz.trial import Kind
+from tokverify.report.run import CaseResult, Status
+from tokverify.text.visible import visible
+from tokverify.tokenizer import shown_tokens
+from tokverify.verify.alignment import compare
+
+if TYPE_CHECKING:
+    from tokverify.fuzz.sample import Sample
+    from tokverify.fuzz.trial import Outcome, Trial
+
+MAX_CAUSES = 100
+MAX_ALIKE = 3
+MAX_SHRINKS = 500
+
+_SHOWN_IDS = 8
+_SHOWN_CHARACTERS = 100
+_STATUS = {
+    Kind.IDS: Status.MISMATCH,
+    Kind.DECODING: Status.MISMATCH,
+    Kind.ERROR: Status.ERROR,
+    Kind.SKIPPED: Status.SKIPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One way in which two tokenizers part.
+
+    `outcome` is that of the minimal sample, `result` the same for a report. `found` is the first sample that showed it,
+    `generator` where that came from, and `strings` counts all that did.
+    """
+
+    outcome: Outcome
+    result: CaseResult
+    found: Sample
+    generator: str
+    strings: int = 1
+
+
+class Causes:
+    """Sorts outcomes of a trial by cause; the order in which they are added decides which sample stands for a cause."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self._found: list[Cause] = []
+        self._known: list[Outcome] = []
+        self._index_of: dict[Hashable, int | None] = {}
+        self._alike: Counter[Hashable] = Counter()
+        self._shrinks = 0
+        self.unlisted = 0
+
+    @property
+    def listed(self) -> tuple[Cause, ...]:
+        """The causes in the order they were found."""
+        return tuple(replace(cause, result=replace(cause.result, notes=(_tally(cause),))) for cause in self._found)
+
+    def add(self, outcome: Outcome, generator: str) -> None:
+        """Count an outcome to its cause, a new one if need be, or to those that are not listed."""
+        key = outcome.fingerprint
+        if key not in self._index_of:
+            self._index_of[key] = self._sort(outcome, generator)
+        index = self._index_of[key]
+        if index is None:
+            self.unlisted += 1
+        else:
+            self._found[index] = replace(self._found[index], strings=self._found[index].strings + 1)
+
+    def _sort(self, outcome: Outcome, generator: str) -> int | None:
+        """Return the index of the cause, which may be new and counts no strings yet."""
+        known, rest = self._without_known(outcome)
+        if known and not self._fails(rest, outcome.kind):
+            return self._index_of[known[0].fingerprint]
+        if self._shrinks >= MAX_SHRINKS:
+            return None
+        self._shrinks += 1
+        minimal = self._trial.outcome(shrink(rest, lambda sample: self._fails_anew(sample, outcome.kind)))
+        # A reference that does not give the same ids twice is beyond sorting.
+        if minimal is None:
+            return None
+        if minimal.fingerprint not in self._index_of:
+            self._index_of[minimal.fingerprint] = self._new(minimal, outcome.sample, generator)
+        return self._index_of[minimal.fingerprint]
+
+    def _without_known(self, outcome: Outcome) -> tuple[list[Outcome], Sample]:
+        """Cut the minimal texts of known causes out; return the outcomes of those that were found, and what is left."""
+        alike = [known for known in self._known if known.kind is outcome.kind]
+        found: list[Outcome] = []
+        sample = outcome.sample
+        # subtle: where something is cut out, what is left can join to another of them.
+        while inside := [known for known in alike if self._without(sample, known) != sample]:
+            found += inside
+            for known in inside:
+                sample = self._without(sample, known)
+        return found, sample
+
+    def _without(self, sample: Sample, known: Outcome) -> Sample:
+        """Cut out the minimal text of a known cause wherever it stands."""
+        minimal, text = known.sample, sample.text
+        if not minimal.text or minimal.add_special > sample.add_special or minimal.parse_special > sample.parse_special:
+            return sample
+        view = _by_category if self._alike[_shape(known)] > MAX_ALIKE else str
+        searched = view(minimal.text)
+        while (at := view(text).find(searched)) >= 0:
+            text = text[:at] + text[at + len(searched) :]
+        return sample._replace(text=text)
+
+    def _fails(self, sample: Sample, kind: Kind) -> bool:
+        outcome = self._trial.outcome(sample)
+        return outcome is not None and outcome.kind is kind
+
+    def _fails_anew(self, sample: Sample, kind: Kind) -> bool:
+        """Say whether a sample fails, and not because of what is known: another text would be shrunk to that."""
+        outcome = self._trial.outcome(sample)
+        return outcome is not None and outcome.kind is kind and not self._without_known(outcome)[0]
+
+    def _new(self, minimal: Outcome, found: Sample, generator: str) -> int | None:
+        shape = _shape(minimal)
+        self._alike[shape] += 1
+        if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
+            return None
+        self._known.append(minimal)
+        result = _result(minimal, self._trial, generator)
+        self._found.append(Cause(minimal, result, found, generator, strings=0))
+        return len(self._found) - 1
+
+
+def _tally(cause: Cause) -> str:
+    text = cause.found.text
+    is_short = len(text) <= _SHOWN_CHARACTERS
+    first = visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
+    return f"shown by {cause.strings:,} of the strings, first by one of the generator {cause.generator}: {first}"
+
+
+def _by_category(text: str) -> str:
+    """Write digits, and characters beyond ASCII, by their categories; each remains one character."""
+    return "".join(map(_category_character, text))
+
+
+@cache
+def _category_character(character: str) -> str:
+    if character.isascii() and not character.isdigit():
+        return character
+    # Private use: every such character of a text is itself written otherwise.
+    category = unicodedata.category(character)
+    return chr(0xE000 + (ord(category[0]) << 5) + ord(category[1]) - ord("a"))
+
+
+def _shape(outcome: Outcome) -> Hashable:
+    return outcome.kind, tuple(map(unicodedata.category, outcome.sample.text))
+
+
+def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
+    text, add_special, parse_special = outcome.sample
+    case = Case(
+        id=f"{outcome.kind}-{_digest(outcome.sample)}",
+        suite="found",
+        text=text,
+        tags=("fuzz", generator),
+        note=_note(outcome, trial),
+        add_special=add_special,
+        parse_special=parse_special,
+    )
+    difference = None
+    if outcome.kind is Kind.IDS:
+        difference = compare(shown_tokens(trial.actual, outcome.actual), shown_tokens(trial.expected, outcome.expected))
+    return CaseResult(
+        case,
+        _STATUS[outcome.kind],
+        actual=tuple(outcome.actual) if difference else (),
+        expected=tuple(outcome.expected) if difference else (),
+        difference=difference,
+        message=outcome.message or _decoded(outcome),
+        add_special=add_special,
+        parse_special=parse_special,
+    )
+
+
+def _decoded(outcome: Outcome) -> str | None:
+    """Say what became of ids that are decoded differently."""
+    if outcome.kind is not Kind.DECODING:
+        return None
+    actual, expected = (visible(bytes(side)) or "nothing" for side in (outcome.actual, outcome.expected))
+    return f"the same ids decode to {actual} in actual, to {expected} in expected"
+
+
+def _digest(sample: Sample) -> str:
+    return hashlib.sha256(repr(tuple(sample)).encode()).hexdigest()[:8]
+
+
+def _note(outcome: Outcome, trial: Trial) -> str:
+    if outcome.message:
+        return outcome.message
+    if outcome.kind is Kind.DECODING:
+        actual, expected = bytes(outcome.actual), bytes(outcome.expected)
+        return f"decoded to {actual!r} by {trial.actual.name}, to {expected!r} by {trial.expected.name}"
+    actual_ids, expected_ids = _shown(outcome.actual), _shown(outcome.expected)
+    return f"{actual_ids} from {trial.actual.name}, {expected_ids} from {trial.expected.name}"
+
+
+def _shown(ids: Sequence[int]) -> str:
+    return f"{list(ids)}" if len(ids) <= _SHOWN_IDS else f"{list(ids[:_SHOWN_IDS])} and {len(ids) - _SHOWN_IDS} more"

@@ -1,0 +1,180 @@
+"""Trial: encode many samples with two tokenizers, and keep only what differs.
+
+What agrees leaves no trace but its ids, so that tens of thousands of short texts a second can be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.errors import UnsupportedError
+from tokverify.fuzz.sample import Sample
+from tokverify.tokenizer import decoding_of
+from tokverify.verify.failure import FAILURES, Failure, blame, joined
+
+if TYPE_CHECKING:
+    from tokverify.tokenizer import Tokenizer
+
+_Ids = list[int] | Failure
+_Decoded = bytes | Failure
+
+
+class Kind(StrEnum):
+    """How two tokenizers part over a sample.
+
+    `SKIPPED`: neither can encode it, or one says that it is not made for it; that is no failure.
+    """
+
+    IDS = "ids"
+    DECODING = "decoding"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class Outcome(NamedTuple):
+    """What came of a sample that did not simply match.
+
+    `actual` and `expected` are ids, for `DECODING` the bytes that the same ids became; empty where there are none.
+    `message` is that of an error or skip.
+    """
+
+    sample: Sample
+    kind: Kind
+    actual: Sequence[int] = ()
+    expected: Sequence[int] = ()
+    message: str = ""
+
+    @property
+    def fingerprint(self) -> Hashable:
+        """What is left of both sides without what they have in common before and after: equal for equal causes."""
+        start = _common(self.actual, self.expected)
+        actual, expected = self.actual[start:], self.expected[start:]
+        end = _common(actual[::-1], expected[::-1])
+        return self.kind, tuple(actual[: len(actual) - end]), tuple(expected[: len(expected) - end]), self.message
+
+
+def _common(left: Sequence[int], right: Sequence[int]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Two tokenizers to compare, and whether their decoding is compared too."""
+
+    actual: Tokenizer
+    expected: Tokenizer
+    decoding: bool = False
+
+    @classmethod
+    def of(cls, actual: Tokenizer, expected: Tokenizer, *, decoding: bool = False) -> Trial:
+        """Compare decoding where asked to, and always with llama.cpp, whose own our side claims to give."""
+        return cls(actual, expected, decoding or expected.decodes_as_llama_cpp)
+
+    def honored(self, sample: Sample) -> Sample:
+        """Turn off what one of the two cannot do."""
+        return Sample(
+            sample.text,
+            sample.add_special and self.actual.adds_special and self.expected.adds_special,
+            sample.parse_special and self.actual.parses_special and self.expected.parses_special,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say of each option that is off throughout who cannot honor it."""
+        sides = (self.actual, self.expected)
+        unable = {
+            "add_special": [
+                f"{side.name} cannot tell which tokens go around a text" for side in sides if not side.adds_special
+            ],
+            "parse_special": [
+                f"{side.name} never reads control tokens in text" for side in sides if not side.parses_special
+            ],
+        }
+        return tuple(
+            f"compared with {option} off throughout: {'; '.join(dict.fromkeys(reasons))}"
+            for option, reasons in unable.items()
+            if reasons
+        )
+
+    def run(self, samples: Sequence[Sample], seen: Callable[[list[int]], object] = len) -> list[Outcome | None]:
+        """Try samples; None for one on which both agree. `seen` is told our side's ids of each text."""
+        samples = [self.honored(sample) for sample in samples]
+        actual, expected = encode_all(self.actual, samples), encode_all(self.expected, samples)
+        for ids in actual:
+            if isinstance(ids, list):
+                seen(ids)
+        outcomes = [
+            None if ids == others else self._outcome(sample, ids, others)
+            for sample, ids, others in zip(samples, actual, expected, strict=True)
+        ]
+        return self._compare_decoding(samples, actual, outcomes) if self.decoding else outcomes
+
+    def outcome(self, sample: Sample) -> Outcome | None:
+        """Try one sample."""
+        return self.run([sample])[0]
+
+    def _outcome(self, sample: Sample, actual: _Ids, expected: _Ids) -> Outcome | None:
+        if isinstance(actual, list) and isinstance(expected, list):
+            return Outcome(sample, Kind.IDS, actual, expected)
+        sides = (("actual", self.actual.name, actual), ("expected", self.expected.name, expected))
+        failure = joined([blame(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
+        kind = Kind.SKIPPED if isinstance(failure, UnsupportedError) else Kind.ERROR
+        return Outcome(sample, kind, message=str(failure))
+
+    def _compare_decoding(
+        self, samples: Sequence[Sample], all_ids: Sequence[_Ids], outcomes: list[Outcome | None]
+    ) -> list[Outcome | None]:
+        agreed = [at for at, outcome in enumerate(outcomes) if outcome is None]
+        ids = [ids for ids in (all_ids[at] for at in agreed) if isinstance(ids, list)]
+        actual = decode_all(self.actual, self.expected, ids)
+        expected = decode_all(self.expected, self.actual, ids)
+        for at, left, right in zip(agreed, actual, expected, strict=True):
+            if isinstance(left, bytes) and isinstance(right, bytes):
+                if left != right:
+                    outcomes[at] = Outcome(samples[at], Kind.DECODING, left, right)
+            elif isinstance(left, bytes) != isinstance(right, bytes):
+                message = f"decoding, actual: {left!r}, expected: {right!r}"
+                outcomes[at] = Outcome(samples[at], Kind.DECODING, message=message)
+        return outcomes
+
+
+def encode_all(tokenizer: Tokenizer, samples: Sequence[Sample]) -> list[_Ids]:
+    """Encode samples, in one call for all of the same options where the tokenizer has one (`encode_many`)."""
+    many = getattr(tokenizer, "encode_many", None)
+    if many is None:
+        return [_encode(tokenizer, sample) for sample in samples]
+    results: list[_Ids] = [[]] * len(samples)
+    for mode in dict.fromkeys(sample[1:] for sample in samples):
+        places = [at for at, sample in enumerate(samples) if sample[1:] == mode]
+        texts = [samples[at].text for at in places]
+        for at, ids in zip(places, many(texts, add_special=mode[0], parse_special=mode[1]), strict=True):
+            results[at] = ids
+    return results
+
+
+def _encode(tokenizer: Tokenizer, sample: Sample) -> _Ids:
+    try:
+        return tokenizer.encode(sample.text, add_special=sample.add_special, parse_special=sample.parse_special)
+    except FAILURES as failure:
+        return failure
+
+
+def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[list[int]]) -> list[_Decoded]:
+    """Decode lists of ids to be compared with `other`, in one call where the tokenizer has one (`decode_many`)."""
+    many = getattr(tokenizer, "decode_many", None)
+    if many is not None:
+        decoded: list[_Decoded] = many(all_ids)
+        return decoded
+    decode = decoding_of(tokenizer, other)
+    return [_decode(decode, ids) for ids in all_ids]
+
+
+def _decode(decode: Callable[[Sequence[int]], bytes], ids: list[int]) -> _Decoded:
+    try:
+        return decode(ids)
+    except FAILURES as failure:
+        return failure

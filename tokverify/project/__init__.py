@@ -1,0 +1,1 @@
+"""Read the configuration of a repository, and write a first one."""

@@ -1,0 +1,188 @@
+"""A start: what a repository holds that a configuration and a workflow can be written for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokverify.cases.case import SHIPPED, is_shipped, load_cases
+from tokverify.errors import TokverifyError
+from tokverify.system.git import git
+from tokverify.system.lfs_pointer import POINTER
+
+CONFIGURATION = Path("tokverify.toml")
+WORKFLOW = Path(".github/workflows/tokverify.yml")
+
+_LEFT_OUT = frozenset({"node_modules", "site-packages", "venv", "__pycache__", "build", "dist"})
+_MAX_FILES = 1_000_000
+_LATER_SHARD = re.compile(r"-(?!00001)\d{5}-of-\d{5}$")
+_YAML = (".yaml", ".yml")
+_RELEVANT = (".gguf", ".json", ".model", *_YAML)
+_REFERENCES = ("tokenizer.json", "tokenizer.model", "spiece.model", "tekken.json")
+_SUITE = re.compile(rb"^cases:", re.MULTILINE)
+_HEAD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a directory holds, as paths relative to it.
+
+    Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else;
+    `left_out` says why the shipped ones do not go with them, if they do not.
+    `root` is that of the repository, where workflows belong, and `below` is where the directory is in it. The others
+    say what a checkout must be told to fetch.
+    """
+
+    models: Sequence[tuple[Path, Path | None]]
+    suites: Sequence[Path]
+    left_out: str = ""
+    root: Path = Path()
+    below: Path = Path()
+    uses_lfs: bool = False
+    uses_submodules: bool = False
+
+
+def look_around(directory: Path) -> Start:
+    """Look for tokenizers and suites in a directory and below: in what git tracks or could, or else everywhere.
+
+    Raises:
+        TokverifyError: If there is no tokenizer.
+    """
+    files = sorted(_files(directory))
+    references = [path for path in files if path.name.endswith(_REFERENCES)]
+    models = [path for path in files if path.suffix == ".gguf" and not _LATER_SHARD.search(path.stem)]
+    if not models and len(references) > 1:
+        # Two formats of one tokenizer can be compared without a GGUF file.
+        models = [path for path in references if path.suffix == ".model"][:1] or references[:1]
+        references = [path for path in references if path not in models]
+    if not models:
+        raise TokverifyError(f"{directory}: no GGUF file in it, nor two tokenizers to compare; put one there first")
+    pairs = [(model, _reference_of(model, references, models)) for model in models]
+    used = [path for pair in pairs for path in pair if path]
+    root, below = _place_of(directory)
+    suites = _suites(directory, files)
+    return Start(
+        pairs,
+        suites,
+        _why_left_out(directory, suites),
+        root,
+        below,
+        uses_lfs=_uses_lfs(directory, used),
+        uses_submodules=not set(_in_submodules(directory)).isdisjoint(map(os.fspath, used)),
+    )
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    listed = _tracked(directory)
+    paths: Iterable[Path] = _walk(directory) if listed is None else map(Path, listed)
+    for number, path in enumerate(paths):
+        if number >= _MAX_FILES:
+            raise TokverifyError(f"{directory}: more than {_MAX_FILES:,} files; name the directory of the tokenizer")
+        if path.suffix in _RELEVANT and _is_file(directory / path):
+            _require_text(str(path))
+            yield path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Too long, or in a directory that nobody may look into.
+        return False
+
+
+def _require_text(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise TokverifyError(f"{name}: neither TOML nor YAML can hold a name that is not UTF-8; rename it") from None
+
+
+def _tracked(directory: Path) -> list[str] | None:
+    """Return what git tracks here, or would if asked to; None where there is no git or no repository."""
+    listed = _listed(directory, "--cached", "--others", "--exclude-standard")
+    return None if listed is None else [*listed, *_in_submodules(directory)]
+
+
+def _in_submodules(directory: Path) -> list[str]:
+    own = set(_listed(directory) or ())
+    return [name for name in _listed(directory, "--recurse-submodules") or () if name not in own]
+
+
+def _listed(directory: Path, *options: str) -> list[str] | None:
+    done = git("ls-files", "-z", *options, directory=directory)
+    return None if done.returncode else [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+
+
+def _place_of(directory: Path) -> tuple[Path, Path]:
+    """Return the root of the repository, and where a directory is below it; without one, the directory is the root."""
+    done = git("rev-parse", "--show-cdup", "--show-prefix", directory=directory)
+    up, _, below = os.fsdecode(done.stdout.removesuffix(b"\n")).partition("\n")
+    _require_text(below)
+    return directory / up, Path(below)
+
+
+def _uses_lfs(directory: Path, paths: Sequence[Path]) -> bool:
+    """Tell whether one of the files is in Git LFS, fetched or not."""
+    names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    # Answers with the file, the attribute and its value, for each file.
+    told = git("check-attr", "-z", "--stdin", "filter", directory=directory, input=names).stdout.split(b"\0")
+    return b"lfs" in told[2::3] or any(_head(directory / path).startswith(POINTER) for path in paths)
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    for here, directories, names in os.walk(directory):
+        directories[:] = sorted(name for name in directories if name not in _LEFT_OUT and not name.startswith("."))
+        yield from (Path(here, name).relative_to(directory) for name in names)
+
+
+def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
+    """Find suites; a directory below this one of which all YAML is suites stands for them, and for those to come."""
+    found = [path for path in files if path.suffix in _YAML]
+    suites = [path for path in found if _SUITE.search(_head(directory / path))]
+    mixed = {parent for path in found if path not in suites for parent in path.parents} | {Path()}
+    places = dict.fromkeys(path if path.parent in mixed else path.parent for path in suites)
+    return [place for place in places if places.keys().isdisjoint(place.parents)]
+
+
+def _why_left_out(directory: Path, suites: Sequence[Path]) -> str:
+    """Say why the shipped suites cannot, or should not, be verified along with others; empty if they can."""
+    if not suites:
+        return ""
+    own = [directory / path for path in suites]
+    try:
+        is_shipped(SHIPPED, directory)
+        cases = load_cases(own)
+    except TokverifyError as error:
+        # What is wrong with suites is told by `tokverify run`.
+        return str(error) if (directory / SHIPPED).exists() else ""
+    if all(case.expect for case in cases):
+        return "yours say themselves what is expected, and may need no reference"
+    try:
+        load_cases([SHIPPED, *own])
+    except TokverifyError:
+        return "some have the same names"
+    return ""
+
+
+def _reference_of(model: Path, references: Sequence[Path], models: Sequence[Path]) -> Path | None:
+    """Choose the reference that is named after the model, or beside it, or the only one unless beside another model."""
+    named = [path for path in references if path.name.startswith(f"{model.stem}.tokenizer.")]
+    beside = [path for path in references if path.parent == model.parent and path.name in _REFERENCES]
+    places = {path.parent for path in references}
+    # Above the model, what stands beside another one may well be for both, such as quantizations in directories.
+    elsewhere = {path.parent for path in models}.difference(model.parents)
+    only = references if len(places) == 1 and places.isdisjoint(elsewhere) else []
+    return next(iter([*named, *beside, *(path for path in only if path.name in _REFERENCES)]), None)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError:
+        # What cannot be read is told of by `tokverify run`, if it is a tokenizer.
+        return b""

@@ -1,0 +1,106 @@
+"""Lay two aligned tokenizations out in rows, one token a side, and fold what does not help to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokverify.tokenizer import Token
+    from tokverify.verify.alignment import Block, Difference
+
+_CONTEXT = 2
+_MIN_REPEATS = 4
+_MAX_ROWS, _LAST_ROWS = 200, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A token, and how often it stands there in a row."""
+
+    token: Token
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of an alignment; `starts_block` is set on the first row of each differing block."""
+
+    equal: bool
+    starts_block: bool
+    actual: Cell | None
+    expected: Cell | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Rows left out; `what` says how many of which kind."""
+
+    what: str
+
+
+def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:
+    """Return the lines of an alignment.
+
+    With `fold`, equal tokens far from a difference, repeats of one token or one difference, and the middle of
+    a very long alignment are left out, and said to be.
+    """
+    lines = list(_rows(difference, fold))
+    left_out = len(lines) - _MAX_ROWS
+    if not fold or left_out <= 1:
+        return lines
+    note = Fold(f"{left_out:,} more lines, shown with -v")
+    return [*lines[: _MAX_ROWS - _LAST_ROWS], note, *lines[-_LAST_ROWS:]]
+
+
+def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
+    last = len(difference.blocks) - 1
+    index = 0
+    for block, repeats in _repeated(difference.blocks):
+        if block.equal:
+            yield from _equal_rows(block, fold, head=index > 0, tail=index < last)
+        else:
+            shown = 1 if fold and repeats >= _MIN_REPEATS else repeats
+            for _ in range(shown):
+                yield from _differing_rows(block, fold)
+            if shown < repeats:
+                yield Fold(f"{repeats - shown:,} more like this")
+        index += repeats
+
+
+def _repeated(blocks: Sequence[Block]) -> Iterator[tuple[Block, int]]:
+    """Join neighboring blocks of the same tokens, with how many they are."""
+    for block, group in groupby(blocks):
+        yield block, len(list(group))
+
+
+def _equal_rows(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterator[Row | Fold]:
+    lines = [
+        Row(True, False, Cell(actual), Cell(expected))
+        for actual, expected in zip(block.actual, block.expected, strict=True)
+    ]
+    start, end = _CONTEXT * head, len(lines) - _CONTEXT * tail
+    # A line that says "1 equal" would be as long as what it leaves out.
+    if not fold or end - start <= 1:
+        yield from lines
+        return
+    yield from lines[:start]
+    yield Fold(f"{end - start:,} equal")
+    yield from lines[end:]
+
+
+def _differing_rows(block: Block, fold: bool) -> Iterator[Row]:
+    pairs = zip_longest(_cells(block.actual, fold), _cells(block.expected, fold))
+    for index, (actual, expected) in enumerate(pairs):
+        yield Row(False, index == 0, actual, expected)
+
+
+def _cells(tokens: Sequence[Token], fold: bool) -> list[Cell]:
+    cells: list[Cell] = []
+    for token, group in groupby(tokens):
+        repeats = len(list(group))
+        folded = fold and repeats >= _MIN_REPEATS
+        cells += [Cell(token, repeats)] if folded else [Cell(token)] * repeats
+    return cells

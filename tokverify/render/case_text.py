@@ -1,0 +1,114 @@
+"""One case in plain lines, for the formats that other programs show: `junit`, `github`, `gitlab`, `sarif`, `markdown`.
+
+Every line has passed `visible`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.alignment import Fold, rows
+from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import encode_options, plural
+from tokverify.verify.alignment import excerpt
+from tokverify.verify.expectation import NO_TOKEN
+
+if TYPE_CHECKING:
+    from tokverify.render.alignment import Cell, Row
+    from tokverify.report.run import CaseResult, KnownDifference
+    from tokverify.tokenizer import Token
+    from tokverify.verify.alignment import Difference
+
+_MOST_CHARACTERS = 300
+_MOST_PIECE_CHARACTERS = 60
+_MOST_EXPECTED = 50
+
+
+def headline(result: CaseResult) -> str:
+    """Say in one line how a case fails, such as `after 2 tokens, 4 bytes: 1714 ▁ in actual, 5 ▁▁▁ in expected`."""
+    if result.difference is None:
+        return visible_message(result.message or "")
+    first = result.difference.first
+    where = "at the start"
+    if first.token_index:
+        where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}"
+    return f"{where}: {_token(first.actual)} in actual, {_token(first.expected)} in {other_side(result)}"
+
+
+def description(result: CaseResult) -> Iterator[str]:
+    """Say what a case is and what was compared."""
+    case = result.case
+    if case.note:
+        yield f"catches: {visible_message(case.note)}"
+    yield f"text: {shortened(case.text)}"
+    yield f"options: {encode_options(add_special=result.add_special, parse_special=result.parse_special)}"
+    yield from (f"note: {visible_message(note)}" for note in (*result.notes, *result.refusals))
+    if result.known:
+        yield f"known: {visible_message(known_text(result.known))}, {visible_message(result.known.place)}"
+    if result.expect is not None:
+        left_out = len(result.expect) - _MOST_EXPECTED
+        more = f" and {left_out:,} more" if left_out > 0 else ""
+        yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MOST_EXPECTED])}{more}"
+    if result.difference:
+        around = excerpt(result.difference)
+        before = f"{visible(around.before)} " if around.before else ""
+        yield f"differs: {before}▸ {visible(around.expected or around.actual)}"
+
+
+def known_text(known: KnownDifference) -> str:
+    """Say why a failure is accepted, and until when; the text has not passed `visible`."""
+    return f"{known.reason} (until {known.expires})" if known.expires else known.reason
+
+
+def alignment_lines(difference: Difference, other: str, *, fold: bool = True) -> Iterator[str]:
+    """Show where two tokenizations part, as lines that begin with `-` (actual), `+` (`other`) or two spaces."""
+    width = max(len("actual"), len(other))
+    for stretch in _stretches(rows(difference, fold=fold)):
+        if isinstance(stretch, Fold):
+            yield f"  ... {stretch.what} ..."
+        elif stretch[0].equal:
+            yield f"  {'=':{width}}  {_cells(row.actual for row in stretch)}"
+        else:
+            yield f"- {'actual':{width}}  {_cells(row.actual for row in stretch)}"
+            yield f"+ {other:{width}}  {_cells(row.expected for row in stretch)}"
+
+
+def other_side(result: CaseResult) -> str:
+    """Name what stands opposite actual: where it differs from that though both sides agree, the case's `expect`."""
+    return "expect" if result.difference and result.actual == result.expected else "expected"
+
+
+def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:
+    """Show a text; the middle of one of more than `most` characters is left out, and said to be."""
+    if len(text) <= most:
+        return visible(text)
+    half = most // 2
+    return f"{visible(text[:half])} ... {len(text) - 2 * half:,} characters ... {visible(text[-half:])}"
+
+
+def _stretches(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:
+    """Join neighboring rows that are equal, or belong to one block that differs."""
+    stretch: list[Row] = []
+    for line in lines:
+        if stretch and (isinstance(line, Fold) or line.equal != stretch[-1].equal or line.starts_block):
+            yield stretch
+            stretch = []
+        if isinstance(line, Fold):
+            yield line
+        else:
+            stretch.append(line)
+    if stretch:
+        yield stretch
+
+
+def _cells(cells: Iterable[Cell | None]) -> str:
+    shown = [f"{_token(cell.token)}{f' × {cell.repeats:,}' * (cell.repeats > 1)}" for cell in cells if cell]
+    return ", ".join(shown) or "nothing"
+
+
+def _token(token: Token | None) -> str:
+    if token is None:
+        return "the end"
+    id = "none" if token.id == NO_TOKEN else str(token.id)
+    return f"{id} {shortened(token.piece, _MOST_PIECE_CHARACTERS)}" if token.piece else f"{id} (no piece)"

@@ -1,0 +1,58 @@
+"""The `junit` format of `tokverify chat`: a suite for each template, a test for each conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.render.chat import place, verdict
+from tokverify.render.chat.text import finding_line, result_lines
+from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.report.finding import Severity
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from tokverify.report.chat import ChatFinding, ChatReport, Rendered
+
+
+def render(report: ChatReport) -> str:
+    """Write what was found as JUnit XML; hints do not make a test fail."""
+    return document(_suites(report))
+
+
+def _suites(report: ChatReport) -> Iterator[Element]:
+    properties: Mapping[str, str] = {
+        "model": report.actual.source,
+        "fingerprint": report.actual.fingerprint or "",
+        "reference": report.expected.source if report.expected else "",
+        "caveat": report.expected.caveat if report.expected else "",
+        "not checked": "; ".join(report.not_checked),
+        "verdict": verdict(report),
+    }
+    for template in report.templates:
+        results = [result for result in report.results if result.template == template.name]
+        found = [finding for finding in report.findings if finding.template == template.name]
+        tests = [_result_test(result, report) for result in results]
+        tests += [_finding_test(finding) for finding in found if not finding.conversations]
+        files = {result.conversation.file for result in results}
+        yield suite(template.name, properties, tests, files.pop() if len(files) == 1 else "")
+
+
+def _result_test(result: Rendered, report: ChatReport) -> Element:
+    found = report.found_in(result)
+    told = list(map(finding_line, found))
+    if all(finding.severity is Severity.INFO for finding in found):
+        return passed(result.conversation.id, result.template, "\n".join(told))
+    where = [visible_message(place(result))] if place(result) else []
+    test = passed(result.conversation.id, result.template)
+    # The worst finding is the first.
+    return not_passed(test, "failure", found[0].kind, told[0], [*where, *told, *result_lines(result)])
+
+
+def _finding_test(finding: ChatFinding) -> Element:
+    """Return a test for what is found in a template as a whole."""
+    told = finding_line(finding)
+    test = passed(finding.kind, finding.template, told if finding.severity is Severity.INFO else "")
+    return test if finding.severity is Severity.INFO else not_passed(test, "failure", finding.kind, told, [told])

@@ -1,0 +1,30 @@
+"""The `gitlab` format: what GitLab's merge requests show as code quality, a JSON list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tokverify.render.ci.issue import Level
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from tokverify.render.ci import Told
+    from tokverify.render.ci.issue import Issue
+
+_SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
+
+
+def render(told: Told) -> str:
+    """Write a code quality report."""
+    return json.dumps(list(map(_entry, told.issues)), indent=2) + "\n"
+
+
+def _entry(issue: Issue) -> dict[str, object]:
+    return {
+        "description": f"{issue.title}: {issue.message.partition(chr(10))[0]}",
+        "check_name": issue.check,
+        "fingerprint": issue.fingerprint,
+        "severity": "info" if issue.accepted is not None else _SEVERITIES[issue.level],
+        "location": {"path": visible_message(issue.path), "lines": {"begin": issue.line}},
+    }

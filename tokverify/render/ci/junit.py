@@ -1,0 +1,56 @@
+"""JUnit's XML, as CI systems read it of test runners: the elements that the `junit` format of each report is made of.
+
+It keeps to the elements and attributes of the schema of Jenkins' xUnit plugin (`junit-10.xsd`), which all know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from tokverify.text.visible import visible_message
+
+_TAGS = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+_COUNTED = ("tests", "failures", "errors")
+
+
+def document(suites: Iterable[Element]) -> str:
+    """Write suites as a file."""
+    suites = list(suites)
+    counts = {name: str(sum(int(suite.get(name, "0")) for suite in suites)) for name in _COUNTED}
+    root = Element("testsuites", {"name": "tokverify", **counts})
+    root.extend(suites)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def suite(name: str, properties: Mapping[str, str], tests: Iterable[Element], file: str = "") -> Element:
+    """Return a suite of tests."""
+    tests = list(tests)
+    counts = {"tests": len(tests), **{name: sum(test.find(tag) is not None for test in tests) for name, tag in _TAGS}}
+    told = {"name": visible_message(name), **{name: str(count) for name, count in counts.items()}}
+    made = Element("testsuite", told | ({"file": visible_message(file)} if file else {}))
+    _add_properties(made, properties)
+    made.extend(tests)
+    return made
+
+
+def passed(name: str, suite: str, told: str = "") -> Element:
+    """Return a test that passed, with what it told; that has passed `visible`."""
+    test = Element("testcase", {"name": visible_message(name), "classname": visible_message(suite)})
+    if told:
+        SubElement(test, "system-out").text = told
+    return test
+
+
+def not_passed(test: Element, tag: str, type: str, message: str, lines: Iterable[str]) -> Element:
+    """Return a test with another outcome: `failure`, `error` or `skipped`; the texts have passed `visible`."""
+    SubElement(test, tag, {"type": type, "message": message}).text = "\n".join(lines)
+    return test
+
+
+def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:
+    parent = SubElement(suite, "properties")
+    for name, value in properties.items():
+        if value:
+            SubElement(parent, "property", {"name": name, "value": visible_message(value)})

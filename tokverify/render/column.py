@@ -1,0 +1,108 @@
+"""Columns: a table without lines that never breaks a word of a heading, however narrow the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+
+GAP = 2
+_HEADING_STYLE = "bold"
+
+
+@dataclass
+class _Column:
+    """A heading, how its cells are justified, and the cells from top to bottom."""
+
+    heading: Text
+    justify: JustifyMethod
+    cells: list[RenderableType]
+
+
+class Columns:
+    """A table; `columns` are headings and how they are justified.
+
+    Where the headings do not fit side by side, each gets a line of its own above its column.
+    """
+
+    def __init__(self, columns: Sequence[tuple[str, JustifyMethod]]) -> None:
+        self._columns = [_Column(Text(heading, _HEADING_STYLE), justify, []) for heading, justify in columns]
+
+    def add_row(self, *cells: RenderableType) -> None:
+        """Add a row; cells that are not given are empty."""
+        for column, cell in zip(self._columns, [*cells, *[""] * len(self._columns)], strict=False):
+            column.cells.append(cell)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the table in the room that there is."""
+        room = options.max_width - self._gaps
+        bodies, headings = self._measured(console, options)
+        whole = list(map(_wider, bodies, headings))
+        widths = fit(whole, room, [heading.minimum for heading in headings])
+        beside = sum(widths) <= room
+        if not beside:
+            widths = fit(bodies, room, [1] * len(bodies))
+            yield from self._headings(widths, options.max_width)
+        yield self._table(widths, show_header=beside and any(column.heading for column in self._columns))
+
+    def width(self, console: Console, options: ConsoleOptions) -> int:
+        """Return how wide the table would be if there were room without end."""
+        return sum(_wider(*pair).maximum for pair in zip(*self._measured(console, options), strict=True)) + self._gaps
+
+    @property
+    def _gaps(self) -> int:
+        return GAP * (len(self._columns) - 1)
+
+    def _measured(self, console: Console, options: ConsoleOptions) -> tuple[list[Measurement], list[Measurement]]:
+        """Measure the cells of each column, and its heading."""
+        bodies = [_measure(column.cells, console, options) for column in self._columns]
+        return bodies, [_measure([column.heading], console, options) for column in self._columns]
+
+    def _headings(self, widths: Sequence[int], room: int) -> RenderResult:
+        start = 0
+        for column, width in zip(self._columns, widths, strict=True):
+            size = column.heading.cell_len
+            place = start + width - size if column.justify == "right" else start
+            line = column.heading.copy()
+            line.pad_left(max(0, min(place, room - size)))
+            start += width + GAP
+            if size:
+                yield line
+
+    def _table(self, widths: Sequence[int], *, show_header: bool) -> Table:
+        drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=show_header)
+        for column, width in zip(self._columns, widths, strict=True):
+            drawn.add_column(column.heading, justify=column.justify, overflow="fold", width=width)
+        for row in zip(*(column.cells for column in self._columns), strict=True):
+            drawn.add_row(*row)
+        return drawn
+
+
+def fit(measured: Sequence[Measurement], room: int, least: Sequence[int]) -> list[int]:
+    """Return how wide columns become: the widest shrink first, below their longest words only if they must.
+
+    None becomes narrower than in `least`, even where there is no room for that.
+    """
+    widths = [max(low, min(column.maximum, room)) for column, low in zip(measured, least, strict=True)]
+    for lowest in ([max(low, column.minimum) for column, low in zip(measured, least, strict=True)], least):
+        while sum(widths) > room and (wide := [at for at, width in enumerate(widths) if width > lowest[at]]):
+            # The last one of equals, since the first column most often names what its row is about.
+            widths[max(wide, key=lambda at: (widths[at], at))] -= 1
+    return widths
+
+
+def _measure(cells: Sequence[RenderableType], console: Console, options: ConsoleOptions) -> Measurement:
+    unbounded = options.update(max_width=1 << 16)
+    measured = [Measurement.get(console, unbounded, cell) for cell in cells]
+    return Measurement(max((m.minimum for m in measured), default=0), max((m.maximum for m in measured), default=0))
+
+
+def _wider(first: Measurement, second: Measurement) -> Measurement:
+    return Measurement(max(first.minimum, second.minimum), max(first.maximum, second.maximum))

@@ -1,0 +1,60 @@
+"""What `tokverify fix` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis.repair import filled_in
+from tokverify.render.run.effect import effect
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.fix.fixing import Plan, Verification
+
+
+def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
+    """Tell what fails, and what would be written of the file `model` to `output`, if that is known."""
+    lines = [f"before: {_counts(plan.before)}"]
+    if plan.before.refusal:
+        lines.append(f"        llama.cpp cannot load it: {plan.before.refusal}")
+    best = plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
+    if plan.diagnosis and best:
+        lines.append(f"cause:  {effect(best, plan.diagnosis)}")
+    if plan.change is None:
+        lines.append(_nothing(plan))
+    else:
+        is_told = best is not None and best.sentence == plan.change.sentence
+        lines += [] if is_told else [f"repair: {plan.change.sentence}"]
+        lines.append(f"{'repair:' if is_told else '':7} writes {', '.join(plan.keys)}")
+        if plan.change.repair:
+            command = " ".join(filled_in(plan.change.repair, str(model), str(output) if output else None))
+            lines.append(f"        the same with the gguf package: {command}")
+    return _joined(lines)
+
+
+def _nothing(plan: Plan) -> str:
+    if not plan.before.fail and plan.before.decoded_differently:
+        return "repair: none found for the decoding"
+    if not plan.before.fail:
+        return "repair: none needed, as every case matches; cases that show a fault can be named with --cases"
+    if plan.diagnosis is None or not plan.diagnosis.explanations:
+        return "repair: none found"
+    return "repair: none that GGUF can express"
+
+
+def render_result(after: Verification, output: Path) -> str:
+    """Tell what was written, and what it is worth."""
+    return _joined([f"after:  {_counts(after)}", f"written to {output}"])
+
+
+def _counts(found: Verification) -> str:
+    match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
+    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not"
+    differing = found.decoded_differently
+    return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{visible_message(line)}\n" for line in lines)

@@ -1,0 +1,42 @@
+"""The `junit` format of `tokverify fuzz`: a test for each cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.render.ci.issue import Level
+from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.fuzz import verdict
+from tokverify.render.fuzz.issue import finding_issues
+from tokverify.render.run.junit import case_suites, properties_of
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from tokverify.report.fuzz import FuzzReport
+
+_SUITE = "fuzz"
+
+
+def render(fuzzed: FuzzReport) -> str:
+    """Write a run as JUnit XML."""
+    return document(fuzz_suites(fuzzed, properties_of(fuzzed.report, verdict(fuzzed))))
+
+
+def fuzz_suites(fuzzed: FuzzReport, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield a suite of what was found, and one that tells of the run as a whole."""
+    yield from case_suites(fuzzed.report, properties)
+    yield suite(_SUITE, properties, [_run(fuzzed)])
+
+
+def _run(fuzzed: FuzzReport) -> Element:
+    """Return a test that fails where no cause does, although texts do; no report is left without a test."""
+    told = visible_message(verdict(fuzzed))
+    untold = [issue for issue in finding_issues(fuzzed, "") if issue.check == "fuzz-unlisted"]
+    if any(issue.level is Level.ERROR for issue in untold):
+        return not_passed(passed("texts", _SUITE), "failure", "not listed", told, [issue.message for issue in untold])
+    if not fuzzed.compared:
+        return not_passed(passed("texts", _SUITE), "skipped", "skipped", told, map(visible_message, fuzzed.notes))
+    return passed("texts", _SUITE, "\n".join([told, *map(visible_message, fuzzed.notes)]))

@@ -1,0 +1,65 @@
+"""Why each case came out as it did, as far as a report tells; cases are filtered by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import known_text
+from tokverify.report.run import Status
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from tokverify.report.diagnosis import Diagnosis
+    from tokverify.report.run import CaseResult, Report
+
+    Causes = Mapping[str, Sequence[str]]
+
+
+def causes(report: Report) -> Causes:
+    """Return the causes of each case that did not simply match, by suite/id, in words that have passed `visible`."""
+    explained = _explained(report)
+    found: dict[str, list[str]] = {}
+    for result in report.results:
+        told = [*explained.get(result.name, ()), *_own_causes(result)]
+        if told:
+            found[result.name] = told
+    return found
+
+
+def _own_causes(result: CaseResult) -> Iterator[str]:
+    """Yield what a case itself says of why."""
+    if result.known:
+        yield f"known: {visible_message(known_text(result.known))}"
+    elif result.status is Status.SKIPPED:
+        yield f"skipped: {visible_message(result.message or '')}"
+    elif result.status is Status.ERROR:
+        yield "cannot be encoded"
+    elif result.status is Status.MISMATCH and result.difference and result.actual == result.expected:
+        yield "both sides agree, but not with the case"
+    elif result.status is Status.MISMATCH and not result.can_match:
+        yield "the reference does not agree with the case"
+    if result.decode_difference or (result.status is Status.MISMATCH and not result.difference):
+        yield "decoded differently"
+
+
+def _explained(report: Report) -> dict[str, list[str]]:
+    """Return the explanations of a diagnosis for each case that it looked at."""
+    if not report.diagnosis:
+        return {}
+    told = [(visible_message(found.sentence), set(found.unexplained)) for found in report.diagnosis.explanations]
+    return {
+        name: [sentence for sentence, unexplained in told if name not in unexplained] or ["no explanation found"]
+        for name in _diagnosed(report, report.diagnosis)
+    }
+
+
+def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
+    """Name the cases that a diagnosis had to explain."""
+    if diagnosis.decoding:
+        return [result.name for result in report.results if result.decode_difference and not result.known]
+    mismatches = [result for result in report.results if result.status is Status.MISMATCH]
+    differing = [result.name for result in mismatches if result.actual != result.expected and result.can_match]
+    errors = [result.name for result in report.results if result.status is Status.ERROR]
+    # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
+    return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing

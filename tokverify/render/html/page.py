@@ -1,0 +1,64 @@
+"""Put a page together: one file that holds its styles, scripts and data, and can load or send nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tokverify.text.visible import visible_message
+
+_CODE = re.compile("`([^`]+)`")
+_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
+
+
+def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -> str:
+    """Fill in a template; what is in `context` must have passed `visible`, and is escaped."""
+    style, script = _resource("page.css"), Markup("\n").join(map(_resource, scripts))
+    environment = Environment(
+        autoescape=True,
+        loader=FunctionLoader(lambda name: str(_resource(name))),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["with_code"] = _with_code
+    policy = _policy(style, script)
+    return environment.get_template(template).render(context, style=style, script=script, policy=policy)
+
+
+def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names and versions of libraries, which have passed `visible` then."""
+    return sorted((visible_message(name), visible_message(version)) for name, version in versions.items())
+
+
+def script_json(data: object) -> Markup:
+    """Write data as JSON that can neither end nor change the script element that it stands in."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - nothing is left in it that HTML would act on
+
+
+def _resource(name: str) -> Markup:
+    """Read a file of this package, which needs no escaping."""
+    return Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - it is our own
+
+
+def _policy(style: str, script: str) -> str:
+    """Forbid the browser everything but this style and this script."""
+    allowed = [f"script-src {_source(script)}", f"style-src {_source(style)}", "img-src data:"]
+    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _with_code(text: str) -> Markup:
+    """Write what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before

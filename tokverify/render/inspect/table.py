@@ -1,0 +1,204 @@
+"""Write an inspection, or a list of tokens, for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from tokverify.render.layout import DIM, bulleted, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.text.visible import visible
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tokverify.explain.inspection import Inspection, Run
+    from tokverify.explain.token_search import FoundToken
+    from tokverify.render import RenderOptions
+
+_MAX_RUNS = 15
+_MAX_TOKENS = 1000
+_MAX_WORDS = 300
+_SHOWN = 20
+"""Characters of a piece that stands as an example."""
+
+
+def render(inspection: Inspection, source: str, options: RenderOptions) -> str:
+    """Write an inspection as tables."""
+    sections = [
+        labeled(_heading(inspection, source)),
+        _types(inspection, verbose=options.verbose),
+        _special(inspection),
+        _flags(inspection),
+    ]
+    if inspection.overrides:
+        sections.append(_overrides(inspection))
+    return draw(sections, options)
+
+
+def list_found(tokens: Sequence[FoundToken], options: RenderOptions) -> str:
+    """List tokens one a line, and count them."""
+    shown = table(
+        ("id", "right"),
+        ("piece", "left"),
+        ("stands for", "left"),
+        ("bytes", "left"),
+        ("type", "left"),
+        ("score", "right"),
+    )
+    for token in tokens[:_MAX_TOKENS]:
+        bytes = token.token_bytes
+        shown.add_row(
+            str(token.id),
+            exact_or_folded(token.piece, fold=not options.verbose) if token.piece else Text("(no piece)", DIM),
+            Text("(not known)", DIM) if bytes is None else exact_or_folded(bytes, fold=not options.verbose),
+            Text("" if bytes is None else _hexadecimal(bytes, verbose=options.verbose), DIM, overflow="fold"),
+            _type(token),
+            "" if token.score is None else f"{token.score:g}",
+        )
+    left_out = len(tokens) - _MAX_TOKENS
+    more = [Text(f"... {left_out:,} more, all of them with --json ...", DIM)] if left_out > 0 else []
+    return draw([shown, *more, Text(plural(len(tokens), "token"), "bold")], options)
+
+
+def _hexadecimal(bytes: bytes, *, verbose: bool) -> str:
+    most = len(bytes) if verbose else 2 * _SHOWN
+    return bytes[:most].hex(" ") + ("…" if len(bytes) > most else "")
+
+
+def _type(token: FoundToken) -> Text:
+    declared = token.declared or "untold"
+    if token.effective in {None, declared}:
+        return Text(declared)
+    return Text(f"{declared}, in effect {token.effective}", "yellow", overflow="fold")
+
+
+def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
+    yield "file", words(source, "bold")
+    if inspection.refusal is not None:
+        yield "not loaded", words(_folded(inspection.refusal), "bold red")
+        yield "", Text("below is what the file declares, as far as it can be read")
+    algorithm = f", the algorithm {inspection.algorithm}" if inspection.algorithm else ""
+    yield "model", words(f"{_value(inspection.model)}{algorithm}")
+    if not inspection.in_llama_cpp:
+        yield "", Text("tokverify's own: llama.cpp does not know this model, and does not load the file", "yellow")
+    yield "pre-tokenizer", words(_pre_tokenizer(inspection))
+    yield "sizes", words("; ".join(_sizes(inspection)))
+    if inspection.fingerprint:
+        yield "fingerprint", Text(inspection.fingerprint, DIM)
+    length = inspection.chat_template_length
+    yield "chat template", Text("none" if length is None else f"{length:,} characters")
+    if inspection.has_huggingface_json:
+        yield "inside", Text("the model's tokenizer.json, as tokenizer.huggingface.json")
+    label = "sources"
+    for key, value in inspection.sources.items():
+        yield label, words(f"{_value(key)}: {_value(value)}", DIM)
+        label = ""
+
+
+def _pre_tokenizer(inspection: Inspection) -> str:
+    declared = "not declared" if inspection.pre_declared is None else f"declared {_value(inspection.pre_declared)}"
+    if inspection.pre_effective is None:
+        return declared
+    return f"{declared}, in effect {inspection.pre_effective or 'none, as the model uses none'}"
+
+
+def _sizes(inspection: Inspection) -> Iterator[str]:
+    yield plural(inspection.tokens, "token")
+    if inspection.refusal is None:
+        yield plural(inspection.added_tokens, "added token")
+    yield "no merges" if inspection.merges is None else plural(inspection.merges, "merge")
+    yield (
+        "no scores"
+        if inspection.scores is None
+        else f"scores from {inspection.scores[0]:g} to {inspection.scores[1]:g}"
+    )
+    if inspection.charsmap_bytes is not None:
+        yield f"a charsmap of {plural(inspection.charsmap_bytes, 'byte')}"
+
+
+def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
+    shown = table(("type", "left"), ("ids", "left"), ("tokens", "right"), ("pieces", "left"))
+    for summary in inspection.types:
+        runs = summary.runs if verbose or len(summary.runs) <= _MAX_RUNS + 1 else summary.runs[:_MAX_RUNS]
+        if len(summary.runs) > 1:
+            shown.add_row(words(summary.name, "bold"), Text("all", DIM), Text(f"{summary.count:,}", "bold"), "")
+        for run in runs:
+            name = words(summary.name, "bold") if len(summary.runs) == 1 else Text("")
+            shown.add_row(name, _ids(run), f"{run.count:,}", _pieces(run))
+        left_out = len(summary.runs) - len(runs)
+        if left_out:
+            shown.add_row("", Text(f"... {left_out:,} more runs, shown with -v ...", DIM), "", "")
+    return shown
+
+
+def _ids(run: Run) -> str:
+    return str(run.first) if run.count == 1 else f"{run.first}-{run.last}"
+
+
+def _pieces(run: Run) -> Text:
+    if run.count == 1:
+        return _piece(run.first_piece, run)
+    return Text.assemble(_piece(run.first_piece, run), (" to ", DIM), _piece(run.last_piece, run), overflow="fold")
+
+
+def _piece(piece: str, run: Run) -> Text:
+    if run.repeated is not None and len(piece) > 1:
+        return Text.assemble(exact(run.repeated), (f" × {len(piece):,}", DIM))
+    if not piece:
+        return Text("(no piece)", DIM)
+    if len(piece) <= _SHOWN:
+        return exact(piece)
+    return Text.assemble(exact(piece[:_SHOWN]), (f"… ({len(piece):,} characters)", DIM))
+
+
+def _special(inspection: Inspection) -> RenderableType:
+    shown = table(("role", "left"), ("id", "right"), ("piece", "left"), ("", "left"))
+    for token in inspection.special:
+        told = Text("declared") if token.declared else words(_folded(token.reason) or "found by its text", "yellow")
+        example = _example(token.piece) if token.id < inspection.tokens else Text("(no such token)", "bold red")
+        shown.add_row(token.role, str(token.id), example, told)
+    if inspection.refusal is not None:
+        return shown if inspection.special else Text("no special token is declared")
+    ends = Text.assemble("ends a generation: ", overflow="fold")
+    for index, (id, piece) in enumerate(inspection.eog):
+        ends.append_text(Text.assemble(", " if index else "", f"{id} ", _example(piece)))
+    return Group(shown, Text(), ends if inspection.eog else Text("nothing ends a generation", "yellow"))
+
+
+def _example(piece: str) -> Text:
+    return exact_or_folded(piece, fold=True)
+
+
+def _flags(inspection: Inspection) -> RenderableType:
+    shown = table(("flag", "left"), ("declared", "left"), ("in effect", "left"), ("", "left"))
+    for flag in inspection.flags:
+        differs = flag.effective is not None and bool(flag.declared) != flag.effective
+        shown.add_row(
+            flag.name,
+            _on(flag.declared),
+            Text(_on(flag.effective), "yellow" if differs else ""),
+            words(_folded(flag.reason), DIM),
+        )
+    return shown
+
+
+def _folded(text: str) -> str:
+    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}… ({len(text):,} characters)"
+
+
+def _value(text: str) -> str:
+    """Quote what a file holds."""
+    return visible(_folded(text), mark_spaces=False)
+
+
+def _on(value: bool | None) -> str:
+    return "-" if value is None else str(value).lower()
+
+
+def _overrides(inspection: Inspection) -> RenderableType:
+    lines = bulleted(words(_folded(str(override))) for override in inspection.overrides)
+    return Group(Text("taken otherwise than the file declares:", "yellow"), lines)

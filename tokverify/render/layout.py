@@ -1,0 +1,100 @@
+"""The few building blocks that the `table` format is made of.
+
+subtle: rich reads plain strings as markup, so that `[/INST]` raises and `[red]` vanishes; whatever is not a
+constant of ours goes into a `Text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokverify.render.column import Columns
+from tokverify.text.visible import visible, visible_message
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod, RenderableType
+
+    from tokverify.render import RenderOptions
+
+LABEL = "cyan"
+DIM = "dim"
+ACTUAL = "red"
+EXPECTED = "green"
+
+_MAX_TEXT = 1000
+_HEAD, _TAIL = 400, 100
+
+
+def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
+    """Write sections one below the other, a blank line between."""
+    file = StringIO()
+    console = Console(
+        file=file,
+        width=options.width,
+        color_system="standard" if options.color else None,
+        force_terminal=options.color,
+        no_color=not options.color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        legacy_windows=False,
+    )
+    for index, section in enumerate(sections):
+        if index:
+            console.print()
+        # Only a command that can be pasted is ever wider, as it must not be parted within an argument.
+        console.print(section, overflow="fold", crop=False)
+    # subtle: not splitlines(), which also breaks at characters that are not line feeds.
+    return "".join(f"{line.rstrip(' ')}\n" for line in file.getvalue().removesuffix("\n").split("\n"))
+
+
+def words(text: str, style: str = "") -> Text:
+    """Show a name or a message; texts in it were escaped when it was written (see `tokverify.text.visible`)."""
+    return Text(visible_message(text), style, overflow="fold")
+
+
+def exact(text: str | bytes, style: str = "") -> Text:
+    """Show every character of a text or a piece."""
+    return Text(visible(text), style, overflow="fold")
+
+
+def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:
+    """Show a text; with `fold`, the middle of a very long one is left out, and said to be."""
+    left_out = len(text) - _HEAD - _TAIL
+    if not fold or len(text) <= _MAX_TEXT:
+        return exact(text)
+    unit = "bytes" if isinstance(text, bytes) else "characters"
+    left_out_note = Text(f" ... {left_out:,} {unit} ... ", DIM)
+    return Text.assemble(exact(text[:_HEAD]), left_out_note, exact(text[-_TAIL:]), overflow="fold")
+
+
+def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
+    """Put labels before lines; an empty label continues the one above."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style=LABEL, no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    for label, line in lines:
+        grid.add_row(" " * indent + label, line)
+    return grid
+
+
+def bulleted(lines: Iterable[Text]) -> Table:
+    """Put a dash before lines, and what does not fit on one below its beginning."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    for line in lines:
+        grid.add_row(Text("-", line.style), line)
+    return grid
+
+
+def table(*columns: tuple[str, JustifyMethod]) -> Columns:
+    """Make a table without lines; a column is its heading and how it is justified."""
+    return Columns(columns)

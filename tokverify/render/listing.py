@@ -1,0 +1,74 @@
+"""Lists for a person: of tokens, and of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from tokverify.render.column import GAP
+from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tokverify.cases.case import Case
+    from tokverify.render import RenderOptions
+    from tokverify.tokenizer import Token
+
+    Row = tuple[Text, Text, Text]
+    """The name, the tags and the text of a case."""
+
+_INDENT = 2
+
+
+def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
+    """List tokens one a line, and then their ids, ready to be copied."""
+    shown = table(("id", "right"), ("piece", "left"), ("stands for", "left"))
+    for token in tokens:
+        piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
+        shown.add_row(str(token.id), piece, exact(token.token_bytes))
+    total = Text(plural(len(tokens), "token"), "bold")
+    ids = Text(str([token.id for token in tokens]), overflow="fold")
+    return draw([shown, ids, total] if tokens else [total], options)
+
+
+def list_cases(cases: Sequence[Case], options: RenderOptions) -> str:
+    """List cases one a line, or where that would break their names, each text below its name."""
+    rows = [
+        (
+            words(f"{case.suite}/{case.id}"),
+            words(" ".join(case.tags), DIM),
+            exact_or_folded(case.text, fold=not options.verbose),
+        )
+        for case in cases
+    ]
+    suites = len({case.suite for case in cases})
+    total = Text(f"{plural(len(cases), 'case')} in {plural(suites, 'suite')}", "bold")
+    return draw([_beside(rows) if options.width >= _least_width(rows) else _below(rows), total], options)
+
+
+def _least_width(rows: Sequence[Row]) -> int:
+    """Return the width from which on neither names nor tags are broken beside texts, which may be."""
+    names = max(name.cell_len for name, _, _ in rows)
+    tags = max(Text(tag).cell_len for _, tags, _ in rows for tag in tags.plain.split(" "))
+    # The widest column shrinks first, so a text gets at least as much room as a name.
+    return names + GAP + tags + GAP + min(names, max(text.cell_len for _, _, text in rows))
+
+
+def _beside(rows: Sequence[Row]) -> RenderableType:
+    shown = table(("case", "left"), ("tags", "left"), ("text", "left"))
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def _below(rows: Sequence[Row]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for name, tags, text in rows:
+        parts += [labeled([(name.plain, tags)]), Padding(text, (0, 0, 0, _INDENT))]
+    return Group(*parts)

@@ -1,0 +1,47 @@
+"""A command line in a table, which can be pasted into a shell whatever the width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.segment import Segment
+
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.text import Text
+
+    from tokverify.diagnosis.repair import Command
+
+_MORE = " \\"
+
+
+@dataclass(frozen=True, slots=True)
+class Pasteable:
+    """A command below which its own further lines begin: parted as a shell joins it, and never within an argument."""
+
+    lead: Text
+    command: Command
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        indent = self.lead.cell_len
+        yield from self.lead.render(console)
+        lines = _parted(self.command.arguments, options.max_width - indent)
+        yield Segment(f"{_MORE}\n{' ' * indent}".join(lines) + "\n")
+
+
+def _parted(arguments: Sequence[str], room: int) -> Iterator[str]:
+    """Yield the lines of a command, each as long as it can be with what says that another one follows."""
+    line, *others = map(visible_message, arguments or [""])
+    for index, argument in enumerate(others, 1):
+        longer = f"{line} {argument}"
+        if cell_len(longer if index == len(others) else longer + _MORE) <= room:
+            line = longer
+        else:
+            yield line
+            line = argument
+    yield line

@@ -1,0 +1,189 @@
+"""The cases of a report as the data that the page's scripts draw and filter; all of its strings are `visible`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import description, headline, other_side
+from tokverify.report.run import Status
+from tokverify.text.code_point import code_points
+from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import plural
+from tokverify.verify.alignment import Block, excerpt
+from tokverify.verify.expectation import NO_TOKEN
+
+if TYPE_CHECKING:
+    from tokverify.render.html.cause import Causes
+    from tokverify.report.run import CaseResult, Report
+    from tokverify.tokenizer import Token
+
+    Pairs = Mapping[int, tuple[Token, Token]]
+    Column = int | tuple[int, list[int], list[int], str | None]
+
+_CODE_POINTS = 4
+
+
+class Numbering(dict[str, int]):
+    """Numbers strings in the order in which they are first met."""
+
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))
+
+
+class TokenTable:
+    """Holds each token once, as (id, piece, bytes in hexadecimal, text), so that cases only name its row.
+
+    The text is that of a column in which both sides have this token and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int | None, str, str, str]] = []
+        self._numbers: dict[Token, int] = {}
+
+    def number(self, token: Token) -> int:
+        """Return the row of a token."""
+        number = self._numbers.get(token)
+        if number is None:
+            number = self._numbers[token] = len(self.rows)
+            id = None if token.id == NO_TOKEN else token.id
+            self.rows.append((id, visible(token.piece), token.token_bytes.hex(), visible(token.token_bytes)))
+        return number
+
+    def numbers(self, tokens: Sequence[Token]) -> list[int]:
+        """Return the rows of tokens."""
+        return list(map(self.number, tokens))
+
+
+def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
+    """Return the cases of reports, with the suites, tags, causes and tokens that they name by number."""
+    suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
+    cases = []
+    for result, causes_of_it, pairs in _results(reports):
+        told: dict[str, object] = {
+            "name": visible_message(result.name),
+            "status": str(result.status),
+            "suite": suites[visible_message(result.case.suite)],
+            "tags": [tags[visible_message(tag)] for tag in result.case.tags],
+            "causes": [cause_numbers[cause] for cause in causes_of_it],
+        }
+        cases.append(told | _case(result, _blocks(result, pairs), tokens))
+    return {
+        "suites": list(suites),
+        "tags": list(tags),
+        "causes": list(cause_numbers),
+        "tokens": tokens.rows,
+        "cases": cases,
+    }
+
+
+def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str], Pairs]]:
+    # subtle: two reports can have cases of the same name, and each its own causes.
+    for report, causes_by_name in reports:
+        for result in report.results:
+            yield result, causes_by_name.get(result.name, ()), report.tokens
+
+
+def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:
+    """Return both tokenizations of a case; nothing where a report does not tell what its ids are."""
+    if result.difference:
+        return result.difference.blocks
+    if not result.actual or not all(id in pairs for id in result.actual):
+        return ()
+    actual, expected = zip(*(pairs[id] for id in result.actual), strict=True)
+    return (Block(True, actual, expected),)
+
+
+def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> dict[str, object]:
+    case = result.case
+    told: dict[str, object] = {
+        "text": visible(case.text),
+        "place": visible_message(f"{case.file}:{case.line}") if case.file else "",
+        "headline": "" if result.status is Status.MATCH else headline(result),
+        "facts": list(_facts(result, blocks)),
+    }
+    if blocks:
+        told["other"] = other_side(result)
+        told["columns"] = [column for block in blocks for column in _columns(block, tokens)]
+        told["exact"] = _decodes_to(blocks, case.text)
+    elif result.status is Status.MATCH:
+        told["ids"] = list(result.actual)
+    if result.decode_difference:
+        told["decoded"] = [visible(data) for data in result.decode_difference]
+    return told
+
+
+def _facts(result: CaseResult, blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
+    for line in description(result):
+        label, _, value = line.partition(": ")
+        if label != "text":
+            yield label, value
+    if result.difference:
+        around = excerpt(result.difference)
+        if around.expected and around.actual == around.expected:
+            yield "characters", ", ".join(code_points(around.expected[:_CODE_POINTS]))
+    if blocks:
+        yield "tokens", f"{_token_counts(result, blocks)}, for {plural(len(result.case.text), 'character')}"
+
+
+def _token_counts(result: CaseResult, blocks: Sequence[Block]) -> str:
+    actual, expected = map(len, _sides(blocks))
+    if result.difference is None:
+        return f"{actual:,} on both sides"
+    return f"{actual:,} in actual, {expected:,} in {other_side(result)}"
+
+
+def _sides(blocks: Sequence[Block]) -> tuple[list[Token], list[Token]]:
+    """Return all tokens of both sides."""
+    return (
+        [token for block in blocks for token in block.actual],
+        [token for block in blocks for token in block.expected],
+    )
+
+
+def _decodes_to(blocks: Sequence[Block], text: str) -> list[bool]:
+    """Tell for each side whether its tokens stand for exactly the text, so that spans count the text's bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return [b"".join([token.token_bytes for token in side]) == data for side in _sides(blocks)]
+
+
+def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
+    """Cut a block into columns.
+
+    A column is whether it is equal, the tokens of both sides, and the text, if that is the same; or the row of the only
+    token on both sides, as in most, so that the page stays small.
+    """
+    if not block.equal:
+        yield _column(block.equal, block.actual, block.expected, tokens)
+        return
+    start = 0
+    for end in _character_ends(block.actual):
+        actual, expected = block.actual[start:end], block.expected[start:end]
+        is_one = len(actual) == 1 and actual == expected
+        yield tokens.number(actual[0]) if is_one else _column(block.equal, actual, expected, tokens)
+        start = end
+
+
+def _character_ends(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the indexes after which no character is left incomplete, and the last one."""
+    pending = b""
+    for index, token in enumerate(tokens, 1):
+        pending += token.token_bytes
+        if index == len(tokens) or not _is_cut(pending):
+            yield index
+            pending = b""
+
+
+def _is_cut(data: bytes) -> bool:
+    """Tell whether UTF-8 ends within a character."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False
+
+
+def _column(equal: bool, actual: Sequence[Token], expected: Sequence[Token], tokens: TokenTable) -> Column:
+    data, other = (b"".join(token.token_bytes for token in side) for side in (actual, expected))
+    text = visible(data) if data == other else None
+    return int(equal), tokens.numbers(actual), tokens.numbers(expected), text

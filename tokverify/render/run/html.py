@@ -1,0 +1,193 @@
+"""The page of a run: verdict, diagnosis, plots by suite, cases, and what was compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis.repair import repairs
+from tokverify.render.case_text import headline, known_text
+from tokverify.render.html.cause import causes
+from tokverify.render.html.page import page, script_json, version_list
+from tokverify.render.run.case_data import cases_data
+from tokverify.render.run.effect import effect
+from tokverify.render.run.heading import vocabulary_lines
+from tokverify.render.run.suite_plot import segments, suite_counts, ticks
+from tokverify.render.run.verdict import verdict
+from tokverify.report.run import Status
+from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.html.cause import Causes
+    from tokverify.report.diagnosis import Diagnosis
+    from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
+
+_MOST_PIECES = 200
+_PLOT_MARGIN = 6
+_SCRIPTS = ("page.js", "alignment.js", "run.js")
+_OUTCOMES = {
+    0: ("Passed", "every case matches, or differs in a way that the baseline lists"),
+    1: ("Failed", "a case differs, or cannot be encoded"),
+    2: ("Nothing compared", "nothing was compared"),
+}
+
+
+def render(report: Report) -> str:
+    """Write a page that holds the whole report."""
+    context = {
+        **outcome(visible_message(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
+        **comparison(report),
+        **case_list((report, causes(report))),
+        "diagnosis": _diagnosis(report, report.diagnosis) if report.diagnosis else None,
+    }
+    return case_page("run.html.jinja", context)
+
+
+def case_page(template: str, context: Mapping[str, object]) -> str:
+    """Fill in a template that lists cases."""
+    return page(template, _SCRIPTS, context)
+
+
+def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tuple[str, str]]) -> dict[str, object]:
+    """Return what the top of a page says.
+
+    Args:
+        name: What the report is of, having passed `visible`.
+        verdict: The line that sums it up.
+        exit_code: That of the command.
+        outcomes: Exit code -> a word or two for it, and what it means.
+    """
+    first, _, others = verdict.partition("; ")
+    word, meaning = outcomes[exit_code]
+    return {
+        "title": f"{name}: {word.lower()}",
+        "outcome": word,
+        "exit_code": exit_code,
+        "exit_meaning": meaning,
+        "verdict": visible_message(first),
+        "reservations": visible_message(others),
+    }
+
+
+def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) -> dict[str, object]:
+    """Return what was compared with what."""
+    return {
+        "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
+        "versions": version_list(report.versions),
+        "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
+        "baseline": _baseline(report.baseline) if report.baseline else None,
+        "options": list(entries(report.options)),
+        "plot": _plot(report),
+    }
+
+
+def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
+    """Return the cases of reports, one after the other, each report with the causes of its cases."""
+    results = [result for report, _ in reports for result in report.results]
+    statuses = Counter(result.status for result in results)
+    failing = [result for result in results if result.status in {Status.MISMATCH, Status.ERROR}]
+    return {
+        "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
+        # What there is to see of failing cases without a script.
+        "failing": [(str(result.status), visible_message(result.name), headline(result)) for result in failing],
+        "data": script_json(cases_data(reports)),
+    }
+
+
+def side_data(side: Side) -> dict[str, object]:
+    """Return what the page says of a side."""
+    return {
+        "name": visible_message(side.name),
+        "source": visible_message(side.source) if side.source != side.name else "",
+        "reason": visible_message(side.reason),
+        "caveat": visible_message(side.caveat),
+        "digests": [
+            (name, visible_message(getattr(side, name))) for name in ("fingerprint", "sha256") if getattr(side, name)
+        ],
+        "settings": list(entries(side.settings)),
+        "overrides": list(map(visible_message, side.overrides)),
+    }
+
+
+def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield names and values, as they are shown."""
+    for name, value in values.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield visible_message(name), visible_message(shown)
+
+
+def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
+    return {
+        "tried": plural(diagnosis.tried, "change"),
+        "stopped_early": diagnosis.stopped_early,
+        "explanations": [
+            {
+                "effect": visible_message(effect(found, diagnosis)),
+                "sentence": visible_message(found.sentence),
+                "repair": [(command.label, visible_message(str(command))) for command in repair.commands],
+                "remark": repair.remark,
+                "unexplained": list(map(visible_message, found.unexplained)),
+            }
+            for found, repair in zip(diagnosis.explanations, repairs(report), strict=True)
+        ],
+    }
+
+
+def _plot(report: Report) -> dict[str, object]:
+    counts = suite_counts(report)
+    marks = ticks(counts)
+    return {
+        "ticks": [(f"{mark:g}", _place(mark, marks[-1])) for mark in marks],
+        "statuses": [str(status) for status in Status if report.count(status) and status is not Status.SKIPPED],
+        "suites": [
+            {
+                "name": count.name,
+                "segments": segments(count),
+                "match": count.statuses[Status.MATCH],
+                "compared": count.compared,
+                "skipped": count.statuses[Status.SKIPPED],
+                "rate": _percent(count.match_rate),
+                "rates": [f"{rate:.2f}" for rate in count.rates or ()],
+                "places": [_place(rate, marks[-1]) for rate in count.rates or ()],
+            }
+            for count in counts
+        ],
+    }
+
+
+def _place(value: float, most: float) -> float:
+    """Return where a value is drawn, in percent of the plot's width."""
+    return round(_PLOT_MARGIN + value / most * (100 - 2 * _PLOT_MARGIN), 2)
+
+
+def _percent(rate: float | None) -> str:
+    """Write a share so that only what is whole reads 100 %, and only what is nothing reads 0 %."""
+    if rate is None:
+        return "skipped"
+    return f"{min(max(round(100 * rate), int(rate > 0)), 100 - int(rate < 1))} %"
+
+
+def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
+    return {
+        "source": visible_message(baseline.source),
+        "fixed": list(map(_entry, baseline.fixed)),
+        "not_run": list(map(_entry, baseline.not_run)),
+    }
+
+
+def _entry(entry: KnownDifference) -> tuple[str, str, str]:
+    return visible_message(entry.case), visible_message(known_text(entry)), visible_message(entry.place)
+
+
+def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
+    pieces = vocabulary.pieces[:_MOST_PIECES]
+    return {
+        "lines": [line.plain for line in vocabulary_lines(vocabulary)],
+        "pieces": [
+            (piece.id, *(None if side is None else visible(side) for side in (piece.actual, piece.expected)))
+            for piece in pieces
+        ],
+        "left_out": len(vocabulary.pieces) - len(pieces),
+    }

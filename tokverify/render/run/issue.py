@@ -1,0 +1,131 @@
+"""What a run tells CI systems: the cases that fail, each at its place, and what concerns all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.ci import Told
+from tokverify.render.ci.issue import Check, Issue, Level, message_of
+from tokverify.render.run.effect import explanation_lines
+from tokverify.render.run.verdict import verdict
+from tokverify.report.run import Status
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.run import CaseResult, Report
+
+VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
+DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
+
+RUN_CHECKS = (
+    Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
+    Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
+    Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
+    VOCABULARY_CHECK,
+    DECODING_CHECK,
+    Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
+)
+"""What a report of `tokverify run` can tell of."""
+
+
+def tell(report: Report) -> Told:
+    """Return what CI systems are told of a report."""
+    return Told(issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
+
+
+def report_issues(report: Report) -> Iterator[Issue]:
+    """Yield the failing cases of a report, why they fail, what else is to be told, and what a baseline accepts."""
+    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    yield from (case_issue(result, report, "case") for result in failing)
+    yield from _report_wide_issues(report)
+    yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
+
+
+def _diagnosis_issues(report: Report) -> Iterator[Issue]:
+    """Yield what is behind the failures, in one issue, if it was found."""
+    lines = explanation_lines(report)
+    if lines:
+        yield Issue(
+            check="diagnosis",
+            level=Level.NOTE,
+            title="diagnosis",
+            message=message_of(lines),
+            path=report.actual.source,
+            key=report.actual.name,
+        )
+
+
+def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
+    """Return what there is to tell of a case that fails, or is known to.
+
+    Args:
+        result: What became of it.
+        report: The report it is in.
+        prefix: How the checks are named that it can be of: `PREFIX-mismatch`, `PREFIX-error` or `PREFIX-decoding`.
+        path: Where to point if the case has no file; by default that is the model.
+        more: Lines to tell after the first one; they have passed `visible`.
+    """
+    lines = [headline(result), *more, *description(result)]
+    if result.difference:
+        lines += alignment_lines(result.difference, other_side(result))
+    return Issue(
+        check=f"{prefix}-{_way(result)}",
+        level=Level.NOTE if result.known else Level.ERROR,
+        title=f"{result.status}: {visible_message(result.name)}",
+        message=message_of(lines),
+        path=result.case.file or path or report.actual.source,
+        line=max(1, result.case.line),
+        key=f"{report.actual.name}\0{result.name}",
+        accepted=visible_message(known_text(result.known)) if result.known else None,
+    )
+
+
+def _way(result: CaseResult) -> str:
+    """Name the way in which a case fails."""
+    if result.difference:
+        return "mismatch"
+    return "decoding" if result.status is Status.MISMATCH else "error"
+
+
+def vocabulary_issues(report: Report) -> Iterator[Issue]:
+    """Yield that the vocabularies differ, if they do."""
+    if report.vocabulary:
+        sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
+        message = f"the vocabularies of {sides} differ"
+        yield _warning("vocabulary", message, report.actual.source, report.actual.name)
+
+
+def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
+    """Yield that cases are decoded differently, if they are; `path` is where to point."""
+    if report.decode_differences:
+        names = [visible_message(result.name) for result in report.results if result.decode_difference]
+        message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
+        yield _warning("decoding", message, path, report.actual.name)
+
+
+def _report_wide_issues(report: Report) -> Iterator[Issue]:
+    model = report.actual.source
+    yield from _diagnosis_issues(report)
+    yield from vocabulary_issues(report)
+    yield from decoding_issues(report, model)
+    for entry in report.baseline.fixed if report.baseline else ():
+        path, _, line = entry.place.rpartition(":")
+        message = (
+            f"{visible_message(entry.case)} matches now; take its entry out of the baseline (--update-baseline does)"
+        )
+        yield Issue(
+            check="baseline-fixed",
+            level=Level.NOTE,
+            title=f"fixed: {visible_message(entry.case)}",
+            message=message,
+            path=path or model,
+            line=int(line) if line.isdecimal() else 1,
+            key=f"{entry.case}\0{entry.difference}\0{entry.model}",
+        )
+
+
+def _warning(check: str, message: str, path: str, key: str) -> Issue:
+    return Issue(check=check, level=Level.WARNING, title=check, message=message, path=path, key=key)

@@ -1,0 +1,64 @@
+"""The `junit` format of `tokverify run`: one suite for each file of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.run.effect import explanation_lines
+from tokverify.render.run.verdict import verdict
+from tokverify.report.run import Status
+from tokverify.text.visible import visible_message
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from tokverify.report.run import CaseResult, Report
+
+_ELEMENTS = {Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped", Status.SKIPPED: "skipped"}
+
+
+def render(report: Report) -> str:
+    """Write a report as JUnit XML; a failure that a baseline accepts counts as skipped, as `xfail` does elsewhere."""
+    return document(case_suites(report, properties_of(report, verdict(report))))
+
+
+def properties_of(report: Report, verdict: str) -> dict[str, str]:
+    """Return what is told with each suite: who was compared, and what came of it."""
+    return {
+        "model": report.actual.source,
+        "fingerprint": report.actual.fingerprint or "",
+        "reference": report.expected.source,
+        "caveat": report.expected.caveat,
+        "verdict": verdict,
+        "diagnosis": "; ".join(explanation_lines(report)),
+    }
+
+
+def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield a suite for each file of cases."""
+    for (file, name), results in _by_file(report.results).items():
+        yield suite(name, properties, map(_case, results), file)
+
+
+def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
+    suites: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        suites.setdefault((result.case.file, result.case.suite), []).append(result)
+    return suites
+
+
+def _case(result: CaseResult) -> Element:
+    case, status = result.case, result.status
+    if status is Status.MATCH:
+        return passed(case.id, case.suite, "\n".join(map(visible_message, result.notes)))
+    message = f"known: {visible_message(known_text(result.known))}" if result.known else headline(result)
+    return not_passed(passed(case.id, case.suite), _ELEMENTS[status], str(status), message, _body(result))
+
+
+def _body(result: CaseResult) -> list[str]:
+    place = [f"{visible_message(result.case.file)}:{result.case.line}"] if result.case.file else []
+    lines = [*place, headline(result), *description(result)]
+    return [*lines, *alignment_lines(result.difference, other_side(result))] if result.difference else lines

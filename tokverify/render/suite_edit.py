@@ -1,0 +1,123 @@
+"""Write what cases expect into the text of a suite; whatever else stands there stays as it is, to the letter.
+
+A library that writes YAML would change it: comments may survive, but a text escaped for the reader's sake (a no-break
+space, a combining mark) comes back raw, and nobody sees it any more. So only the places that change are rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingType
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, parse
+from tokverify.render.suite import quoted, token_list
+
+if TYPE_CHECKING:
+    from tokverify.cases.yaml_node import Node
+
+Ids: TypeAlias = "tuple[int, ...]"
+Expected: TypeAlias = "MappingType[str, Ids]"
+
+_WIDTH = 100
+_PLAIN_KEY = re.compile(r"[A-Za-z][\w.+-]*", re.ASCII)
+
+
+class _Edit(NamedTuple):
+    """What to put in place of the characters from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def with_expected(text: str, key: str, expected: Expected) -> str:
+    """Return the text of a suite with ids recorded under `key`, added or in place of others.
+
+    Aliases may make the result another suite than is meant, or none: read it before it is written.
+
+    Args:
+        text: A suite without complaints and without a byte order mark.
+        key: The tokenizer that the ids are for.
+        expected: The ids, by the case's id.
+    """
+    return "".join(_Editor(text, key, expected).parts())
+
+
+class _Editor:
+    def __init__(self, text: str, key: str, expected: Expected) -> None:
+        self._text = text
+        self._key = key
+        self._written_key = key if _is_plain(key) else quoted(key)
+        self._expected = expected
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+
+    def parts(self) -> Iterator[str]:
+        done = 0
+        for edit in self._edits():
+            yield self._text[done : edit.start]
+            yield edit.text
+            done = edit.end
+        yield self._text[done:]
+
+    def _edits(self) -> Iterator[_Edit]:
+        for case in _cases(self._text):
+            id = _value(case, "id")
+            if isinstance(id, Scalar) and id.value in self._expected:
+                yield self._edit(case, self._expected[id.value])
+
+    def _edit(self, case: Mapping, ids: Ids) -> _Edit:
+        expect = _value(case, "expect")
+        if not isinstance(expect, Mapping):
+            pad = self._padding(case)
+            entry = self._entry(ids, f"{pad}  ")
+            return self._insert(case, f"expect: {{{entry}}}" if case.flow else f"expect:{self._newline}{pad}  {entry}")
+        for key, value in expect.pairs():
+            if isinstance(key, Scalar) and key.value == self._key:
+                # The space of a list in lines of `- 1` may not do for one in brackets, so the colon is written anew.
+                return _Edit(key.end, value.end, f": {self._list(ids, self._padding(expect))}")
+        return self._insert(expect, self._entry(ids, self._padding(expect)))
+
+    def _entry(self, ids: Ids, padding: str) -> str:
+        return f"{self._written_key}: {self._list(ids, padding)}"
+
+    def _list(self, ids: Ids, padding: str) -> str:
+        return f"{self._newline}{padding}  ".join(wrap(token_list(ids), _WIDTH))
+
+    def _padding(self, mapping: Mapping) -> str:
+        """Return what stands before each key of a mapping, or before the line where one in braces begins."""
+        start = mapping.start if mapping.flow else mapping.items[0].start
+        line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
+        return " " * (len(line) - len(line.lstrip()) if mapping.flow else len(line))
+
+    def _insert(self, mapping: Mapping, entry: str) -> _Edit:
+        end = max((item.end for item in mapping.items), default=mapping.end - 1)
+        if mapping.flow:
+            return _Edit(end, end, f", {entry}" if mapping.items else entry)
+        # subtle: a text in `|` ends with its last newline.
+        at = end if self._text[end - 1] == "\n" else self._text.find("\n", end) + 1
+        line = f"{self._padding(mapping)}{entry}"
+        return _Edit(at, at, line + self._newline) if at else self._append(line)
+
+    def _append(self, line: str) -> _Edit:
+        return _Edit(len(self._text), len(self._text), self._newline + line)
+
+
+def _is_plain(key: str) -> bool:
+    """Tell whether YAML reads a key as this string if it has no quotes."""
+    parsed = parse(f"{key}: 1") if _PLAIN_KEY.fullmatch(key) else None
+    return isinstance(parsed, Mapping) and isinstance(parsed.items[0], Scalar) and parsed.items[0].tag == "str"
+
+
+def _cases(text: str) -> Iterator[Mapping]:
+    root = parse(text)
+    cases = _value(root, "cases") if isinstance(root, Mapping) else None
+    for node in cases.items if isinstance(cases, Sequence) else ():
+        if isinstance(node, Mapping):
+            yield node
+
+
+def _value(node: Mapping, name: str) -> Node | None:
+    return next((value for key, value in node.pairs() if isinstance(key, Scalar) and key.value == name), None)

@@ -1,0 +1,1 @@
+"""Hold every kind of report as plain data."""

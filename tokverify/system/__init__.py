@@ -1,0 +1,1 @@
+"""Handle files, processes, HTTP and git."""

@@ -1,0 +1,1 @@
+"""Perform user-level operations: open files, call the packages below, return a report."""

@@ -1,0 +1,1 @@
+"""Escape and phrase what people read."""

@@ -1,0 +1,1 @@
+"""Train and run the C++ hybrid tokenizer and the SheepOp tokenizer."""

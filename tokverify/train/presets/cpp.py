@@ -1,0 +1,95 @@
+"""Train the C++ hybrid tokenizer: fixed tokens with fixed ids, and byte-pair encoding for all other words.
+
+The library's trainer learns the merges, from the words that are no fixed tokens. It knows of no rule that a merge must
+not make one either (`int` on the way to `integer`), so those that do are replaced afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tokverify.engine.models.cpp.pattern import words
+from tokverify.engine.models.cpp.spacing import CONTINUATION
+from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved
+from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.files.huggingface import cpp_stages as cpp_library
+from tokverify.train.chunk import in_short_chunks
+from tokverify.train.corpus import read_blocks
+from tokverify.train.note import require_size, too_few
+from tokverify.train.presets.cpp_merges import keep_off_fixed
+from tokverify.train.trainer import Trained
+
+if TYPE_CHECKING:
+    from tokverify.train.presets.cpp_merges import Merge
+    from tokverify.train.trainer import TrainingPlan
+
+_BETWEEN_LINES = re.compile("\n|" + "|".join(map(re.escape, SPECIAL)))
+_SPACES = frozenset(b" \t\n\v\f\r")
+_FIRST = [byte for byte in (*range(0x80), *range(0xC2, 0xF5)) if byte not in _SPACES]
+"""The bytes that a word can begin with in UTF-8."""
+_FOLLOWING = [*_FIRST, *range(0x80, 0xC0)]
+
+
+def train(plan: TrainingPlan) -> Trained:
+    """Train; ids that the corpus has no pieces for are reserved, so that the size is always the one asked for."""
+    pieces = [*dict.fromkeys([*FIXED, *_bytes()])]
+    require_size(plan, len(pieces), f"{len(FIXED):,} fixed tokens and {len(pieces) - len(FIXED)} bytes of words")
+    merges, learned = keep_off_fixed(_learn(plan), plan.vocab_size - len(pieces))
+    pieces += learned
+    notes = _notes(plan, len(pieces))
+    pieces += map(reserved, range(len(pieces), plan.vocab_size))
+    tokenizer = cpp_library.build({piece: id for id, piece in enumerate(pieces)}, merges)
+    cpp_library.add_fixed_tokens(tokenizer)
+    config = {f"{role}_token": ROLES[role] for role in ("bos", "eos", "unk", "pad")}
+    return Trained(
+        "tokenizer.json",
+        tokenizer.to_str(pretty=True).encode(),
+        notes,
+        config | {"add_bos_token": False, "add_eos_token": False},
+    )
+
+
+def _bytes() -> Iterator[str]:
+    alphabet = byte_alphabet()
+    yield from (alphabet[byte] for byte in _FIRST)
+    yield from (CONTINUATION + alphabet[byte] for byte in _FOLLOWING)
+
+
+def _learn(plan: TrainingPlan) -> list[Merge]:
+    """Learn more merges than there is room for, in order, the most frequent pair first."""
+    from tokenizers import Tokenizer, models
+    from tokenizers.pre_tokenizers import ByteLevel, Sequence, WhitespaceSplit
+    from tokenizers.trainers import BpeTrainer
+
+    learner = Tokenizer(models.BPE())
+    cut = Sequence([WhitespaceSplit(), ByteLevel(add_prefix_space=False, use_regex=False)])
+    learner.pre_tokenizer = in_short_chunks(cut)
+    trainer = BpeTrainer(
+        vocab_size=plan.vocab_size,
+        min_frequency=plan.min_frequency,
+        continuing_subword_prefix=CONTINUATION,
+        # subtle: special to the trainer alone, which would otherwise number the bytes in an order that is not always
+        # the same, and take equally frequent pairs in order of these numbers.
+        special_tokens=list(_bytes()),
+        show_progress=False,
+    )
+    learner.train_from_iterator(_learned_words(plan), trainer)
+    merges = json.loads(learner.to_str())["model"]["merges"]
+    return [(left, right) for left, right in merges]
+
+
+def _learned_words(plan: TrainingPlan) -> Iterator[str]:
+    """Yield the words that are no fixed tokens, those of about a megabyte of text at a time."""
+    fixed = frozenset(FIXED)
+    for block in read_blocks(plan.corpus):
+        found = chain.from_iterable(map(words, _BETWEEN_LINES.split(block)))
+        yield " ".join(word for word in found if word not in fixed)
+
+
+def _notes(plan: TrainingPlan, size: int) -> tuple[str, ...]:
+    notes = ("llama.cpp has no model `cpp-hybrid`: tokverify encodes and decodes the GGUF file, llama.cpp refuses it",)
+    return notes + tuple(f"{note}; the other ids are reserved" for note in too_few(plan, size))

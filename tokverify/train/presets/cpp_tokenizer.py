@@ -1,0 +1,67 @@
+"""CppTokenizer: the C++ hybrid tokenizer for programs that train or run a model with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokverify.errors import UnsupportedError
+from tokverify.files.load import load_model
+
+_MODEL = "cpp-hybrid"
+
+
+class CppTokenizer:
+    """A tokenizer that `tokverify train cpp` has made, from its tokenizer.json or its GGUF file; both give the same.
+
+    Raises:
+        UnsupportedError: If the file holds a tokenizer of another kind.
+        TokverifyError: If there is no such file, or it is broken.
+    """
+
+    def __init__(self, tokenizer_path: Path | str) -> None:
+        self._encoder = load_model(tokenizer_path)
+        if self._encoder.spec.model != _MODEL:
+            raise UnsupportedError(
+                f"{tokenizer_path}: the tokenizer's model is {self._encoder.spec.model}, not {_MODEL}; "
+                "make one with `tokverify train cpp`"
+            )
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of ids, reserved ones included: 32,768 unless it was trained otherwise."""
+        return self._encoder.vocab_size
+
+    @property
+    def bos_token_id(self) -> int:
+        """The id of `<BOS>`, which no method adds: 2."""
+        return self._encoder.special_ids["bos"]
+
+    @property
+    def eos_token_id(self) -> int:
+        """The id of `<EOS>`, which no method adds: 3."""
+        return self._encoder.special_ids["eos"]
+
+    @property
+    def pad_token_id(self) -> int:
+        """The id of `<PAD>`: 0."""
+        return self._encoder.special_ids["pad"]
+
+    def encode(self, text: str) -> list[int]:
+        """Encode a text; what is spelled like a special token in it becomes one."""
+        return self._encoder.encode(text)
+
+    def encode_ordinary_batch(self, texts: Iterable[str], num_threads: int = 8) -> list[list[int]]:  # noqa: ARG002 - see below
+        """Encode texts one after the other, in none of which anything becomes a special token.
+
+        `num_threads` changes nothing; callers of other tokenizers pass it.
+        """
+        return [self._encoder.encode(text, parse_special=False) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids; spaces go back between words, and bytes that are not UTF-8 become U+FFFD.
+
+        Raises:
+            EncodeError: If an id is outside the vocabulary.
+        """
+        return self._encoder.decode_text(ids)

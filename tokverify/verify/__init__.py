@@ -1,0 +1,1 @@
+"""Compare two tokenizers over cases."""

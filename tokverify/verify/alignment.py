@@ -1,0 +1,198 @@
+"""Align two tokenizations of one text and say where they part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokverify.tokenizer import Token
+
+_MAX_ID_PAIRS = 2_000_000
+_EXCERPT_CHARACTERS = 8
+_MAX_UTF8_BYTES = 4
+_EXCERPT_BYTES = _EXCERPT_CHARACTERS * _MAX_UTF8_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of both tokenizations: the same tokens, or tokens of one that replace those of the other."""
+
+    equal: bool
+    actual: tuple[Token, ...]
+    expected: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where two tokenizations part.
+
+    `token_index` counts tokens, `byte_offset` bytes of the decoded text (an added space prefix included);
+    `actual` and `expected` are the first differing tokens, None where that side has ended.
+    """
+
+    token_index: int
+    byte_offset: int
+    actual: Token | None
+    expected: Token | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two aligned tokenizations; `blocks` in order tile both."""
+
+    blocks: tuple[Block, ...]
+    first: Divergence
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A few characters around the first divergence, as each side decodes them.
+
+    All start at a whole character; a byte that is not UTF-8 is a lone surrogate (`surrogateescape`).
+    """
+
+    before: str
+    actual: str
+    expected: str
+
+
+def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
+    """Align two tokenizations whose ids differ.
+
+    Where both decode to the same bytes, blocks meet at every common byte boundary; where they do not, they
+    are aligned by their ids.
+    """
+    same_text = _joined(actual) == _joined(expected)
+    blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
+    return Difference(tuple(_merge_equal(blocks)), _divergence(actual, expected))
+
+
+def excerpt(difference: Difference) -> Excerpt:
+    """Return the characters around the first divergence."""
+    actual = _joined([token for block in difference.blocks for token in block.actual])
+    expected = _joined([token for block in difference.blocks for token in block.expected])
+    start = _character_start(actual, min(difference.first.byte_offset, len(actual)))
+    before = _text(actual[max(0, start - _EXCERPT_BYTES) : start])[-_EXCERPT_CHARACTERS:]
+    return Excerpt(before, _head(actual, start), _head(expected, start))
+
+
+def _joined(tokens: Sequence[Token]) -> bytes:
+    return b"".join([token.token_bytes for token in tokens])
+
+
+def _divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
+    index = _common_prefix(actual, expected)
+    return Divergence(
+        token_index=index,
+        byte_offset=len(_joined(actual[:index])),
+        actual=actual[index] if index < len(actual) else None,
+        expected=expected[index] if index < len(expected) else None,
+    )
+
+
+def _common_prefix(actual: Sequence[Token], expected: Sequence[Token]) -> int:
+    same = takewhile(lambda pair: pair[0].id == pair[1].id, zip(actual, expected, strict=False))
+    return sum(1 for _ in same)
+
+
+def _blocks_by_bytes(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
+    """Yield the smallest blocks that end at the same byte on both sides, in O(n)."""
+    i = j = 0
+    while i < len(actual) or j < len(expected):
+        i_end, j_end = _next_boundary(actual, i, expected, j)
+        yield _block(actual[i:i_end], expected[j:j_end])
+        i, j = i_end, j_end
+
+
+def _next_boundary(actual: Sequence[Token], i: int, expected: Sequence[Token], j: int) -> tuple[int, int]:
+    """Return the next indexes at which both sides have decoded the same bytes; the totals are equal."""
+    if i < len(actual) and j < len(expected) and _same(actual[i], expected[j]):
+        return i + 1, j + 1
+    # A token without bytes, such as BOS, stands alone or opposite another such token.
+    silent_actual = i < len(actual) and not actual[i].token_bytes
+    silent_expected = j < len(expected) and not expected[j].token_bytes
+    if silent_actual or silent_expected:
+        return i + silent_actual, j + silent_expected
+    ahead = 0
+    while True:
+        if ahead <= 0 and i < len(actual):
+            ahead += len(actual[i].token_bytes)
+            i += 1
+        else:
+            ahead -= len(expected[j].token_bytes)
+            j += 1
+        if ahead == 0:
+            return i, j
+
+
+def _same(actual: Token, expected: Token) -> bool:
+    return actual.id == expected.id and actual.token_bytes == expected.token_bytes
+
+
+def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
+    """Yield blocks by the longest common runs of ids."""
+    start = _common_prefix(actual, expected)
+    tail = _common_prefix(actual[start:][::-1], expected[start:][::-1])
+    end_actual, end_expected = len(actual) - tail, len(expected) - tail
+    yield _block(actual[:start], expected[:start])
+    yield from _match_ids(actual[start:end_actual], expected[start:end_expected])
+    yield _block(actual[end_actual:], expected[end_expected:])
+
+
+def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
+    ids, others = [token.id for token in actual], [token.id for token in expected]
+    # subtle: the matcher visits every pair of equal ids at least once, so two long runs of one token would
+    # take hours; beyond the limit the whole stretch is one block.
+    counts, other_counts = Counter(ids), Counter(others)
+    if sum(counts[token] * other_counts[token] for token in counts) > _MAX_ID_PAIRS:
+        yield _block(actual, expected)
+        return
+    for _, i, i_end, j, j_end in SequenceMatcher(None, ids, others, autojunk=False).get_opcodes():
+        yield _block(actual[i:i_end], expected[j:j_end])
+
+
+def _block(actual: Sequence[Token], expected: Sequence[Token]) -> Block:
+    equal = [token.id for token in actual] == [token.id for token in expected]
+    return Block(equal, tuple(actual), tuple(expected))
+
+
+def _merge_equal(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Join neighboring equal blocks into one, and drop empty ones."""
+    actual: list[Token] = []
+    expected: list[Token] = []
+    for block in blocks:
+        if block.equal:
+            actual += block.actual
+            expected += block.expected
+            continue
+        if actual:
+            yield Block(True, tuple(actual), tuple(expected))
+            actual, expected = [], []
+        yield block
+    if actual:
+        yield Block(True, tuple(actual), tuple(expected))
+
+
+def _character_start(text: bytes, offset: int) -> int:
+    """Step back from inside a UTF-8 character to its first byte."""
+    start = offset
+    while start > max(0, offset - _MAX_UTF8_BYTES + 1) and _continues_character(text[start : start + 1]):
+        start -= 1
+    return start
+
+
+def _continues_character(byte: bytes) -> bool:
+    return b"\x80" <= byte < b"\xc0"
+
+
+def _head(text: bytes, start: int) -> str:
+    return _text(text[start : start + _EXCERPT_BYTES])[:_EXCERPT_CHARACTERS]
+
+
+def _text(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")

@@ -1,0 +1,228 @@
+"""Baseline: failures that are known and accepted, each with a reason and perhaps an end (docs/baseline.md).
+
+A case that fails in another way than its entry says still fails, and so does one whose entry has expired.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.report.run import BaselineOutcome, KnownDifference, Status
+
+if TYPE_CHECKING:
+    from tokverify.cases.checker import Checker
+    from tokverify.cases.yaml_node import Node
+    from tokverify.report.run import CaseResult, Report, Side
+    from tokverify.tokenizer import Token
+
+_DIGITS = 16
+_MOST_NAMES = 5
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DIGEST = re.compile(f"[0-9a-f]{{{_DIGITS}}}")
+_FAILING = frozenset({Status.MISMATCH, Status.ERROR, Status.KNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The entries of a file, as they are on the day `today`."""
+
+    source: str
+    entries: tuple[KnownDifference, ...]
+    today: date
+
+    def concerning(self, side: Side) -> list[KnownDifference]:
+        """Return the entries that are about a model."""
+        return [entry for entry in self.entries if _concerns(entry, side)]
+
+    def updated(self, report: Report, reason: str | None) -> Baseline:
+        """Return the baseline that lists all failures of a report, and no other of the cases that were compared.
+
+        Entries that still hold, and those of cases that did not run or of other models, stay as they are; `reason` is
+        that of the new ones.
+
+        Raises:
+            TokverifyError: If there are new ones, but no reason.
+        """
+        mine = set(self.concerning(report.actual))
+        compared = {result.name for result in report.results if result.status is not Status.SKIPPED}
+        failing = {(result.name, digest(result)): result for result in report.results if result.status in _FAILING}
+        kept = [
+            entry
+            for entry in self.entries
+            if entry not in mine or entry.case not in compared or (entry.case, entry.difference) in failing
+        ]
+        listed = {(entry.case, entry.difference) for entry in kept if entry in mine}
+        new = [result for key, result in failing.items() if key not in listed]
+        if new and not reason:
+            names = ", ".join(result.name for result in new[:_MOST_NAMES])
+            more = f" and {len(new) - _MOST_NAMES:,} more" if len(new) > _MOST_NAMES else ""
+            raise TokverifyError(f"{self.source}: not in it are {names}{more}; say with --reason why they are accepted")
+        entries = sorted([*kept, *(_entry(result, report.actual, reason or "") for result in new)], key=_order)
+        # Where an entry stands is known only once it is read again.
+        return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
+
+
+class Judge:
+    """Judges the results of one model by the entries of a baseline that concern it."""
+
+    def __init__(self, baseline: Baseline, side: Side) -> None:
+        self._baseline = baseline
+        self._entries = baseline.concerning(side)
+        self._by_case: dict[str, list[KnownDifference]] = {}
+        for entry in self._entries:
+            self._by_case.setdefault(entry.case, []).append(entry)
+
+    def judged(self, result: CaseResult) -> CaseResult:
+        """Return a result as known if an entry accepts it; if one nearly does, say why it does not."""
+        entries = self._by_case.get(result.name)
+        if not entries or result.status not in {Status.MISMATCH, Status.ERROR}:
+            return result
+        found = digest(result)
+        alike = [entry for entry in entries if entry.difference == found]
+        for entry in alike:
+            if entry.expires is None or self._baseline.today <= entry.expires:
+                return replace(result, status=Status.KNOWN, known=entry)
+        if alike:
+            notes = [f"accepted until {entry.expires} by {entry.place}, which has expired" for entry in alike]
+        else:
+            notes = [f"{entry.place} accepts another failure of this case, not this one" for entry in entries]
+        told = (f"{note} (reason: {entry.reason})" for note, entry in zip(notes, alike or entries, strict=True))
+        return replace(result, refusals=tuple(told))
+
+    def outcome(self, results: Iterable[CaseResult]) -> BaselineOutcome:
+        """Say which entries are not needed for these results, as their cases match or did not run."""
+        statuses = {result.name: result.status for result in results}
+        return BaselineOutcome(
+            self._baseline.source,
+            fixed=tuple(entry for entry in self._entries if statuses.get(entry.case) is Status.MATCH),
+            not_run=tuple(entry for entry in self._entries if statuses.get(entry.case) in {None, Status.SKIPPED}),
+        )
+
+
+def apply(baseline: Baseline, report: Report) -> Report:
+    """Judge all results of a report; what an earlier baseline said of them no longer counts."""
+    judge = Judge(baseline, report.actual)
+    results = tuple(judge.judged(_unjudged(result)) for result in report.results)
+    # The diagnosis is about the cases that failed before.
+    same = [result.status for result in results] == [result.status for result in report.results]
+    diagnosis = report.diagnosis if same else None
+    return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
+
+
+def _unjudged(result: CaseResult) -> CaseResult:
+    if result.status is not Status.KNOWN:
+        return replace(result, refusals=())
+    return replace(result, status=Status.MISMATCH if result.difference else Status.ERROR, known=None)
+
+
+def digest(result: CaseResult) -> str:
+    """Return what stands for the way in which a case fails: by these ids and those, or by this message."""
+    told: list[object] = ["error", result.message]
+    if result.difference:
+        told = ["ids", result.actual, result.expected, result.expect]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:_DIGITS]
+
+
+def utc_today() -> date:
+    """Return the day in UTC, so that an entry expires everywhere at once."""
+    return datetime.now(UTC).date()
+
+
+def read_baseline(path: Path, today: date) -> Baseline:
+    """Read a baseline, in YAML or JSON.
+
+    Raises:
+        TokverifyError: If anything is wrong, with all complaints, one a line.
+    """
+    from tokverify.cases.entry_file import read_entries
+
+    seen: set[tuple[str, str, str | None]] = set()
+
+    def read(checker: Checker, node: Node) -> KnownDifference | None:
+        entry = _read_entry(checker, node, f"{path}:{node.line}")
+        if entry:
+            key = (entry.case, entry.difference, entry.model)
+            if key in seen:
+                checker.complain(node.line, f"this failure of {entry.case} is listed above already; remove one")
+            seen.add(key)
+        return entry
+
+    return Baseline(str(path), tuple(read_entries(path, "known difference", read)), today)
+
+
+def _concerns(entry: KnownDifference, side: Side) -> bool:
+    pattern = entry.model
+    return pattern is None or any(fnmatchcase(name, pattern) for name in (side.name, *side.aliases))
+
+
+def _entry(result: CaseResult, side: Side, reason: str) -> KnownDifference:
+    return KnownDifference(
+        case=result.name,
+        difference=digest(result),
+        reason=reason,
+        model="".join("?" if "\ud800" <= character <= "\udfff" else character for character in escape(side.name)),
+        about=_about(result),
+    )
+
+
+def _about(result: CaseResult) -> str:
+    from tokverify.text.visible import visible_message
+
+    if result.difference is None:
+        return visible_message(result.message or "")
+    first = result.difference.first
+    return f"from token {first.token_index:,} on: {_id(first.actual)}, not {_id(first.expected)}"
+
+
+def _id(token: Token | None) -> str:
+    return "the end" if token is None else str(token.id)
+
+
+def _order(entry: KnownDifference) -> tuple[str, ...]:
+    return entry.case, entry.model or "", entry.difference
+
+
+def _read_entry(checker: Checker, node: Node, place: str) -> KnownDifference | None:
+    from tokverify.cases.checker import Checker
+    from tokverify.cases.entry_file import read_fields
+
+    readers = {
+        "case": Checker.string,
+        "difference": _read_digest,
+        "reason": Checker.string,
+        "expires": _read_date,
+        "model": Checker.string,
+        "about": Checker.string,
+    }
+    values = read_fields(checker, node, "known difference", readers, ("case", "difference", "reason"))
+    return None if values is None else KnownDifference(**values, place=place)
+
+
+def _read_digest(checker: Checker, node: Node, what: str) -> str | None:
+    value: str = getattr(node, "value", "")
+    # subtle: YAML takes a digest of digits only for a number, and `12345e67` for a float.
+    if _DIGEST.fullmatch(value):
+        return value
+    checker.complain(node.line, f"{what} is not {_DIGITS} hexadecimal digits; let --update-baseline write it")
+    return None
+
+
+def _read_date(checker: Checker, node: Node, what: str) -> date | None:
+    value: str = getattr(node, "value", "")
+    try:
+        if _DATE.fullmatch(value):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    checker.complain(node.line, f"{what} is no date; write the last day it is accepted, such as 2027-01-31")
+    return None

@@ -1,0 +1,293 @@
+"""Verify one tokenizer against another: encode every case on both sides and report where they differ."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.text.utf8 import to_utf8
+from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
+from tokverify.verify.alignment import compare
+from tokverify.verify.baseline import Judge
+from tokverify.verify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
+from tokverify.verify.failure import FAILURES, Failure, blame, joined
+from tokverify.verify.side import side_of
+from tokverify.verify.vocabulary import compare_vocabularies
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case, Expect
+    from tokverify.report.run import Side
+    from tokverify.tokenizer import Token, Tokenizer
+    from tokverify.verify.baseline import Baseline
+
+_NO_NOTES: tuple[str, ...] = ()
+
+
+def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
+    actual: Tokenizer,
+    expected: Tokenizer | None,
+    cases: Iterable[Case],
+    *,
+    sides: tuple[Side, Side] | None = None,
+    baseline: Baseline | None = None,
+    fail_fast: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Encode every case with both tokenizers and compare the ids.
+
+    A case that one side cannot encode is an error in the report, not an exception.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The one that is taken to be right; None to go by what each case itself expects of `actual`.
+        cases: What to encode, in the order of the report.
+        sides: How the report describes the two; worked out from the tokenizers if not given.
+        baseline: The failures that are known and accepted.
+        fail_fast: Stop after the first case that does not pass.
+        on_progress: Called after each case with the number of cases done and of all.
+    """
+    from tokverify import __version__
+
+    cases = list(cases)
+    sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    judge = Judge(baseline, sides[0]) if baseline else None
+    compared = map(_comparison(actual, expected, sides).result, cases)
+    judged = map(judge.judged, compared) if judge else compared
+    results = tuple(_told(judged, len(cases), fail_fast, on_progress))
+    return Report(
+        *sides,
+        vocabulary=compare_vocabularies(actual, expected) if expected else None,
+        results=results,
+        versions={"tokverify": __version__},
+        stopped_early=len(results) < len(cases),
+        baseline=judge.outcome(results) if judge else None,
+        tokens=shown_pairs(actual, expected or actual, _undisputed_ids(results)),
+    )
+
+
+def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
+    """Yield the ids whose tokens no difference in the report holds."""
+    return (id for result in results if result.difference is None for id in result.actual)
+
+
+def _told(
+    results: Iterable[CaseResult], count: int, fail_fast: bool, on_progress: Callable[[int, int], None] | None
+) -> Iterator[CaseResult]:
+    """Pass results on as they come, and tell how far it is; with `fail_fast`, the first failure is the last result."""
+    for done, result in enumerate(results, 1):
+        yield result
+        if on_progress:
+            on_progress(done, count)
+        if fail_fast and result.status in {Status.MISMATCH, Status.ERROR}:
+            return
+
+
+def _comparison(actual: Tokenizer, expected: Tokenizer | None, sides: tuple[Side, Side]) -> _Comparison:
+    if expected is None:
+        return _ExpectComparison(actual, sides[0])
+    return _ReferenceComparison(actual, sides[0], expected, sides[1])
+
+
+class _Mode(NamedTuple):
+    """The options of one encode call."""
+
+    add_special: bool
+    parse_special: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison(ABC):
+    """A tokenizer with how the report names it, to be compared case by case."""
+
+    actual: Tokenizer
+    actual_side: Side
+
+    def result(self, case: Case) -> CaseResult:
+        """Compare on one case."""
+        mode = self._common_mode(case)
+        try:
+            return self._compare(case, mode)
+        except EncodeError as error:
+            return CaseResult(case, Status.ERROR, message=str(error), **mode._asdict())
+        except UnsupportedError as error:
+            return CaseResult(case, Status.SKIPPED, message=str(error), **mode._asdict())
+
+    @abstractmethod
+    def _common_mode(self, case: Case) -> _Mode:
+        """Return the options of the case as far as they can be honored."""
+
+    @abstractmethod
+    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+        """Compare on one case with these options."""
+
+    def _encode_actual(self, text: str, mode: _Mode) -> tuple[int, ...]:
+        with _blame("actual", self.actual_side):
+            return tuple(self.actual.encode(text, **mode._asdict()))
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpectComparison(_Comparison):
+    """Compares with what each case itself expects."""
+
+    def _common_mode(self, case: Case) -> _Mode:
+        return _Mode(case.add_special, case.parse_special)
+
+    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+        to_utf8(case.text)
+        expect = self._expect(case, mode)
+        actual = self._encode_actual(case.text, mode)
+        if agrees(expect, self.actual, actual):
+            return CaseResult(case, Status.MATCH, actual, actual, expect=expect, **mode._asdict())
+        tokens = expected_tokens(expect, self.actual, actual)
+        return CaseResult(
+            case,
+            Status.MISMATCH,
+            actual,
+            tuple(token.id for token in tokens),
+            difference=compare(shown_tokens(self.actual, actual), tokens),
+            notes=_missing_notes(tokens),
+            expect=expect,
+            **mode._asdict(),
+        )
+
+    def _expect(self, case: Case, mode: _Mode) -> Expect:
+        expect = expect_of(case, self.actual_side)
+        if expect is None:
+            others = f", only for {', '.join(case.expect)}" if case.expect else ""
+            raise UnsupportedError(f"the case has no `expect` for {self.actual_side.name}{others}")
+        able = (self.actual.adds_special, self.actual.parses_special)
+        if any(asked and not can for asked, can in zip(mode, able, strict=True)):
+            raise UnsupportedError(f"{self.actual_side.name} cannot encode with the options of this case")
+        return expect
+
+
+@dataclass(frozen=True, slots=True)
+class _ReferenceComparison(_Comparison):
+    """Compares with another tokenizer, and with what a case itself expects of either."""
+
+    expected: Tokenizer
+    expected_side: Side
+
+    def _common_mode(self, case: Case) -> _Mode:
+        return _Mode(
+            case.add_special and self.actual.adds_special and self.expected.adds_special,
+            case.parse_special and self.actual.parses_special and self.expected.parses_special,
+        )
+
+    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+        to_utf8(case.text)
+        expect, owner = self._expect(case)
+        actual, expected = self._encode(case.text, mode, is_expected=expect is not None)
+        notes = _NO_NOTES
+        # What a shipped case expects is for the one model that it was found with.
+        if case.expect and expect is None and not case.shipped:
+            notes = (f"`expect` is for {', '.join(case.expect)}, which neither side is, and was not checked",)
+        asked = _Mode(case.add_special, case.parse_special)
+        if mode != asked and self._encode_actual(case.text, asked) != actual:
+            expect, notes = None, self._mode_notes(asked, mode, expect)
+        decoded, decode_notes = self._decode(expected)
+        result = CaseResult(
+            case,
+            Status.MATCH,
+            actual,
+            expected,
+            notes=notes + decode_notes,
+            expect=expect,
+            decode_difference=decoded,
+            **mode._asdict(),
+        )
+        agreed = expect is None or agrees(expect, owner, actual)
+        return result if actual == expected and agreed else self._mismatch(result, owner)
+
+    def _mode_notes(self, asked: _Mode, mode: _Mode, expect: Expect | None) -> tuple[str, ...]:
+        off = [option for option in _Mode._fields if getattr(asked, option) != getattr(mode, option)]
+        unable = [
+            side.name
+            for tokenizer, side in ((self.actual, self.actual_side), (self.expected, self.expected_side))
+            if (asked.add_special and not tokenizer.adds_special)
+            or (asked.parse_special and not tokenizer.parses_special)
+        ]
+        reason = f"{' and '.join(unable)} cannot do it, and it would change the ids of this text"
+        notes = [f"compared with {' and '.join(off)} off: {reason}"]
+        if expect is not None:
+            notes.append("the case's own `expect` was not checked, for the same reason")
+        return tuple(notes)
+
+    def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
+        notes = result.notes + _expect_notes(result, owner)
+        if result.actual != result.expected or result.expect is None:
+            right = shown_tokens(self.expected, result.expected)
+        else:
+            right = expected_tokens(result.expect, owner, result.actual)
+            notes += _missing_notes(right)
+        return replace(
+            result,
+            status=Status.MISMATCH,
+            difference=compare(shown_tokens(self.actual, result.actual), right),
+            notes=notes,
+        )
+
+    def _encode(self, text: str, mode: _Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
+        """Encode on both sides; that neither can is an error where the case itself expects tokens."""
+        results: list[tuple[int, ...]] = []
+        failures: list[Failure] = []
+        for encode in (self._encode_actual, self._encode_expected):
+            try:
+                results.append(encode(text, mode))
+            except FAILURES as failure:
+                failures.append(failure)
+        if failures:
+            both = joined(failures)
+            raise EncodeError(str(both)) if is_expected and not results else both
+        return results
+
+    def _encode_expected(self, text: str, mode: _Mode) -> tuple[int, ...]:
+        with _blame("expected", self.expected_side):
+            return tuple(self.expected.encode(text, **mode._asdict()))
+
+    def _decode(self, ids: tuple[int, ...]) -> tuple[tuple[bytes, bytes] | None, tuple[str, ...]]:
+        """Decode the same ids on both sides; return the two results if they differ, and notes."""
+        try:
+            with _blame("actual", self.actual_side):
+                actual = decoding_of(self.actual, self.expected)(ids)
+            with _blame("expected", self.expected_side):
+                expected = decoding_of(self.expected, self.actual)(ids)
+        except FAILURES as failure:
+            return None, (f"decoding was not compared: {failure}",)
+        return None if actual == expected else (actual, expected), ()
+
+    def _expect(self, case: Case) -> tuple[Expect | None, Tokenizer]:
+        """Return what the case itself wants of one of the two sides, and that side."""
+        expect = expect_of(case, self.actual_side)
+        if expect is not None:
+            return expect, self.actual
+        return expect_of(case, self.expected_side), self.expected
+
+
+@contextmanager
+def _blame(role: str, side: Side) -> Iterator[None]:
+    """Put the side that failed in front of the message."""
+    try:
+        yield
+    except FAILURES as failure:
+        raise blame(role, side.name, failure) from failure
+
+
+def _expect_notes(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
+    if result.expect is None:
+        return ()
+    if result.actual == result.expected:
+        return ("both sides agree, but not with the case's own `expect`",)
+    sides = {"actual": result.actual, "expected": result.expected}
+    right = [f"with {role}" for role, ids in sides.items() if agrees(result.expect, owner, ids)]
+    return (f"the case's own `expect` agrees {' and '.join(right) or 'with neither side'}",)
+
+
+def _missing_notes(tokens: Iterable[Token]) -> tuple[str, ...]:
+    missing = dict.fromkeys(repr(token.piece) for token in tokens if token.id == NO_TOKEN)
+    return (f"no token has the expected piece {', '.join(missing)}",) if missing else ()
