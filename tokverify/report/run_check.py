@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.diagnosis import Diagnosis, Repair
 from tokverify.report.difference import Difference
 from tokverify.report.run import CaseResult, Report, Status
 
-_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
+_GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
+_COMMANDS = ("tokverify fix ", *_GGUF_COMMANDS)
 
 
 def check_run(report: Report, path: str) -> Iterator[str]:
@@ -47,13 +48,31 @@ def _check_result(result: CaseResult, path: str) -> Iterator[str]:
 
 def _check_diagnosis(diagnosis: Diagnosis, path: str) -> Iterator[str]:
     for index, explanation in enumerate(diagnosis.explanations):
-        if explanation.repair is not None and not _is_pasteable(explanation.repair):
-            known = " or ".join(command.strip() for command in _COMMANDS)
-            yield f"{path}.explanations[{index}].repair: expected a command line of {known}, quoted for a shell"
+        place = f"{path}.explanations[{index}]"
+        if explanation.gguf_command is not None and not _is_pasteable(explanation.gguf_command, _GGUF_COMMANDS):
+            yield f"{place}.gguf_command: expected a command line of {_list(_GGUF_COMMANDS)}, quoted for a shell"
+        yield from check_repair(explanation.repair, f"{place}.repair")
 
 
-def _is_pasteable(command: str) -> bool:
-    """Check that a command, which people paste into a shell, calls a known program and nothing else."""
+def check_repair(repair: Repair, path: str) -> Iterator[str]:
+    """Yield every command that people must not be invited to paste into a shell."""
+    for index, command in enumerate(repair.commands):
+        whole = all(_is_quoted(argument) for argument in command.arguments)
+        if not whole or not _is_pasteable(str(command), _COMMANDS):
+            yield f"{path}.commands[{index}]: expected a command line of {_list(_COMMANDS)}, quoted for a shell"
+
+
+def _is_pasteable(command: str, programs: tuple[str, ...]) -> bool:
+    """Check that a command calls one of these programs and nothing else."""
+    return command.startswith(programs) and _is_quoted(command)
+
+
+def _is_quoted(text: str) -> bool:
+    """Check that a shell takes a text for words and nothing else."""
     with suppress(ValueError):
-        return command.startswith(_COMMANDS) and shlex.join(shlex.split(command)) == command
+        return shlex.join(shlex.split(text)) == text
     return False
+
+
+def _list(programs: tuple[str, ...]) -> str:
+    return " or ".join(program.strip() for program in programs)
