@@ -127,18 +127,16 @@ def _diagnosis(node: JsonNode) -> Diagnosis:
 
 
 def _explanation(node: JsonNode, failing: int) -> Explanation:
-    from tokverify.diagnosis.change import Change
     from tokverify.report.diagnosis import Explanation
 
-    sentence = node.get("sentence").string()
     return Explanation(
-        sentence=sentence,
+        kind=node.get("kind").string(),
+        sentence=node.get("sentence").string(),
         explained=node.get("explained").count(),
         failing=failing,
         unexplained=tuple(node.get("unexplained").items(JsonNode.string)),
         expressible=node.get("expressible").boolean(),
-        repair=node.get("repair").optional(_repair),
-        change=Change(kind=node.get("kind").string(), sentence=sentence, cost=0.0),
+        gguf_command=node.get("repair").optional(_repair),
     )
 
 
