@@ -10,11 +10,12 @@ from tokverify.errors import EncodeError
 from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
 from tokverify.text.code_point import code_points
 from tokverify.tokenizer import tokens_of
-from tokverify.verify.alignment import Difference, compare
+from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.references.stage import ReferenceStages, ReferenceStretch
+    from tokverify.report.difference import Difference
     from tokverify.report.explain import AddedTokenMatch, Explanation, Stretch
     from tokverify.tokenizer import Tokenizer
 
@@ -129,7 +130,9 @@ def _compare_results(
         is_same = own != theirs or explained.ids == tuple(ids)
         added = tuple(token.piece for token in (*explained.prefix, *explained.suffix))
         others = tuple(map(reference.piece, _ids_around(list(ids), theirs)))
-        yield StageComparison("special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others)
+        yield StageComparison(
+            "special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others
+        )
 
 
 def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
@@ -182,7 +185,9 @@ def _stretches(explained: Explanation) -> list[Stretch]:
     return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
 
 
-def _pair_stretches(explained: Explanation, exposed: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
+def _pair_stretches(
+    explained: Explanation, exposed: ReferenceStages
+) -> Iterator[tuple[Stretch, ReferenceStretch]]:
     """Pair the stretches that both sides have."""
     theirs = {(stretch.start, stretch.end): stretch for stretch in exposed.stretches or ()}
     for stretch in _stretches(explained):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tokverify.report.difference import Difference
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Difference
 
 Span = tuple[int, int]
 
