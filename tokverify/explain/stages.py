@@ -130,9 +130,7 @@ def _compare_results(
         is_same = own != theirs or explained.ids == tuple(ids)
         added = tuple(token.piece for token in (*explained.prefix, *explained.suffix))
         others = tuple(map(reference.piece, _ids_around(list(ids), theirs)))
-        yield StageComparison(
-            "special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others
-        )
+        yield StageComparison("special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others)
 
 
 def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
@@ -185,9 +183,7 @@ def _stretches(explained: Explanation) -> list[Stretch]:
     return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
 
 
-def _pair_stretches(
-    explained: Explanation, exposed: ReferenceStages
-) -> Iterator[tuple[Stretch, ReferenceStretch]]:
+def _pair_stretches(explained: Explanation, exposed: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
     """Pair the stretches that both sides have."""
     theirs = {(stretch.start, stretch.end): stretch for stretch in exposed.stretches or ()}
     for stretch in _stretches(explained):

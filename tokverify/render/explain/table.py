@@ -248,7 +248,7 @@ def _draw_affix(tokens: Sequence[Token], side: str) -> Text:
 
 def _result(explained: Explanation, full: bool) -> RenderableType:
     tokens = explained.tokens
-    drawn = table(("id", "right"), ("piece", "left"), ("represents", "left"), ("bytes", "left"), ("", "left"))
+    drawn = table(("id", "right"), ("piece", "left"), ("stands for", "left"), ("bytes", "left"), ("", "left"))
     for item in fold_middle(tokens, "tokens", len(tokens) if full else _MAX_ROWS):
         drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1])))
     ids = Text(str(list(explained.ids)), overflow="fold")
