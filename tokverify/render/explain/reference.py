@@ -12,7 +12,7 @@ from tokverify.explain.stages import Outcome, common_length
 from tokverify.render.alignment_table import alignment_table
 from tokverify.render.explain.part import indented, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, exact, table, words
-from tokverify.text.code_point import code_points
+from tokverify.text.visible import code_points
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
