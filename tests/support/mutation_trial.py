@@ -33,7 +33,6 @@ from tokverify.fix.fixing import Plan, Verification, make_plan, verification, wr
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.trial import Kind, Trial
 from tokverify.references import open_reference
-from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fuzz import Plan as FuzzPlan
 from tokverify.spec import TokenizerSpec, TokenType

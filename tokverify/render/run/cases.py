@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import headline, known_text, other_side
+from tokverify.render.case_text import headline, known_text
 from tokverify.render.document import (
     Alignment,
     Block,
@@ -25,9 +25,8 @@ from tokverify.render.document import (
     shorten,
 )
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.report.run_summary import FAILING, other_side
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:
