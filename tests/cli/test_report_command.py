@@ -264,7 +264,7 @@ def test_what_no_baseline_judges(saved: Path, tmp_path: Path, arguments: list[st
 def test_what_changed_between_two_runs(saved: Path, tmp_path: Path):
     result = run("report", "diff", saved / "good.json", saved / "bad.json")
     assert result.exit_code == 1
-    assert "FAILED: PASSED BEFORE, AND FAIL NOW\n    tabs/only-3\n" in result.stdout
+    assert "FAILED: PASSED BEFORE, FAIL NOW\n    tabs/only-3\n" in result.stdout
     result = run("report", "diff", saved / "bad.json", saved / "good.json", "-o", tmp_path / "diff.json")
     assert (result.exit_code, result.stdout) == (0, "")
     assert json.loads((tmp_path / "diff.json").read_text())["summary"]["fixed"] > 0
