@@ -25,6 +25,7 @@ def without_changes(report: Report) -> Report:
     return replace(report, diagnosis=replace(report.diagnosis, explanations=explanations))
 
 
+@pytest.mark.process  # takes seconds
 def test_a_report_comes_back_whole(tmp_path: Path):
     report = hostile_report()
     path = tmp_path / "report.json"
@@ -65,6 +66,7 @@ def test_the_schema_names_every_key_of_every_kind_of_report():
     validator.validate(json.loads((ROOT / "reports" / "sample.json").read_text()))
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "change",
     [
