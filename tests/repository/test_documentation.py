@@ -21,7 +21,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
 WITHOUT_VALUE = {"-h", "--help", "--version"}
 
-_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}.*\n)+)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\s*(?:\$ |- run: )?(tokverify .*)$", re.MULTILINE)
 _OPERATORS = {"|", "||", "&&", ";", ">", ">>", "&", "2>&1"}
 
