@@ -7,11 +7,9 @@ import pytest
 
 from support.hostile_finding import hostile_fuzz, present_fuzz
 from support.saved_file import SavedKind, is_derived, places_in, remove, set_to
-from tokverify.fuzz.coverage import Share
-from tokverify.fuzz.trial import Kind
 from tokverify.render.fuzz import FUZZ_FORMATS, present
 from tokverify.render.fuzz.json import document
-from tokverify.report.fuzz import FuzzReport, Stop
+from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Share, Stop
 from tokverify.report.saved.fuzz import restore_fuzz
 
 FUZZ = SavedKind(name="fuzz", formats=FUZZ_FORMATS, present=present, restore=restore_fuzz)
@@ -21,7 +19,7 @@ FUZZ = SavedKind(name="fuzz", formats=FUZZ_FORMATS, present=present, restore=res
     "fuzzed",
     [
         hostile_fuzz(),
-        replace(hostile_fuzz(), stop=Stop.INTERRUPTED, merges=Share(3, 9), notes=()),
+        replace(hostile_fuzz(), stop=Stop.INTERRUPTED, coverage=FuzzCoverage(Share(2, 9), Share(3, 9)), notes=()),
         replace(hostile_fuzz(), causes=(), report=replace(hostile_fuzz().report, results=()), failing=0),
     ],
     ids=["all", "interrupted", "nothing"],
@@ -31,7 +29,7 @@ def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
 
 
 def test_every_kind_of_cause_is_among_them():
-    assert {cause.outcome.kind for cause in hostile_fuzz().causes} == set(Kind)
+    assert {cause.kind for cause in hostile_fuzz().causes} == set(DifferenceKind)
 
 
 def test_the_schema_names_every_key():
