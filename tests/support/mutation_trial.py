@@ -21,7 +21,7 @@ from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.cases.case import Case, load_cases
-from tokverify.diagnosis import Explanation, Facts, facts_of
+from tokverify.diagnosis import Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.change import changed_values
@@ -33,6 +33,7 @@ from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
+from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
@@ -86,7 +87,7 @@ class Outcome:
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
     """Whether an explanation names a fault."""
-    return explanation is not None and set(explanation.change.kind.split("+")) <= set(mutation.kinds)
+    return explanation is not None and set(explanation.kind.split("+")) <= set(mutation.kinds)
 
 
 def explains_all(explanation: Explanation | None) -> bool:

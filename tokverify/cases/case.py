@@ -15,8 +15,8 @@ from tokverify.text.wording import listed
 if TYPE_CHECKING:
     from tokverify.cases.suite import Suite
 
-Expect: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
-"""The tokens a text should have: their ids, or their pieces."""
+Expect: TypeAlias = tuple[int | str, ...]
+"""The tokens a text should have: their ids, or their pieces; never a mixture."""
 
 SuiteSource: TypeAlias = "Path | str"
 """Where suites are: a file or directory; or the name `SHIPPED`, as a string, which a Path of that name is not."""

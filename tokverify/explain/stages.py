@@ -11,12 +11,13 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.trace import Match, Stretch
 from tokverify.errors import EncodeError
 from tokverify.tokenizer import Token, tokens_of
-from tokverify.verify.alignment import Difference, compare
+from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.explain.explanation import Explanation
     from tokverify.references.stage import ReferenceStages, ReferenceStretch
+    from tokverify.report.difference import Difference
     from tokverify.tokenizer import Tokenizer
 
 _AROUND = 8

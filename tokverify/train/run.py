@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.convert import convert
 from tokverify.diagnosis import diagnose, facts_of
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
 from tokverify.render import FORMATS, RenderOptions
@@ -66,7 +67,7 @@ def train(algorithm: str, plan: TrainingPlan, output: Path, *, force: bool = Fal
             seed=plan.seed,
         )
         report = _diagnosed(conversion.report, directory / trained.name, directory / GGUF_NAME)
-        report = _described(report, algorithm, trained.name, plan)
+        report = with_repairs(_described(report, algorithm, trained.name, plan))
         (directory / REPORT_NAME).write_text(FORMATS["json"](report, RenderOptions()), encoding="utf-8")
         names = tuple(sorted(path.name for path in directory.iterdir()))
     # What the GGUF lacks matters only where it shows.
@@ -92,7 +93,8 @@ def _diagnosed(report: Report, trained: Path, made: Path) -> Report:
         return report
     encoder, found = load_gguf(made), open_reference(trained)
     facts = facts_of(found.tokenizer, found.path)
-    return replace(report, diagnosis=diagnose(encoder.spec, facts, report.results, encoder=encoder))
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    return replace(report, diagnosis=result.diagnosis) if result else report
 
 
 def _described(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> Report:

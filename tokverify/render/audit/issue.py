@@ -14,8 +14,8 @@ from tokverify.render.ci.issue import LEVELS, Check, Issue
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.repair import Repair
     from tokverify.report.audit import AuditReport
+    from tokverify.report.diagnosis import Repair
     from tokverify.report.finding import Finding
 
 
