@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.chat.rendering import Rendering, Task, render
+from tokverify.chat.rendering import Task, render
 from tokverify.chat.worker import MAX_CHARACTERS
+from tokverify.report.chat import Rendering
 
 
 def one(template: str, seconds: float = 10, **variables: object) -> Rendering:

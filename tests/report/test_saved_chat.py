@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from support.codec_kind import CodecKind
 from support.hostile_chat import hostile_chat
-from support.saved_file import SavedKind, places_in, remove, set_to
+from support.saved_file import places_in, remove, set_to
 from tokverify.render.chat import CHAT_FORMATS, present
-from tokverify.report.chat import ChatReport
-from tokverify.report.saved.chat import restore_chat
+from tokverify.report.chat import ChatReport, chat_exit_code
 
-CHAT = SavedKind(name="chat", formats=CHAT_FORMATS, present=present, restore=restore_chat)
+CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=chat_exit_code)
 
 
 @pytest.mark.parametrize(

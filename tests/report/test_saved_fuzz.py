@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_fuzz, present_fuzz
-from support.saved_file import SavedKind, is_derived, places_in, remove, set_to
+from support.saved_file import is_derived, places_in, remove, set_to
 from tokverify.render.fuzz import FUZZ_FORMATS, present
-from tokverify.render.fuzz.json import document
-from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Share, Stop
-from tokverify.report.saved.fuzz import restore_fuzz
+from tokverify.report.codec import to_document
+from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Share, Stop, fuzz_exit_code
 
-FUZZ = SavedKind(name="fuzz", formats=FUZZ_FORMATS, present=present, restore=restore_fuzz)
+FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=fuzz_exit_code)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def can_do_without(place: tuple[object, ...]) -> bool:
 def test_presenting_tells_the_verdict_and_the_exit_code():
     shown = present_fuzz()
     assert (shown.verdict.startswith("2,000 strings: "), shown.exit_code) == (True, 1)
-    assert document(hostile_fuzz())["summary"]["exit_code"] == 1
+    assert to_document(hostile_fuzz())["summary"]["exit_code"] == 1

@@ -112,7 +112,7 @@ def split_marker(subject: ChatSubject) -> Iterator[Problem]:
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
         alike = subject.expected is not None and _is_plain(subject.expected, marker)
-        # A template that turns any role into a marker also does so for roles that its model does not know, such as `tool`.
+        # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.
         is_unknown_role = marker not in literal and subject.conversation.needs
         also = ", as in the reference" if alike else ""
         message = f"the marker {quoted(marker)} is not a single token{also}: {_explain_split(subject, marker)}"

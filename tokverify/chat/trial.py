@@ -46,7 +46,7 @@ class ChatReference:
     """The sources of its templates, by name."""
 
     special_texts: Mapping[str, str]
-    """The texts of its special tokens by role (`bos`, `eos`, ...); roles that are missing have the same text as ours."""
+    """The texts of its special tokens by role (`bos`, `eos`, ...); those of other roles are the same as ours."""
 
 
 def templates_of(spec: TokenizerSpec) -> dict[str, str]:
@@ -242,7 +242,7 @@ class _Trial:
         return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
 
     def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
-        """Check the results; the same problem in several conversations becomes one finding with the highest severity."""
+        """Check the results; the same problem in several conversations becomes one finding."""
         found: dict[tuple[str, str], list[tuple[Severity, str, str]]] = {}
         for subject in subjects:
             for kind, check in CHECKS.items():

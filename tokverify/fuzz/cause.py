@@ -25,7 +25,7 @@ from tokverify.report.fuzz import DecodedBytes, DifferenceKind, FoundText, FuzzC
 from tokverify.report.run import CaseResult, Status
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
-from tokverify.tokenizer import shown_tokens
+from tokverify.tokenizer import HexBytes, shown_tokens
 from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Cause:
         """Convert the cause to report data."""
         decoded = None
         if self.outcome.kind is DifferenceKind.DECODING and not self.outcome.message:
-            decoded = DecodedBytes(bytes(self.outcome.actual), bytes(self.outcome.expected))
+            decoded = DecodedBytes(HexBytes(self.outcome.actual), HexBytes(self.outcome.expected))
         return FuzzCause(
             case=self.result.case.id,
             kind=self.outcome.kind,

@@ -173,8 +173,9 @@ def message_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[st
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
         for part in parts:
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                yield str(message["role"]), part["text"]
+            text = part.get("text") if isinstance(part, dict) else None
+            if isinstance(text, str):
+                yield str(message["role"]), text
 
 
 def count_findings(report: ChatReport, severity: Severity) -> int:

@@ -37,7 +37,7 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
     ),
     "missing": ChatKind("Only one side has a template with this name.", ERROR, _USE_REFERENCE),
     "ids": ChatKind(
-        "The text of a chat is encoded to different ids than by the reference, or not at all.", ERROR, _FIX
+        "The reference encodes the text of a chat to different ids, or one side cannot encode it.", ERROR, _FIX
     ),
     "double-bos": ChatKind("A chat begins with two BOS tokens.", ERROR, _EDIT),
     "split-marker": ChatKind(

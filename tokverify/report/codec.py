@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.json_text import write_json
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
@@ -54,6 +56,8 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
+    "chat": Kind(ChatReport, summarize_chat, check_chat),
 }
 """Name of a kind, which is that of the command that writes it -> how it is read and written."""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tokverify.report.fields import Count
 from tokverify.report.run import Report
+from tokverify.report.run_check import check_run
+from tokverify.tokenizer import HexBytes
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -37,8 +40,8 @@ class DifferenceKind(StrEnum):
 class Share:
     """A part of a whole."""
 
-    done: int
-    total: int
+    done: Count
+    total: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,10 @@ class FuzzCoverage:
 class FuzzProgress:
     """The state of a run that has not ended yet."""
 
-    strings: int
+    strings: Count
     """Texts tried so far."""
 
-    failing: int
+    failing: Count
     """Texts on which the two sides differ."""
 
     causes: int
@@ -81,8 +84,8 @@ class FoundText:
 class DecodedBytes:
     """The bytes that each side decodes the same ids to."""
 
-    actual: bytes
-    expected: bytes
+    actual: HexBytes
+    expected: HexBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class FuzzCause:
 
     kind: DifferenceKind
 
-    strings: int
+    strings: Count
     """How many texts differ for this reason."""
 
     generator: str
@@ -111,10 +114,10 @@ class FuzzCause:
 class GeneratorTally:
     """What one generator contributed."""
 
-    strings: int
+    strings: Count
     """Texts it made."""
 
-    failing: int
+    failing: Count
     """Texts among them on which the two sides differ."""
 
 
@@ -125,16 +128,16 @@ class FuzzReport:
     report: Report
     """The comparison, with one result for each of `causes`, in the same order."""
 
-    strings: int
+    strings: Count
     """Texts tried."""
 
-    failing: int
+    failing: Count
     """Texts on which the two sides differ."""
 
-    skipped: int
+    skipped: Count
     """Texts that could not be compared."""
 
-    unlisted: int
+    unlisted: Count
     """Texts among those that failed or were skipped whose cause is not listed."""
 
     stop: Stop
@@ -175,3 +178,14 @@ def summarize_fuzz(fuzzed: FuzzReport) -> Mapping[str, object]:
         "causes": len(fuzzed.causes),
         "stop": str(fuzzed.stop),
     }
+
+
+def check_fuzz(fuzzed: FuzzReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    yield from check_run(fuzzed.report, f"{path}.report")
+    if len(fuzzed.causes) != len(fuzzed.report.results):
+        yield f"{path}.causes: expected one cause for each of the {len(fuzzed.report.results)} results"
+        return
+    for index, (cause, result) in enumerate(zip(fuzzed.causes, fuzzed.report.results, strict=True)):
+        if cause.case != result.case.id:
+            yield f"{path}.causes[{index}].case: expected {result.case.id!r}, the id of the result at the same place"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 from tokverify.report.fuzz import DifferenceKind, Stop, count_compared, fuzz_exit_code
 from tokverify.text.wording import plural
 
@@ -66,11 +66,11 @@ def percent(share: Share) -> str:
 FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = renderers(
     {
         "table": "tokverify.render.fuzz.table:render",
-        "json": "tokverify.render.fuzz.json:render",
+        "json": "tokverify.report.codec:encode",
         "markdown": "tokverify.render.fuzz.markdown:render",
         "html": "tokverify.render.fuzz.html:render",
         "junit": "tokverify.render.fuzz.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:to_ci_report"),
     }
 )
 """Format name -> renderer."""
@@ -78,4 +78,4 @@ FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = rendere
 
 def present(fuzzed: FuzzReport) -> Presentation:
     """Return the formats, the verdict and the exit code of a run."""
-    return Presentation(bound(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzz_exit_code(fuzzed))
+    return Presentation(bind_formats(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzz_exit_code(fuzzed))
