@@ -115,7 +115,6 @@ def test_equal_texts_with_other_ids_are_an_error():
 
 def test_markers_that_a_template_puts_together_are_looked_at():
     ours = encoder(GOOD.replace("<|im_start|>{{ m.role }}", "{{ '<|' + m.role + '|>' }}"), types={"<|user|>": 3})
-    problem = "is not a single token: no token has this text"
     assert [f for f in found(ours) if f[1] == "split-marker"] == [
         (
             "ERROR",
@@ -231,11 +230,11 @@ def test_the_template_for_tools_is_taken_for_them_alone():
     ours = encoder(named_chat_templates={"tool_use": "{{ tools | length }}" + GOOD, "rag": "{{ documents }}"})
     report = try_templates(ours, (*CONVERSATIONS, TOOLS))
     tried = {
-        name: [result.conversation.id for result in report.results if result.template == name]
+        name: [result.conversation for result in report.results if result.template == name]
         for name in ("default", "tool_use", "rag")
     }
     assert tried == {"default": ["asked", "turn", "system"], "tool_use": ["tools"], "rag": []}
-    assert report.not_checked[-1] == "the template rag: there is no conversation with documents"
+    assert report.not_checked[-1] == "the template rag: no conversation has documents"
     documents = replace(ASKED, variables={"documents": [{"text": "x"}]})
     found = try_templates(ours, [documents]).results
     assert [(one.template, one.actual.text[:12]) for one in found] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tokverify.report.chat_kind import CHAT_KINDS
+from tokverify.report.chat_kind import ChatKindName
 from tokverify.report.difference import Difference
 from tokverify.report.fields import Count
 from tokverify.report.finding import Severity
@@ -93,8 +93,7 @@ class ChatFinding:
 
     severity: Severity
 
-    kind: str
-    """A key of `CHAT_KINDS`."""
+    kind: ChatKindName
 
     template: str
     """The name of the template."""
@@ -215,8 +214,6 @@ def check_chat(report: ChatReport, path: str) -> Iterator[str]:
     for index, finding in enumerate(report.findings):
         place = f"{path}.findings[{index}]"
         yield from _check_names(finding.template, finding.conversations, templates, conversations, place)
-        if finding.kind not in CHAT_KINDS:
-            yield f"{place}.kind: expected {' or '.join(CHAT_KINDS)}"
     for index, result in enumerate(report.results):
         place = f"{path}.results[{index}]"
         yield from _check_names(result.template, (result.conversation,), templates, conversations, place)

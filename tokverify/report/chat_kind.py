@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+import msgspec
 
 from tokverify.report.finding import ERROR, WARNING, Severity
 
@@ -59,3 +62,6 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
     "lost-content": ChatKind("A message or a tool is missing from the text.", WARNING, _EDIT),
 }
 """Name -> kind of finding."""
+
+ChatKindName: TypeAlias = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(CHAT_KINDS)})$")]
+"""A key of `CHAT_KINDS`."""
