@@ -84,6 +84,13 @@ def _restore_run(root: JsonNode) -> Report:
     return with_repairs(restore_report(root))
 
 
+def _decode(root: JsonNode) -> object:
+    """Read a report of a kind that the codec reads."""
+    from tokverify.report.codec import decode
+
+    return decode(root.value, file=root.file).report
+
+
 def _shown(root: JsonNode) -> Presentation:
     restore, present = map(load, _KINDS[root.get("kind").string()])
     shown: Presentation = present(restore(root))
@@ -92,10 +99,10 @@ def _shown(root: JsonNode) -> Presentation:
 
 _KINDS: Mapping[str, tuple[str, str]] = {
     "run": ("tokverify.cli.report:_restore_run", "tokverify.render:present"),
-    "fuzz": ("tokverify.report.saved.fuzz:restore_fuzz", "tokverify.render.fuzz:present"),
+    "fuzz": ("tokverify.cli.report:_decode", "tokverify.render.fuzz:present"),
     "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
     "audit": ("tokverify.report.saved.audit:restore_audit", "tokverify.render.audit:present"),
-    "chat": ("tokverify.report.saved.chat:restore_chat", "tokverify.render.chat:present"),
+    "chat": ("tokverify.cli.report:_decode", "tokverify.render.chat:present"),
     "stats": ("tokverify.report.saved.stats:restore_stats", "tokverify.render.stats:present"),
 }
 """The kind of a report -> how it is read and written."""
