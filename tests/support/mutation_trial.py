@@ -30,6 +30,7 @@ from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
+from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
