@@ -158,9 +158,9 @@ def _ranks(old: Iterable[str], new: Iterable[str]) -> Iterator[Change]:
 
 
 def _settings(old: _Declared, new: _Declared) -> Iterator[Change]:
-    from tokverify.verify.side import settings_shown
+    from tokverify.verify.side import describe_settings
 
-    before, after = ({} if d.settings is None else _flat(settings_shown(d.settings)) for d in (old, new))
+    before, after = ({} if d.settings is None else _flat(describe_settings(d.settings)) for d in (old, new))
     yield from _mapping(_told(old.spec) | before, _told(new.spec) | after, left_out="added_tokens")
 
 
