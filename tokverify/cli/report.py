@@ -103,7 +103,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
     "audit": ("tokverify.report.saved.audit:restore_audit", "tokverify.render.audit:present"),
     "chat": ("tokverify.cli.report:_decode", "tokverify.render.chat:present"),
-    "stats": ("tokverify.report.saved.stats:restore_stats", "tokverify.render.stats:present"),
+    "stats": ("tokverify.cli.report:_decode", "tokverify.render.stats:present"),
 }
 """The kind of a report -> how it is read and written."""
 

@@ -22,6 +22,7 @@ from tokverify.report.json_text import write_json
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
+from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.system.lfs_pointer import require_fetched
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quoted
@@ -57,6 +58,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
+    "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
 }
 """Name of a kind, which is that of the command that writes it -> how it is read and written."""
