@@ -264,7 +264,7 @@ def test_what_no_baseline_judges(saved: Path, tmp_path: Path, arguments: list[st
 def test_what_changed_between_two_runs(saved: Path, tmp_path: Path):
     result = run("report", "diff", saved / "good.json", saved / "bad.json")
     assert result.exit_code == 1
-    assert "FAILED: PASSED BEFORE, AND FAIL NOW\n    tabs/only-3\n" in result.stdout
+    assert "FAILED: PASSED BEFORE, FAIL NOW\n    tabs/only-3\n" in result.stdout
     result = run("report", "diff", saved / "bad.json", saved / "good.json", "-o", tmp_path / "diff.json")
     assert (result.exit_code, result.stdout) == (0, "")
     assert json.loads((tmp_path / "diff.json").read_text())["summary"]["fixed"] > 0
@@ -320,6 +320,7 @@ def test_a_known_difference_is_no_reason_to_stop_or_to_diagnose(tmp_path: Path):
     assert report["options"]["baseline"] == str(path)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_models_that_share_a_baseline_do_not_undo_each_others_update(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str

@@ -101,6 +101,7 @@ def test_it_is_the_same_again(byte_level, tmp_path):
     assert one == two
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_a_sentencepiece_model_becomes_a_gguf_file(to_gguf, tmp_path, model_type):
     source = tmp_path / "in.model"
@@ -179,7 +180,7 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path, monkeypatch, err
     assert files(tmp_path) == set()
     if isinstance(error, OSError):
         assert str(raised.value).endswith(
-            "out.gguf: cannot be written: No space left on device; make room, or name another place"
+            "out.gguf: cannot be written: No space left on device; free some space, or name another place"
         )
 
 

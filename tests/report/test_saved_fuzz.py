@@ -15,6 +15,7 @@ from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Shar
 FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=fuzz_exit_code)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "fuzzed",
     [

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.cases.checker import shown
-from tokverify.cases.entry_file import read_entries, read_fields
+from tokverify.cases.entry_file import read_entries
 from tokverify.cases.yaml_node import Mapping, Sequence
 from tokverify.errors import TokverifyError
 from tokverify.report.chat import Conversation
@@ -40,6 +39,9 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
+    from tokverify.cases.checker import quote
+    from tokverify.cases.entry_file import read_fields
+
     values = read_fields(checker, node, "conversation", _READERS, ("id",))
     if values is None:
         return None
@@ -47,7 +49,7 @@ def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conv
         checker.complain(node.line, "a conversation has no messages; write at least one under `messages`")
         return None
     if values["id"] in seen:
-        message = f"the id {shown(values['id'])} is already used on line {seen[values['id']]}; rename one of them"
+        message = f"the id {quote(values['id'])} is already used on line {seen[values['id']]}; rename one of them"
         checker.complain(node.line, message)
     seen.setdefault(values["id"], node.line)
     return Conversation(**values, file=file, line=node.line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokverify.audit.marker import TemplateMarkers
     from tokverify.chat.text_difference import LineBlock
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.report.chat import Conversation, RenderedConversation, Rendering
     from tokverify.tokenizer import Tokenizer
 

@@ -17,13 +17,16 @@ import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.explain import Explanation
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
+from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
+from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quoted
 from tokverify.tokenizer import HexBytes
@@ -43,6 +46,11 @@ def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, 
     return iter(())
 
 
+def _summarize_nothing(report: Any) -> Mapping[str, object]:  # noqa: ANN401, ARG001 - the type differs by kind
+    """Summarize a report that has no verdict."""
+    return {"exit_code": 0}
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """How one kind of report is read and written."""
@@ -60,6 +68,10 @@ KINDS: Mapping[str, Kind] = {
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
+    "report diff": Kind(ReportDiff, summarize_report_diff),
+    "explain": Kind(Explanation, _summarize_nothing),
+    "inspect": Kind(Inspection, _summarize_nothing),
+    "tokens": Kind(TokenList, _summarize_nothing),
 }
 """Name of a kind, which is that of the command that writes it -> how it is read and written."""
 
