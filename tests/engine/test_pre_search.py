@@ -1,5 +1,6 @@
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.pre_search import PROBES, best_name, match_of, names_that_cut
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 
 def cut_by(name: str) -> list[list[str]]:

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokverify.engine import pre_pattern
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet, from_byte_level, splitter, to_byte_level
+from tokverify.engine.byte_level import byte_alphabet, from_byte_level, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.unicode_version import has_unassigned
 
 # Characters of all kinds, as old as Unicode 14, and then some whose kind depends on the version.

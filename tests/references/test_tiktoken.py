@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tokverify import load_cases, load_gguf
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference
 from tokverify.references.reference import Request

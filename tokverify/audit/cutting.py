@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import probes
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer

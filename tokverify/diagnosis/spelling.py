@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import byte_alphabet, from_byte_level
 from tokverify.engine.decoder import token_bytes
 from tokverify.engine.models.plamo2 import BYTE_PIECE
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.change import Change
 from tokverify.diagnosis.entry import kind_of, tokens_named, types_of
 from tokverify.diagnosis.setting_change import difference_of_merges
+from tokverify.engine.byte_level import byte_alphabet, from_byte_level
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
 from tokverify.files.gguf.declaration import MODELS_WITH_MERGES
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural

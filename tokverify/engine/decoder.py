@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
 from tokverify.engine.models.cpp import spacing as cpp_spacing
 from tokverify.engine.models.plamo2 import BYTE_PIECE
 from tokverify.engine.models.rwkv import unescape
 from tokverify.engine.normalizer import unescape_spaces
-from tokverify.engine.pre_tokenizer import from_byte_level
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from tokverify.engine import added_token
 from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, token_bytes
 from tokverify.engine.family import BY_RANK_ALGORITHMS, BY_SCORE_ALGORITHMS, BYTE_PAIR_ALGORITHMS
 from tokverify.engine.models import MODELS, CuttableModel, TracingModel
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.cpp.spacing import join_pieces
-from tokverify.engine.models.memory import Memory
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import Settings, resolve
@@ -67,7 +67,7 @@ class Encoder:
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
         self._cuts_characters = any(has_lone_byte(token.text) for token in added)
-        self._stretches = Memory(self._encode_stretch)
+        self._stretches = ChunkCache(self._encode_stretch)
 
     @property
     def model(self) -> Model:

@@ -1,4 +1,4 @@
-"""Override: a setting that llama.cpp takes otherwise than a file declares it."""
+"""Describe a declared setting that llama.cpp overrides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """One setting that llama.cpp takes otherwise than the file declares it (None: not declared)."""
+    """One setting that llama.cpp overrides; `declared` is None if the file does not declare it."""
 
     setting: str
     declared: object

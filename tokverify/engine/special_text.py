@@ -1,4 +1,4 @@
-"""Token texts that llama.cpp gives a role by, whatever the file says of them.
+"""List the token texts to which llama.cpp assigns a role, regardless of what the file declares.
 
 Source: the candidate lists in `llama_vocab::impl::load`, llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -34,6 +34,6 @@ EOG_TEXTS = (
     "<eos>", "<turn|>", "<|tool_response>", "[e~[", "<|ifm|im_end|>",
 )  # fmt: skip
 KMER_MARKER = "\ue000"
-"""Ends the stored text of the DNA tokens of `hybriddna`, which keeps them apart from ordinary pieces."""
+"""Ends the stored text of the DNA tokens of `hybriddna`, to distinguish them from ordinary pieces."""
 
 ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")

@@ -1,7 +1,7 @@
-"""The Unicode version that llama.cpp's tables are of, so that newer characters are treated as it treats them.
+"""Treat characters newer than llama.cpp's Unicode tables as llama.cpp does.
 
 llama.cpp classifies characters by Unicode 15.1, the `regex` library by a later version. The only difference between
-the two is that characters assigned since then are "unassigned" to llama.cpp: neither letter nor number nor mark.
+the two is that characters assigned since then are unassigned for llama.cpp: neither letters nor numbers nor marks.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ NONCHARACTER = "\uffff"
 """A code point that no version of Unicode will ever assign."""
 
 HAN_NONCHARACTER = "\ufffe"
-"""Another one, for what is unassigned inside the ranges that llama.cpp takes for Chinese characters."""
+"""Another one, for unassigned code points inside the ranges that llama.cpp treats as Chinese characters."""
 
 HAN = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -95,20 +95,20 @@ HAN = (
 
 
 def has_unassigned(text: str) -> bool:
-    """Whether `text` holds a character that Unicode 15.1 does not know."""
+    """Check whether `text` contains a character that is unassigned in Unicode 15.1."""
     # Searching the distinct characters is much faster than searching the text.
     return not text.isascii() and _unassigned().search("".join(set(text))) is not None
 
 
 def is_unassigned(character: str) -> bool:
-    """Whether Unicode 15.1 does not know this one character."""
-    # A pattern would walk through all its ranges for a character above U+FFFF.
+    """Check whether a character is unassigned in Unicode 15.1."""
+    # A pattern would search all its ranges for a character above U+FFFF.
     return bisect_right(_bounds(), ord(character)) % 2 == 1
 
 
 @cache
 def _bounds() -> list[int]:
-    """Return where the ranges of unassigned code points begin, and where what follows each begins, in order."""
+    """Return the start of each range of unassigned code points and the first code point after it, in order."""
     return [bound for first, last in _ranges() for bound in (first, last + 1)]
 
 
@@ -118,7 +118,7 @@ def _ranges() -> list[tuple[int, int]]:
 
 
 def blank_unassigned(text: str) -> str:
-    """Replace each character that Unicode 15.1 does not know by one that is unassigned in every version.
+    """Replace each character that is unassigned in Unicode 15.1 by one that is unassigned in every version.
 
     The result has the same length in characters.
     """
@@ -141,8 +141,8 @@ def _han() -> re.Pattern[str]:
 
 
 def to_lowercase(character: str) -> str:
-    """Return the one character that llama.cpp writes `character` as in lower case."""
-    # subtle: of the dotted capital I, which Unicode writes as two characters, llama.cpp keeps the first.
+    """Return the single character that llama.cpp uses as the lowercase of `character`."""
+    # subtle: the lowercase of the dotted capital I is two characters in Unicode, of which llama.cpp keeps the first.
     lowercase = character.lower()[0]
     return character if lowercase != character and is_unassigned(character) else lowercase
 
@@ -150,7 +150,7 @@ def to_lowercase(character: str) -> str:
 def to_base(character: str) -> str:
     """Return the first character of the canonical decomposition of `character`.
 
-    That is all llama.cpp keeps of it: of a Hangul syllable the first consonant (`unicode_cpts_normalize_nfd` in
+    llama.cpp keeps nothing else: of a Hangul syllable, the first consonant (`unicode_cpts_normalize_nfd` in
     `src/unicode.cpp`).
     """
     base = unicodedata.normalize("NFD", character)[0]

@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.explain.stages import Parting, part
 from tokverify.text.utf8 import replace_lone_bytes

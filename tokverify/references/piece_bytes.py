@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 
 PieceBytes = Callable[[str], bytes]
 """From a piece to the bytes it stands for inside a text."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.files.config import read_config, token_text
 from tokverify.files.location import file_and_rest, read_file

@@ -1,7 +1,8 @@
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.hybriddna import HybridDna
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.spec import TokenizerSpec, TokenType
 
 ALPHABET = [byte_alphabet()[byte] for byte in range(0x100)]

@@ -70,7 +70,7 @@ def test_an_escape_without_an_end_is_no_token():
 
 @pytest.mark.parametrize("text", ["b", "ab", "abd", "xb", "bcb"])
 def test_where_llama_cpp_never_finishes_is_an_error(text: str):
-    with pytest.raises(EncodeError, match=r"begin with the byte 0x62, but none fits at 'bd?'; llama.cpp never"):
+    with pytest.raises(EncodeError, match=r"begin with the byte 0x62, but none matches at 'bd?'; llama.cpp never"):
         make(["a", "bc", "\\n"]).encode(text)
 
 

@@ -118,7 +118,10 @@ def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
         ({"normalizer": normalizers.NFC()}, "normalizer NFC: GGUF cannot express it"),
         ({"normalizer": normalizers.Sequence([normalizers.Lowercase()])}, "normalizer Lowercase"),
         ({"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=True)}, "add_prefix_space"),
-        ({"pre_tokenizer": by("x+")}, "pre_tokenizer: llama.cpp has none that cuts texts so; the nearest, "),
+        (
+            {"pre_tokenizer": by("x+")},
+            "pre_tokenizer: llama.cpp has no pre-tokenizer that splits texts like this; the most similar, ",
+        ),
         # llama.cpp's own version of GPT-4o's pattern takes combining marks for no part of a word.
         ({"pre_tokenizer": by(_O200K)}, "model.ignore_merges: is False, but .*granite-embed-multi-97m"),
         (

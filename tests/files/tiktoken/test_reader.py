@@ -96,7 +96,11 @@ def test_a_config_beside_it_names_special_tokens_and_roles(make):
     [
         ("", UnsupportedError, "holds no pattern; name one as in .*small.tiktoken:cl100k_base"),
         (":nonsense", TokverifyError, "'nonsense' is no pattern"),
-        (r":\w+|\W+", UnsupportedError, "the pattern: llama.cpp has none that cuts texts so; the nearest, "),
+        (
+            r":\w+|\W+",
+            UnsupportedError,
+            "the pattern: llama.cpp has no pre-tokenizer that splits texts like this; the most similar, ",
+        ),
         (":(", UnsupportedError, "the pattern cannot be used"),
     ],
 )
@@ -142,7 +146,7 @@ def test_it_converts_and_agrees_with_tiktoken(make, tmp_path):
 @pytest.mark.parametrize("name", ["gpt-2", "qwen2"])
 def test_the_merges_of_real_vocabularies_are_recovered(spec_of, name):
     spec = spec_of(name)
-    from tokverify.engine.pre_tokenizer import from_byte_level
+    from tokverify.engine.byte_level import from_byte_level
 
     # Ids are ranks in these two: each merge makes the next token.
     known = {from_byte_level(text): id for id, text in enumerate(spec.tokens) if spec.types[id] == TokenType.NORMAL}

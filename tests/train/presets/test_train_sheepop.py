@@ -59,7 +59,8 @@ def test_nothing_is_learned_across_more_than_three_digits(trained_on):
     ],
 )
 def test_how_texts_are_cut(text: str, chunks: list[str]):
-    from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+    from tokverify.engine.byte_level import to_byte_level
+    from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
     from tokverify.train.bpe import _sheepop
     from tokverify.train.presets import sheepop
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import special_texts, template_fields
 from tokverify.files.location import file_and_rest, read_file

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_pattern import LLAMA3
-from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import UnsupportedError
 from tokverify.files.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
