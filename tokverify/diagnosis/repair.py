@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from tokverify.references.location import EXPECT
 from tokverify.text.visible import visible_message
-from tokverify.verify.expectation import EXPECT
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Explanation

@@ -8,13 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.byte_level import to_byte_level
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
-from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.explain.stages import Parting, part
-from tokverify.text.utf8 import replace_lone_bytes
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
@@ -49,6 +45,7 @@ class AddedNote:
 class Explanation:
     """How `text` came to its tokens.
 
+    `summary` describes the algorithm, and `unknown_id` is the token that replaces what no piece matches.
     `pieces` are those of all ids in the trace, `patterns` the number of the pre-tokenizer's. `unsplit` are the tokens
     there would be if none of the USER_DEFINED tokens were looked for in the text; None where none was found.
     """
@@ -56,6 +53,7 @@ class Explanation:
     text: str
     name: str
     algorithm: str
+    summary: str
     pre: str | None
     patterns: int
     add_special: bool
@@ -65,6 +63,7 @@ class Explanation:
     tokens: tuple[ExplainedToken, ...]
     pieces: Mapping[int, str]
     special_ids: Mapping[str, int]
+    unknown_id: int | None
     added: Mapping[int, AddedNote]
     unsplit: tuple[Token, ...] | None
     warnings: tuple[str, ...]
@@ -74,11 +73,6 @@ class Explanation:
     def ids(self) -> list[int]:
         """The ids of the result."""
         return [explained.token.id for explained in self.tokens]
-
-    @property
-    def unknown_id(self) -> int | None:
-        """The id of the unknown token, if there is one."""
-        return self.special_ids.get("unk")
 
     @property
     def stretches(self) -> list[Stretch]:
@@ -115,7 +109,8 @@ def explain(
         text=text,
         name=encoder.name,
         algorithm=settings.algorithm,
-        pre=settings.pre if settings.algorithm in BYTE_PAIR_ALGORITHMS else None,
+        summary=settings.family.summary,
+        pre=settings.pre if settings.family.uses_pre_tokenizer else None,
         patterns=_patterns(encoder),
         add_special=add_special,
         parse_special=parse_special,
@@ -124,6 +119,7 @@ def explain(
         tokens=tokens,
         pieces={id: encoder.piece(id) for id in _ids(trace)},
         special_ids=dict(settings.special_ids),
+        unknown_id=settings.special_ids.get("unk") if settings.family.replaces_unknown else None,
         added={match.id: _note(encoder, match.id) for match in trace.fragments if isinstance(match, Match)},
         unsplit=_unsplit(encoder, trace, text),
         warnings=tuple(encoder.warnings(ids)) if add_special else (),
@@ -140,8 +136,7 @@ def _compared(explained: Explanation, encoder: Encoder, reference: Tokenizer) ->
 
 def _patterns(encoder: Encoder) -> int:
     settings = encoder.settings
-    known = settings.algorithm in BYTE_PAIR_ALGORITHMS
-    return len(PRE_TOKENIZERS[settings.pre].patterns) if known else 0
+    return len(PRE_TOKENIZERS[settings.pre].patterns) if settings.family.uses_pre_tokenizer else 0
 
 
 def _tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[ExplainedToken]:
@@ -188,10 +183,8 @@ def _note(encoder: Encoder, id: int) -> AddedNote:
     attribute = settings.attributes[id]
     type = Attribute(attribute).name or "UNDEFINED"
     sought = None
-    if settings.algorithm in {"spm", "bpe"} and not attribute & Attribute.CONTROL:
-        sought = escape_spaces(piece) if settings.escape_whitespaces else piece
-        if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
-            sought = to_byte_level(replace_lone_bytes(sought))
+    if not attribute & Attribute.CONTROL:
+        sought = settings.family.lookup_text(piece, settings)
     return AddedNote(type, None if sought is None or sought in settings.ids else sought)
 
 

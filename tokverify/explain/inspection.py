@@ -10,14 +10,17 @@ from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import BY_RANK_ALGORITHMS, FAMILIES
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
+from tokverify.engine.fingerprint import fingerprint
+from tokverify.engine.override import net_overrides
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
     from tokverify.engine.override import Override
-    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 _FLAGS = (
@@ -115,7 +118,8 @@ class Inspection:
     @property
     def in_llama_cpp(self) -> bool:
         """Whether llama.cpp knows the model; False for those that are tokverify's own."""
-        return self.model not in FAMILIES or FAMILIES[self.model].in_llama_cpp
+        family = find_family(self.model)
+        return family is None or family.in_llama_cpp
 
 
 def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
@@ -153,13 +157,11 @@ def _range(scores: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _with_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings) -> Inspection:
-    from tokverify.engine.encoder import fingerprint
-
     reasons = {override.setting: override.reason for override in settings.overrides}
     return replace(
         declared,
         algorithm=settings.algorithm,
-        pre_effective=settings.pre if settings.algorithm in BY_RANK_ALGORITHMS else "",
+        pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
@@ -177,15 +179,6 @@ def _flags(spec: TokenizerSpec, settings: Settings, reasons: Mapping[str, str]) 
         yield Flag(name, getattr(spec, name), getattr(settings, name), reasons.get(name, ""))
     for name in _IMPLIED:
         yield Flag(name, None, getattr(settings, name), "GGUF has no key for it")
-
-
-def net_overrides(overrides: Sequence[Override]) -> tuple[Override, ...]:
-    """Join what overrides the same setting in turn, and leave out what ends up as declared."""
-    joined: dict[str, Override] = {}
-    for override in overrides:
-        before = joined.get(override.setting, override)
-        joined[override.setting] = replace(override, declared=before.declared)
-    return tuple(override for override in joined.values() if override.declared != override.effective)
 
 
 def _types(spec: TokenizerSpec) -> Iterator[TypeSummary]:

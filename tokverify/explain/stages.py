@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.trace import Match, Stretch
 from tokverify.errors import EncodeError
-from tokverify.tokenizer import Token, tokens_of
+from tokverify.tokenizer import Staged, Token, tokens_of
 from tokverify.verify.alignment import Difference, compare
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Family
     from tokverify.explain.explanation import Explanation
-    from tokverify.references.stage import ReferenceStages, ReferenceStretch
-    from tokverify.tokenizer import Tokenizer
+    from tokverify.tokenizer import StageStretch, Tokenizer, TokenizerStages
 
 _AROUND = 8
 """Characters or pre-tokens shown around a difference."""
@@ -59,14 +59,6 @@ class Parting:
     notes: tuple[str, ...]
 
 
-@runtime_checkable
-class Staged(Protocol):
-    """A reference whose library shows its stages."""
-
-    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:
-        """Return the stages that `text` goes through."""
-
-
 def part(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Parting:
     """Encode the text with `reference` too, and compare stage by stage."""
     text, parse_special = explained.text, explained.parse_special
@@ -83,7 +75,7 @@ def part(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Part
         relevant = {ids[index] for index in expected_differing}
         stages = [
             _added_stage(explained, shown, reference, (differing, relevant) if difference else None),
-            _normalization_stage(explained, shown),
+            _normalization_stage(explained, encoder.settings.family, shown),
             *_pre_token_stage(explained, shown),
             *stages,
         ]
@@ -93,7 +85,7 @@ def part(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Part
     )
 
 
-def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> ReferenceStages | str:
+def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> TokenizerStages | str:
     if not isinstance(reference, Staged):
         return f"{reference.name} gives ids only"
     try:
@@ -156,7 +148,7 @@ def _around(ids: list[int], plain: list[int]) -> list[int]:
 
 def _added_stage(
     explained: Explanation,
-    shown: ReferenceStages,
+    shown: TokenizerStages,
     reference: Tokenizer,
     relevant: tuple[frozenset[int], set[int]] | None,
 ) -> StageComparison:
@@ -179,7 +171,7 @@ def _added_stage(
     return StageComparison("added tokens", Outcome.DIFFERS, actual, expected)
 
 
-def _pairs(explained: Explanation, shown: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
+def _pairs(explained: Explanation, shown: TokenizerStages) -> Iterator[tuple[Stretch, StageStretch]]:
     """Pair the stretches that both sides have."""
     theirs = {(stretch.start, stretch.end): stretch for stretch in shown.stretches or ()}
     for stretch in explained.stretches:
@@ -187,7 +179,7 @@ def _pairs(explained: Explanation, shown: ReferenceStages) -> Iterator[tuple[Str
             yield stretch, theirs[stretch.start, stretch.end]
 
 
-def _normalization_stage(explained: Explanation, shown: ReferenceStages) -> StageComparison:
+def _normalization_stage(explained: Explanation, family: Family, shown: TokenizerStages) -> StageComparison:
     if shown.stretches is None:
         return StageComparison("normalization", Outcome.HIDDEN, note=shown.hidden)
     if shown.matches is None:
@@ -195,7 +187,7 @@ def _normalization_stage(explained: Explanation, shown: ReferenceStages) -> Stag
     else:
         compared = ((_normalized(ours), theirs.normalized) for ours, theirs in _pairs(explained, shown))
     for ours, theirs in compared:
-        actual, expected = _comparable(ours, theirs, explained.algorithm, whole=shown.matches is None)
+        actual, expected = _comparable(ours, theirs, family, whole=shown.matches is None)
         if actual != expected:
             excerpts = _excerpts(actual, expected)
             return StageComparison("normalization", Outcome.DIFFERS, (excerpts[0],), (excerpts[1],))
@@ -213,16 +205,11 @@ def _joined(explained: Explanation) -> str:
     )
 
 
-def _comparable(ours: str, theirs: str, algorithm: str, *, whole: bool) -> tuple[str, str]:
+def _comparable(ours: str, theirs: str, family: Family, *, whole: bool) -> tuple[str, str]:
     """Write spaces alike, and leave out those that one side handles in a later stage."""
-    actual, expected = unescape_spaces(ours), unescape_spaces(theirs)
-    if algorithm == "wordpiece":
-        return actual.replace(" ", ""), expected.replace(" ", "")
-    if whole:
-        return actual, expected
-    if algorithm == "unigram":
-        return " ".join(actual.split()), " ".join(expected.split())
-    if actual.startswith(" ") != expected.startswith(" "):
+    actual = family.significant_text(unescape_spaces(ours), whole=whole)
+    expected = family.significant_text(unescape_spaces(theirs), whole=whole)
+    if not whole and actual.startswith(" ") != expected.startswith(" "):
         return actual.removeprefix(" "), expected.removeprefix(" ")
     return actual, expected
 
@@ -234,7 +221,7 @@ def _excerpts(actual: str, expected: str) -> tuple[str, str]:
     return actual[start : same + _AROUND], expected[start : same + _AROUND]
 
 
-def _pre_token_stage(explained: Explanation, shown: ReferenceStages) -> Iterator[StageComparison]:
+def _pre_token_stage(explained: Explanation, shown: TokenizerStages) -> Iterator[StageComparison]:
     if not any(stretch.trace.pre_tokens for stretch in explained.stretches):
         return
     if shown.stretches is None:

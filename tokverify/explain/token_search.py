@@ -14,7 +14,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.explain.inspection import type_name
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _RANGES = re.compile(r"\s*[0-9]*-?[0-9]*\s*(,\s*[0-9]*-?[0-9]*\s*)*")
@@ -80,7 +80,6 @@ def _by_text(spec: TokenizerSpec, pattern: str) -> list[int]:
 
 
 def _found(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]) -> Iterable[FoundToken]:
-    from tokverify.engine.decoder import token_bytes
 
     types, scores = spec.types or (), spec.scores or ()
     for id in ids:
@@ -88,7 +87,7 @@ def _found(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]) -
         yield FoundToken(
             id=id,
             piece=spec.tokens[id],
-            token_bytes=token_bytes(settings.pieces[id], attribute, settings) if settings else None,
+            token_bytes=settings.family.token_bytes(settings.pieces[id], attribute, settings) if settings else None,
             declared=type_name(types[id]) if id < len(types) else None,
             effective=(Attribute(attribute).name or "UNDEFINED") if settings else None,
             score=scores[id] if id < len(scores) else None,

@@ -82,7 +82,7 @@ def _piece(candidate: Candidate, style: str, explained: Explanation) -> Text:
 
 
 def _is_unknown(candidate: Candidate, explained: Explanation) -> bool:
-    return candidate.id == explained.unknown_id and explained.algorithm == "unigram"
+    return candidate.id == explained.unknown_id
 
 
 def _rivals(row: Row, by_score: bool, full: bool, explained: Explanation) -> Text:

@@ -35,20 +35,6 @@ _FEW_WORDS = 12
 _MAX_STRETCHES = 12
 _MAX_WORDS, _LEAST_WORDS = 24, 4
 
-MODELS: Mapping[str, str] = {
-    "spm": "joins neighbors that make a piece, those whose piece scores highest first",
-    "bpe": "joins neighbors that the merge list holds, those of the lowest rank first",
-    "hybriddna": "joins neighbors that the merge list holds, and has one token for each six bases of DNA",
-    "whitespace": "joins neighbors that the merge list holds, those of the lowest rank first",
-    "cpp-hybrid": "takes words that are pieces whole, and joins neighbors that the merge list holds in all others",
-    "wordpiece": "takes the longest piece at each place of a word, before which ▁ stands",
-    "unigram": "takes the pieces whose scores have the greatest sum",
-    "rwkv": "takes the longest token at each place",
-    "plamo2": "takes the pieces that cost least in all",
-    "plamo3": "takes the pieces that cost least in all",
-}
-
-
 _MERGES = "each row joins two neighbors; ahead of: other pairs that could have been joined instead, with their {by}s"
 _SUMS = (
     "each row is a place in the normalized text, in bytes (▁ is three): the best last piece up to there, where that one"

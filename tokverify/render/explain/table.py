@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tokverify.engine.trace import Match, Stretch
 from tokverify.render.explain.fold import Fold, middle_out
-from tokverify.render.explain.model import MODELS, legends, model_sections
+from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import indented, note, spaced, title
 from tokverify.render.explain.reference import reference_section
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
@@ -42,9 +42,7 @@ def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
     yield _pre_tokens(explained, full)
-    yield Group(
-        title(4, "model", f"{explained.algorithm} {MODELS[explained.algorithm]}"), *map(indented, legends(explained))
-    )
+    yield Group(title(4, "model", f"{explained.algorithm} {explained.summary}"), *map(indented, legends(explained)))
     yield from model_sections(explained, full=full)
     yield _special_tokens(explained)
     yield _result(explained, full)

@@ -8,7 +8,6 @@ and there is no space between a path prefix in a diff (`a/`) and the path.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.models.cpp.vocabulary import MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
@@ -57,13 +56,6 @@ class Spacing:
         before, self._before = self._before, word
         tight = before is None or before in _TIGHT_AFTER or word in _TIGHT_WORDS
         return word if tight else b" " + word
-
-
-def join_pieces(pieces: Iterable[tuple[str, bytes]]) -> bytes:
-    """Join all pieces of a text."""
-    spacing = Spacing()
-    parts = [spacing.push(piece, token_bytes) for piece, token_bytes in pieces]
-    return b"".join(parts) + spacing.finish()
 
 
 def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:
