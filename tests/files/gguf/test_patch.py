@@ -96,7 +96,7 @@ def test_a_large_file_is_streamed(tmp_path: Path):
 
 def test_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
-    with pytest.raises(TokverifyError, match=r"needs [\d,]+ bytes and the disk has 10 free"):
+    with pytest.raises(TokverifyError, match=r"needs [\d,]+ bytes, but the disk has 10 free"):
         patched(tmp_path, with_tensors(), {})
     assert not (tmp_path / "target.gguf").exists()
 

@@ -7,7 +7,8 @@ from support.spec_maker import bpe_spec, spm_spec
 from tokverify.errors import UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import read_metadata
-from tokverify.files.gguf.writer import gguf_values, named, write_gguf
+from tokverify.files.gguf.values import gguf_values
+from tokverify.files.gguf.writer import named, write_gguf
 
 FULL = replace(
     spm_spec({"▁a": -1.5, "b\0": -2.0, "\udcff": -3.0, "[/INST]\x1b": 0.0}),

@@ -23,7 +23,7 @@ from support.sentencepiece_maker import (
 )
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.files.gguf import declaration as gguf_file
+from tokverify.files.gguf import declaration as gguf_declaration
 from tokverify.files.sentencepiece.reader import read_spec
 
 SPECIAL = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
@@ -235,7 +235,7 @@ def test_control_tokens_in_a_text_are_plain_to_sentencepiece_but_not_to_llama_cp
 
 @pytest.mark.parametrize("name", ["llama-spm", "t5", "xlnet"])
 def test_a_real_model_says_what_its_gguf_file_says(vocabs, name):
-    spec, converted = read_spec(vocabs / f"{name}.tokenizer.model"), gguf_file.read_spec(vocabs / f"{name}.gguf")
+    spec, converted = read_spec(vocabs / f"{name}.tokenizer.model"), gguf_declaration.read_spec(vocabs / f"{name}.gguf")
     assert spec.model == converted.model
     assert spec.tokens == converted.tokens
     assert list(spec.scores) == list(converted.scores)

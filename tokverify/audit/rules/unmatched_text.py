@@ -11,7 +11,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted, tokens
 
