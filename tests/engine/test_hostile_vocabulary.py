@@ -78,7 +78,7 @@ ERRORS = {
     "no tokenizer": (TokenizerSpec(model="none", tokens=[]), UnsupportedError, "no tokenizer to verify"),
     "a pre-tokenizer spelled wrong": (
         TokenizerSpec(model="gpt2", pre="llama-bpee", tokens=["a"], merges=[]),
-        UnsupportedError, "near to it are llama-bpe",
+        UnsupportedError, "did you mean llama-bpe",
     ),
 }  # fmt: skip
 

@@ -94,8 +94,8 @@ def test_a_config_beside_it_names_special_tokens_and_roles(make):
 @pytest.mark.parametrize(
     ("rest", "error", "problem"),
     [
-        ("", UnsupportedError, "holds no pattern; name one as in .*small.tiktoken:cl100k_base"),
-        (":nonsense", TokverifyError, "'nonsense' is no pattern"),
+        ("", UnsupportedError, "contains no pattern; add its name, as in .*small.tiktoken:cl100k_base"),
+        (":nonsense", TokverifyError, "'nonsense' is neither a pattern"),
         (r":\w+|\W+", UnsupportedError, "the pattern: llama.cpp has none that cuts texts so; the nearest, "),
         (":(", UnsupportedError, "the pattern cannot be used"),
     ],
