@@ -95,7 +95,11 @@ def test_inspect_describes_it(model):
 
 def test_audit_checks_it(model):
     report = json.loads(run("audit", model, "-f", "json"))
-    assert [skipped["code"] for skipped in report["not_evaluated"] if skipped["code"] < "TV200"] == ["TV112", "TV113", "TV114"]
+    assert [skipped["code"] for skipped in report["not_evaluated"] if skipped["code"] < "TV200"] == [
+        "TV112",
+        "TV113",
+        "TV114",
+    ]
 
 
 def test_run_and_fuzz_verify_it(model, tmp_path, monkeypatch):

@@ -9,9 +9,9 @@ import pytest
 from tokverify import load_cases, load_gguf
 from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
-from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references.tiktoken import load
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -63,7 +63,9 @@ def test_a_pattern_is_known_by_the_name_of_the_file(path):
 
 
 def test_without_a_pattern_it_says_how_to_name_one(path):
-    with pytest.raises(UnsupportedError, match=r"contains no pattern; add its name, as in .*small\.tiktoken:cl100k_base"):
+    with pytest.raises(
+        UnsupportedError, match=r"contains no pattern; add its name, as in .*small\.tiktoken:cl100k_base"
+    ):
         open_reference(path)
 
 
