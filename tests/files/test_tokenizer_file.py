@@ -48,7 +48,7 @@ def test_the_content_tells_the_format(tmp_path, name, data, model):
         ("a.json", b"<html>", BrokenFileError, "not valid JSON"),
         ("a.gguf", JSON, BrokenFileError, "looks like JSON"),
         ("a.bin", b"PK\3\4", BrokenFileError, "looks like a zip archive"),
-        ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "it lacks 254 of the 256 single bytes"),
+        ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "254 of the 256 single bytes are missing"),
         ("a.tiktoken", b"<html>", BrokenFileError, "neither a HuggingFace"),
         ("tekken.json", b'{"config": {"pattern": ""}}', UnsupportedError, "a tekken file can only be the reference"),
     ],

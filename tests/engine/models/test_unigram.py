@@ -232,7 +232,7 @@ def test_too_many_broken_characters_are_unsupported():
 
 def test_a_charsmap_that_is_cut_short_is_refused():
     charsmap = make_charsmap({"a": "b"})
-    with pytest.raises(BrokenFileError, match="is cut short"):
+    with pytest.raises(BrokenFileError, match="is truncated"):
         Encoder(unigram_spec({"a": -1}, charsmap=charsmap[:100]))
     with pytest.raises(BrokenFileError, match="too few"):
         Encoder(unigram_spec({"a": -1}, charsmap=b""))

@@ -126,7 +126,7 @@ def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
         ({"pre_tokenizer": by(_O200K)}, "model.ignore_merges: is False, but .*granite-embed-multi-97m"),
         (
             {"post_processor": processors.TemplateProcessing(single="<s> <s> $A", special_tokens=[("<s>", 0)])},
-            "post_processor: puts 2 tokens before a text",
+            "post_processor: adds 2 tokens before a text",
         ),
         (
             {
@@ -134,11 +134,11 @@ def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
                     single="<s> $A </s> </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
                 )
             },
-            "post_processor: puts 2 tokens after a text",
+            "post_processor: adds 2 tokens after a text",
         ),
         (
             {"post_processor": processors.TemplateProcessing(single="$A $A", special_tokens=[])},
-            "post_processor TemplateProcessing: holds the text 2 times",
+            "post_processor TemplateProcessing: contains the text 2 times",
         ),
     ],
 )
@@ -168,14 +168,14 @@ def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
         ({"vocab": {"a": True}}, BrokenFileError, "model.vocab: must map pieces to ids"),
         ({"vocab": {"a": -1}}, BrokenFileError, "model.vocab: must map pieces to ids"),
         ({"vocab": {"a": 5, "b": 5}}, BrokenFileError, "two tokens have the same id"),
-        ({"vocab": {"a": 10**12}}, BrokenFileError, "id 1000000000000 of 3 tokens"),
+        ({"vocab": {"a": 10**12}}, BrokenFileError, "the highest id is 1000000000000, but there are only 3 tokens"),
         ({"vocab": {"\ud800": 5}}, BrokenFileError, "lone surrogate"),
         ({"merges": {}}, BrokenFileError, "model.merges: must be a list"),
         ({"merges": ["a"]}, BrokenFileError, "model.merges: merge 0 must be two pieces"),
         ({"merges": ["a b", "a b c"]}, BrokenFileError, "merge 1 must be two pieces"),
         ({"merges": [["a", 1]]}, BrokenFileError, "merge 0 must be two pieces"),
         ({"merges": [7]}, BrokenFileError, "merge 0 must be two pieces"),
-        ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 holds a space"),
+        ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 contains a space"),
     ],
 )
 def test_a_model_that_makes_no_sense_is_one_clear_line(read, change, error, problem):

@@ -45,7 +45,7 @@ def test_an_absent_file_is_named(tmp_path):
 
 def test_a_model_that_gguf_lacks_is_named(convert):
     with pytest.raises(
-        UnsupportedError, match=f"the model is WordLevel; of its kinds GGUF has {', '.join(CONVERTERS)}"
+        UnsupportedError, match=f"the model is WordLevel, but GGUF supports only {', '.join(CONVERTERS)}"
     ):
         convert(models.WordLevel({"a": 0}, unk_token="a"))  # noqa: S106 - no password
 
@@ -142,7 +142,7 @@ def test_whatever_stands_anywhere_is_never_worse_than_an_error(tmp_path, documen
 def test_an_id_around_the_text_that_no_token_has_is_broken(read):
     document = copy.deepcopy(DOCUMENTS[0])
     document["post_processor"]["special_tokens"]["<s>"]["ids"] = [9]
-    with pytest.raises(BrokenFileError, match="post_processor: adds the id 9, which no token has"):
+    with pytest.raises(BrokenFileError, match="post_processor: adds the id 9, which has no token"):
         read(json.dumps(document))
 
 

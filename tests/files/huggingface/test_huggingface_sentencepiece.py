@@ -84,14 +84,14 @@ def test_gemma4_serves_where_scores_cannot(make, require_equal, trained):
 @pytest.mark.parametrize(
     ("stages", "more", "named"),
     [
-        ({"normalizer": normalizers.Sequence([PREPEND, REPLACE])}, [], "puts no space before a text"),
-        ({"normalizer": REPLACE}, [], "always puts BOS before a text"),
+        ({"normalizer": normalizers.Sequence([PREPEND, REPLACE])}, [], "adds no space before a text"),
+        ({"normalizer": REPLACE}, [], "always adds BOS before a text"),
         (
             {"normalizer": REPLACE, "post_processor": BOS},
             [("\n", "e")],
-            "merges nothing across a line end, as rank 0 does",
+            "does not merge across line ends, as rank 0 does",
         ),
-        ({"normalizer": REPLACE, "post_processor": BOS}, [("\n", "\n")], r"takes '\\n\\n\\n' as one token"),
+        ({"normalizer": REPLACE, "post_processor": BOS}, [("\n", "\n")], r"encodes '\\n\\n\\n' as one token"),
     ],
 )
 def test_where_gemma4_cannot_serve_either_the_reason_is_named(convert, trained, stages, more, named):
@@ -135,7 +135,7 @@ def test_ignore_merges_is_not_for_such_pieces(convert, trained):
 def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(make, read, trained):
     ids, merges = replaced(trained, "<0x00>", "e▁")
     tokenizer = make(bpe(ids, [*merges, ("e", "▁")]), pre_tokenizer=pre_tokenizers.Metaspace(prepend_scheme="never"))
-    with pytest.raises(UnsupportedError, match=r"Metaspace split: llama\.cpp would make e▁"):
+    with pytest.raises(UnsupportedError, match=r"Metaspace split: llama\.cpp can produce e▁"):
         read(tokenizer)
 
 

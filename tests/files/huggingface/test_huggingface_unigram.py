@@ -82,8 +82,8 @@ def test_added_tokens_past_the_model_have_a_score_too(convert, trained):
     [
         (normalizers.NFKC(), METASPACE, "normalizer NFKC"),
         (normalizers.Sequence([normalizers.Lowercase(), STRIP, MERGE]), METASPACE, "normalizer Lowercase"),
-        (MERGE, METASPACE, "normalizer Replace: GGUF can say to merge and strip spaces only as one"),
-        (STRIP, METASPACE, "normalizer Strip: GGUF can say to merge and strip spaces only as one"),
+        (MERGE, METASPACE, "normalizer Replace: GGUF can declare merging and stripping spaces only together"),
+        (STRIP, METASPACE, "normalizer Strip: GGUF can declare merging and stripping spaces only together"),
         (MERGE, pre_tokenizers.WhitespaceSplit(), "neither ByteLevel nor one that writes spaces"),
         (REPLACE, pre_tokenizers.Whitespace(), "pre_tokenizer Whitespace"),
     ],
@@ -108,8 +108,8 @@ def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(co
     ("change", "problem"),
     [
         ({"vocab": {"a": 0}}, "model.vocab: must be a list"),
-        ({"vocab": [["a"]]}, "entry 0 must be a piece of its own and its score"),
-        ({"vocab": [["a", 0.0], ["a", 1.0]]}, "entry 1 must be a piece of its own and its score"),
+        ({"vocab": [["a"]]}, "entry 0 must be a unique piece and its score"),
+        ({"vocab": [["a", 0.0], ["a", 1.0]]}, "entry 1 must be a unique piece and its score"),
         ({"vocab": [["a", float("nan")]]}, "entry 0 must be"),
         ({"vocab": [["a", 10**400]]}, "entry 0 must be"),
         ({"vocab": [["a", "b"]]}, "entry 0 must be"),

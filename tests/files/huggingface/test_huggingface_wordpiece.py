@@ -70,7 +70,7 @@ def test_a_template_says_the_same(convert):
         ({"normalizer": normalizers.BertNormalizer(handle_chinese_chars=False)}, "BertNormalizer: clean_text and"),
         ({"normalizer": normalizers.Lowercase()}, "normalizer: with WordPiece"),
         ({"pre_tokenizer": pre_tokenizers.Whitespace()}, "pre_tokenizer: with WordPiece"),
-        ({"post_processor": processors.ByteLevel()}, "post_processor: llama.cpp always puts"),
+        ({"post_processor": processors.ByteLevel()}, "post_processor: llama.cpp always adds"),
     ],
 )
 def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
@@ -94,7 +94,10 @@ def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_e
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"normalizer": normalizers.BertNormalizer(lowercase=False)}, r"Split: with this, \\x0b inside a word is"),
+        (
+            {"normalizer": normalizers.BertNormalizer(lowercase=False)},
+            r"Split: with this stage, \\x0b inside a word",
+        ),
         ({"normalizer": normalizers.Sequence([normalizers.NFC(), normalizers.BertNormalizer()])}, "normalizer: with"),
         (
             {"normalizer": normalizers.Sequence([normalizers.Replace("th", "z"), normalizers.BertNormalizer()])},
@@ -106,7 +109,7 @@ def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_e
                     [normalizers.Replace(Regex("[q]"), "k"), normalizers.BertNormalizer()]
                 )
             },
-            "Replace: with this, .* inside a word is treated otherwise",
+            "Replace: with this stage, .* inside a word is treated differently",
         ),
         (
             {

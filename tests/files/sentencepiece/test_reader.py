@@ -114,12 +114,12 @@ def test_what_gguf_cannot_express_is_named(read, trainer, normalizer, named):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "there are no pieces"),
+        (b"", "it contains no pieces"),
         (b"\0", "not a sentencepiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "not a sentencepiece model"),
         (b'{"model": {}}', "not a sentencepiece model"),
         (b"\x0a\xff\xff\xff\xff\x0f", "not a sentencepiece model"),
-        (make_model([]), "there are no pieces"),
+        (make_model([]), "it contains no pieces"),
         (make_model([*SPECIAL, ("a", 0, 9)]), "type of piece 3 is 9"),
         (make_model([*SPECIAL, ("a", 0, 0)]), "type of piece 3 is 0"),
         (make_model([*SPECIAL, ("a", float("nan"), NORMAL)]), "score of piece 3 is nan"),

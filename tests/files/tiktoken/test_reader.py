@@ -73,7 +73,7 @@ def test_a_written_out_pattern_will_do(make):
 def test_a_token_without_a_merge_needs_a_pre_tokenizer_that_looks_whole_words_up(make):
     path = make(b"fox")
     assert read_spec(f"{path}:llama3").pre == "llama-bpe"
-    with pytest.raises(UnsupportedError, match="some tokens are made by no merge of two others"):
+    with pytest.raises(UnsupportedError, match="no merge of two tokens produces some of the tokens"):
         read_spec(f"{path}:gpt2")
 
 
@@ -94,8 +94,8 @@ def test_a_config_beside_it_names_special_tokens_and_roles(make):
 @pytest.mark.parametrize(
     ("rest", "error", "problem"),
     [
-        ("", UnsupportedError, "holds no pattern; name one as in .*small.tiktoken:cl100k_base"),
-        (":nonsense", TokverifyError, "'nonsense' is no pattern"),
+        ("", UnsupportedError, "contains no pattern; add its name, as in .*small.tiktoken:cl100k_base"),
+        (":nonsense", TokverifyError, "'nonsense' is neither a pattern"),
         (
             r":\w+|\W+",
             UnsupportedError,
@@ -111,7 +111,7 @@ def test_a_pattern_that_will_not_do_is_one_clear_line(make, rest, error, problem
 
 
 def test_ids_that_make_no_sense_are_an_error(make):
-    with pytest.raises(BrokenFileError, match="ids from 2000000 to"):
+    with pytest.raises(BrokenFileError, match="ids range from 2000000 to"):
         read_spec(f"{make(shift=2_000_000)}:gpt2")
 
 

@@ -193,7 +193,7 @@ def test_a_gguf_file_and_what_is_rebuilt_from_it_agree(gguf: Path, encoder: Enco
 def test_llama_cpp_is_said_not_to_know_it(gguf: Path):
     run = CliRunner().invoke(main, ["run", str(gguf), "-r", "llama.cpp"])
     assert run.exit_code == 2
-    assert "llama.cpp does not know the model cpp-hybrid, which is tokverify's own" in run.stderr
+    assert "llama.cpp does not know the model cpp-hybrid, which only tokverify supports" in run.stderr
     audit = CliRunner().invoke(main, ["audit", str(gguf)])
     assert audit.exit_code == 1
     assert "a model of tokverify's own, which llama.cpp does not" in audit.stdout

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tokverify.engine.decoder import join_pieces
 from tokverify.engine.models.cpp.pattern import rewrite, words
-from tokverify.engine.models.cpp.spacing import Spacing, continues, join_pieces, piece_bytes
+from tokverify.engine.models.cpp.spacing import Spacing, continues, piece_bytes
 from tokverify.engine.models.cpp.vocabulary import FIXED, RANGES, SPECIAL
 
 
@@ -115,7 +116,7 @@ def test_no_word_is_spelled_like_a_special_token(special: str):
 
 
 def decoded(*pieces: str) -> str:
-    return join_pieces((piece, piece_bytes(piece)) for piece in pieces).decode()
+    return join_pieces(Spacing(), ((piece, piece_bytes(piece)) for piece in pieces)).decode()
 
 
 @pytest.mark.parametrize(
