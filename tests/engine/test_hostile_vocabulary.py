@@ -1,4 +1,4 @@
-"""Vocabularies that nobody should write: each gives what llama.cpp gives, or one clear error, and never takes long."""
+"""Hostile vocabularies: each gives the ids of llama.cpp or one clear error, and is fast."""
 
 from collections.abc import Sequence
 from math import inf, nan

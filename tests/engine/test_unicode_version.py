@@ -57,12 +57,12 @@ def test_the_patterns_categories_are_those_of_unicode_data(unassigned: set[int],
 
 
 @pytest.mark.parametrize("character", SINCE_16 + NEVER + "\u0378")
-def test_what_is_newer_or_never_assigned_is_unknown(character: str):
+def test_newer_and_unassigned_code_points_are_unassigned(character: str):
     assert has_unassigned(f"a{character}b")
 
 
 @pytest.mark.parametrize("character", IN_15_1 + IN_USE)
-def test_what_is_assigned_is_known(character: str):
+def test_assigned_characters_are_known(character: str):
     assert not has_unassigned(character)
     assert blank_unassigned(character) == character
 
@@ -75,7 +75,7 @@ def test_each_unknown_character_is_blanked_by_itself():
 
 
 @pytest.mark.parametrize("character", ["\ufa6e", "\U0002a6e0"])
-def test_the_unknown_inside_chinese_ranges_stays_apart(character: str):
+def test_unassigned_code_points_in_chinese_ranges_stay_distinct(character: str):
     is_han = character == "\ufa6e"  # llama.cpp's range of extension B ends at U+2A6DF
     assert blank_unassigned(character) == (HAN_NONCHARACTER if is_han else NONCHARACTER)
 

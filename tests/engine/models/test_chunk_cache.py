@@ -20,7 +20,7 @@ def lengths(seen: list[str]) -> ChunkCache:
     return ChunkCache(encode)
 
 
-def test_a_text_is_worked_out_once(lengths: ChunkCache, seen: list[str]):
+def test_a_text_is_computed_once(lengths: ChunkCache, seen: list[str]):
     assert [lengths["abc"], lengths["de"], lengths["abc"]] == [(3,), (2,), (3,)]
     assert seen == ["abc", "de"]
 
@@ -31,7 +31,7 @@ def test_a_long_text_is_not_kept(lengths: ChunkCache, seen: list[str], monkeypat
     assert seen == ["abc", "abcd", "abcd"]
 
 
-def test_it_starts_afresh_when_full(seen: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_it_is_cleared_when_full(seen: list[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(chunk_cache, "ROOM", 10)
     lengths = ChunkCache(lambda text: (len(text),))
     for count in range(100):
@@ -39,7 +39,7 @@ def test_it_starts_afresh_when_full(seen: list[str], monkeypatch: pytest.MonkeyP
         assert sum(map(len, lengths)) <= 10 + 4
 
 
-def test_what_failed_is_not_kept(seen: list[str]):
+def test_failures_are_not_cached(seen: list[str]):
     def fail(text: str) -> tuple[int, ...]:
         seen.append(text)
         raise EncodeError(text)
@@ -52,7 +52,7 @@ def test_what_failed_is_not_kept(seen: list[str]):
     assert not failing
 
 
-def test_each_layer_remembers_its_chunks(seen: list[str]):
+def test_each_stage_caches_its_chunks(seen: list[str]):
     def encode(text: str) -> tuple[int, ...]:
         seen.append(text)
         return (len(text),)

@@ -62,7 +62,7 @@ def test_reads_a_small_tokenizer(read):
     assert spec.general == {"architecture": "llama"}
 
 
-def test_what_the_file_does_not_say_is_none(read):
+def test_undeclared_values_are_none(read):
     spec = asdict(read(make_gguf({key: LLAMA[key] for key in ("tokenizer.ggml.model", "tokenizer.ggml.tokens")})))
     told = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
     assert spec == dict.fromkeys(spec) | told
@@ -169,7 +169,7 @@ def test_key_names_are_those_of_the_gguf_package():
     assert [key for _, key in SPECIAL_IDS[14:]] == [names.PREFIX_ID, names.SUFFIX_ID, names.MIDDLE_ID]
 
 
-def test_scores_may_be_integers(read):
+def test_scores_can_be_integers(read):
     spec = read(make_gguf(LLAMA | {gguf_keys.SCORES: numbers(ValueType.INT32, [-1, 0, 1, 2, 3, 4])}))
     assert list(spec.scores) == [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0]
     assert spec.scores.typecode == "f"
@@ -180,7 +180,7 @@ def test_a_signed_charsmap_keeps_its_bytes(read):
     assert spec.charsmap == b"\xff\x7f"
 
 
-def test_a_later_key_for_a_role_wins_wherever_it_stands(read):
+def test_a_later_key_for_a_role_wins_in_any_position(read):
     old, new = {"tokenizer.ggml.prefix_token_id": uint32(4)}, {"tokenizer.ggml.fim_pre_token_id": uint32(5)}
     assert read(make_gguf(LLAMA | old | new)).special_ids["fim_pre"] == 4
     assert read(make_gguf(LLAMA | new | old)).special_ids["fim_pre"] == 4
@@ -239,12 +239,12 @@ def test_a_contradiction_is_an_error_that_names_the_key(read, fields: dict[str, 
     assert said in message
 
 
-def test_infinite_scores_are_read_as_llama_cpp_does(read):
+def test_infinite_scores_are_read_as_in_llama_cpp(read):
     infinite = [0.0, -inf, inf, -1.0, -inf, 0.0]
     assert list(read(make_gguf(LLAMA | {gguf_keys.SCORES: numbers(ValueType.FLOAT32, infinite)})).scores) == infinite
 
 
-def test_a_file_without_a_tokenizer_says_what_it_is(read):
+def test_the_error_for_a_file_without_a_tokenizer_describes_the_file(read):
     fields = {"general.architecture": string("clip\x1b[31m"), "general.type": string("mmproj")}
     message = complaint(read, make_gguf(fields))
     assert "general.architecture is clip\\x1b[31m, general.type is mmproj" in message
@@ -298,7 +298,7 @@ def test_reads_real_vocabularies(vocabs: Path, name: str):
     assert len(spec.types) == len(spec.tokens)
 
 
-def test_reads_what_is_known_of_gemma_3(vocabs: Path):
+def test_reads_known_facts_of_gemma_3(vocabs: Path):
     spec = read_spec(vocabs / "gemma-3.gguf")
     user_defined = [id for id, kind in enumerate(spec.types) if kind == TokenType.USER_DEFINED]
     assert len(user_defined) == 163
@@ -312,14 +312,14 @@ def test_reads_what_is_known_of_gemma_3(vocabs: Path):
     assert (spec.add_bos, spec.add_eos, spec.add_space_prefix) == (True, False, False)
 
 
-def test_cut_anywhere_is_an_error(read):
+def test_truncation_anywhere_is_an_error(read):
     data = SAMPLE.read_bytes()
     for length in [*range(0, len(data), 1000), len(data) - 1]:
         complaint(read, data[:length])
 
 
 @pytest.mark.slow  # 700 files of a few hundred kB each take some 10 s
-def test_a_real_file_cut_anywhere_is_an_error(read, vocabs: Path):
+def test_a_real_file_truncated_anywhere_is_an_error(read, vocabs: Path):
     data = (vocabs / "llama-spm.gguf").read_bytes()
     for length in [*range(0, len(data), 1000), len(data) - 1]:
         complaint(read, data[:length])

@@ -1,4 +1,4 @@
-"""What an audit reads of a file: the tokenizer even where it contradicts itself, and facts of the model."""
+"""What an audit reads from a file: even a contradictory tokenizer, and facts about the model."""
 
 import pytest
 
@@ -24,7 +24,7 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize("changed", CONTRADICTIONS)
-def test_contradiction_is_kept_and_told(tmp_path, changed):
+def test_a_contradiction_is_kept_and_reported(tmp_path, changed):
     path = tmp_path / "model.gguf"
     path.write_bytes(make_gguf(FIELDS | changed))
     with pytest.raises(BrokenFileError) as raised:
@@ -34,7 +34,7 @@ def test_contradiction_is_kept_and_told(tmp_path, changed):
     assert declaration.spec.tokens == ["a", "b", "c"]
 
 
-def test_values_are_as_declared(tmp_path):
+def test_values_equal_the_declared_ones(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(make_gguf(FIELDS | CONTRADICTIONS[0] | CONTRADICTIONS[3]))
     spec = read_declaration(path).spec
@@ -63,7 +63,7 @@ def test_facts_of_the_model(tmp_path):
         ({"tokenizer.ggml.model": uint32(1)}, "model: is UINT32, must be STRING"),
     ],
 )
-def test_what_no_reader_can_use_is_an_error_still(tmp_path, changed, message):
+def test_unusable_files_remain_an_error(tmp_path, changed, message):
     path = tmp_path / "model.gguf"
     path.write_bytes(make_gguf(FIELDS | changed))
     with pytest.raises(BrokenFileError, match=message):

@@ -28,7 +28,7 @@ FULL = replace(
 
 
 @pytest.mark.parametrize("spec", [FULL, bpe_spec(["a b", "ab c"], {"<|x|>": 3}, add_bos=False)])
-def test_what_is_written_is_read_back(tmp_path, spec):
+def test_written_files_read_back_unchanged(tmp_path, spec):
     write_gguf(tmp_path / "x.gguf", spec)
     again = read_spec(tmp_path / "x.gguf")
     for name in spec.__dataclass_fields__:
@@ -54,13 +54,13 @@ def test_the_names_of_templates_are_listed(tmp_path):
     assert values["tokenizer.chat_template.tool_use"].data == "{{ tools }}"
 
 
-def test_what_is_not_declared_has_no_key():
+def test_undeclared_values_have_no_key():
     assert set(gguf_values(spm_spec({"a": 0.0}))) == {
         f"tokenizer.ggml.{key}" for key in ("model", "tokens", "scores", "token_type")
     }
 
 
-def test_what_llama_cpp_would_not_load_is_not_written(tmp_path):
+def test_files_that_llama_cpp_would_not_load_are_not_written(tmp_path):
     with pytest.raises(UnsupportedError, match="it has no merges"):
         write_gguf(tmp_path / "x.gguf", bpe_spec([]))
     assert not list(tmp_path.iterdir())

@@ -53,7 +53,9 @@ def train(pre_tokenizer, **options):
         (by(r" ?[^(\s|[.,!?…。，、।۔،])]+"), {}, None, "bloom"),
     ],
 )
-def test_the_name_is_found_by_what_the_pre_tokenizer_does(require_equal, pre_tokenizer, options, post_processor, name):
+def test_the_name_is_found_by_the_behavior_of_the_pre_tokenizer(
+    require_equal, pre_tokenizer, options, post_processor, name
+):
     tokenizer = train(pre_tokenizer, **options)
     if post_processor:
         tokenizer.post_processor = post_processor
@@ -62,7 +64,7 @@ def test_the_name_is_found_by_what_the_pre_tokenizer_does(require_equal, pre_tok
     assert (spec.add_bos, spec.add_eos) == (post_processor is not None, False)
 
 
-def test_the_probes_tell_all_pre_tokenizers_apart_that_differ():
+def test_the_probes_distinguish_all_different_pre_tokenizers():
     cuts = {}
     for name, pre_tokenizer in PRE_TOKENIZERS.items():
         cuts.setdefault(pre_tokenizer.patterns, (name, [splitter(pre_tokenizer)(text) for text in PROBES]))
@@ -71,7 +73,7 @@ def test_the_probes_tell_all_pre_tokenizers_apart_that_differ():
     assert same <= {"stablelm2 bailingmoe"}
 
 
-def test_added_tokens_and_what_goes_around_a_text(require_equal):
+def test_added_tokens_and_tokens_around_a_text(require_equal):
     tokenizer = train(GPT2)
     tokenizer.add_tokens([AddedToken("<tool>", normalized=False), AddedToken("fox", normalized=False)])
     tokenizer.add_special_tokens(["<turn>"])
@@ -99,7 +101,7 @@ def test_old_files_write_merges_as_strings_and_no_type(read):
     assert read(json.dumps(content)) == new
 
 
-def test_ids_that_no_token_has_are_unused(read):
+def test_ids_without_a_token_are_unused(read):
     content = json.loads(train(GPT2).to_str())
     content["model"]["vocab"]["last"] = 400
     spec = read(json.dumps(content))
@@ -107,7 +109,7 @@ def test_ids_that_no_token_has_are_unused(read):
     assert spec.types[399:] == [5, 1]
 
 
-def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
+def test_roles_are_declared_by_the_files_next_to_it(read, tmp_path):
     (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "</s>", "pad_token": "absent", "cls_token": "<s>"}')
     assert read(train(GPT2)).special_ids == {"eos": 1}
 
@@ -178,7 +180,7 @@ def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
         ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 contains a space"),
     ],
 )
-def test_a_model_that_makes_no_sense_is_one_clear_line(read, change, error, problem):
+def test_an_invalid_model_is_one_clear_line(read, change, error, problem):
     content = json.loads(train(GPT2).to_str())
     content["model"] |= change
     with pytest.raises(error, match=problem) as raised:
