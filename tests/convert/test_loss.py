@@ -73,7 +73,7 @@ def test_what_changes_no_ids_of_a_text_is_told_all_the_same(byte_level, to_gguf)
             {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
             "add_prefix_space",
         ),
-        ({"post_processor": template("$A", "$A")}, "holds the text 2 times"),
+        ({"post_processor": template("$A", "$A")}, "contains the text 2 times"),
     ],
 )
 def test_what_would_change_every_text_is_refused(byte_level, to_gguf, changes, named):

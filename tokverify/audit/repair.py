@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from tokverify.files.gguf.declaration import SPECIAL_IDS
+from tokverify.files.gguf.keys import SPECIAL_IDS
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 """Where the reference tells the right types, texts, scores or merges, and cases show the fault."""

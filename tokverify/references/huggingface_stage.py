@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
-from tokverify.engine.pre_tokenizer import from_byte_level
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.special_text import BYTE_PIECE
 
 PieceBytes = Callable[[str], bytes]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.files.location import file_and_rest, read_file
 from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens

@@ -131,7 +131,7 @@ TRIGGERS = [
     ("TV116", replace(PHI3, general={"name": "My tune"}), WARNING, "looks like that of Phi-3"),
     ("TV117", replace(T5, charsmap=None), WARNING, "texts are not normalized"),
     ("TV117", replace(T5, charsmap=b"ab"), ERROR, "2 bytes"),
-    ("TV117", replace(T5, charsmap=b"\x40\0\0\0ab"), ERROR, "cut short"),
+    ("TV117", replace(T5, charsmap=b"\x40\0\0\0ab"), ERROR, "truncated"),
     ("TV117", replace(SPM, charsmap=b"\0\0\0\0\0"), WARNING, "which llama.cpp ignores for the model llama"),
     (
         "TV118",

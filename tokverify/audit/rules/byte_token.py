@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.families import find_family
-from tokverify.files.gguf.declaration import TOKENS, TYPES
+from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import listed, plural, tokens

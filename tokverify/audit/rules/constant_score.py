@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.families import find_family
-from tokverify.files.gguf.declaration import SCORES
+from tokverify.files.gguf.keys import SCORES
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import ADD_BOS, CHAT_TEMPLATE
+from tokverify.files.gguf.keys import ADD_BOS, CHAT_TEMPLATE
 from tokverify.report.finding import INFO, Finding
 from tokverify.text.wording import quoted
 

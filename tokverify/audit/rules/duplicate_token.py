@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted
 

@@ -9,7 +9,7 @@ from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
-from tokverify.files.gguf.declaration import ADD_BOS, ADD_EOS
+from tokverify.files.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.report.finding import WARNING, Finding
 
 if TYPE_CHECKING:

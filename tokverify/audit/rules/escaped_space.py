@@ -9,7 +9,7 @@ from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
-from tokverify.files.gguf.declaration import TOKENS, TYPES
+from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.text.wording import plural, tokens
 

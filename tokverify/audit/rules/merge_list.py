@@ -12,7 +12,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import MERGES
+from tokverify.files.gguf.keys import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import listed, plural, quoted, tokens
 

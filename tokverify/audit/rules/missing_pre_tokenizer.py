@@ -10,7 +10,7 @@ from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.families import find_family
-from tokverify.files.gguf.declaration import PRE
+from tokverify.files.gguf.keys import PRE
 from tokverify.report.finding import ERROR, WARNING, Finding
 
 if TYPE_CHECKING:

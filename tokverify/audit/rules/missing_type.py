@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import TYPES
+from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import WARNING, Finding
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.files.gguf.declaration import TOKENS, TYPES
+from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quoted, tokens

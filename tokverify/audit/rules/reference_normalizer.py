@@ -11,7 +11,7 @@ from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
-from tokverify.files.gguf.declaration import CHARSMAP, LOWERCASE, STRIP_ACCENTS
+from tokverify.files.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import listed, quoted
 from tokverify.tokenizer import Declaring

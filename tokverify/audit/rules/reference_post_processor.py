@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.behavior import ids_around
 from tokverify.audit.repair import set_flag, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import ADD_BOS, ADD_EOS
+from tokverify.files.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.report.finding import ERROR, Finding
 from tokverify.text.wording import tokens
 

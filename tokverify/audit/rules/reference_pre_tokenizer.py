@@ -12,7 +12,7 @@ from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import PRE
+from tokverify.files.gguf.keys import PRE
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import listed, plural, quoted
 

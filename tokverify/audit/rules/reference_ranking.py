@@ -13,7 +13,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import unescape_spaces
-from tokverify.files.gguf.declaration import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
+from tokverify.files.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import listed, plural, quoted, tokens

@@ -9,7 +9,7 @@ from tokverify.audit.repair import new_metadata
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.files.config import chat_templates
-from tokverify.files.gguf.declaration import CHAT_TEMPLATE
+from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import quoted
 

@@ -9,7 +9,7 @@ from tokverify.audit.marker import PADDING
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted
 from tokverify.verify.vocabulary import compare_vocabularies

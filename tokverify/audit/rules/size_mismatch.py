@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import PADDING
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import SCORES, TYPES, VOCAB_SIZE
+from tokverify.files.gguf.keys import SCORES, TYPES, VOCAB_SIZE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import plural, tokens
 

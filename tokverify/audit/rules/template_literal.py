@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
 from tokverify.errors import EncodeError
-from tokverify.files.gguf.declaration import CHAT_TEMPLATE
+from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted
 

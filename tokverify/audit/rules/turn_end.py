@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import CHAT_TEMPLATE
+from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import ERROR, Finding
 from tokverify.text.wording import quoted, tokens
 

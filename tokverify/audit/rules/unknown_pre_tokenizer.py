@@ -10,7 +10,7 @@ from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import MODEL, PRE
+from tokverify.files.gguf.keys import MODEL, PRE
 from tokverify.report.finding import ERROR, Finding
 from tokverify.text.wording import quoted
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted, tokens
 

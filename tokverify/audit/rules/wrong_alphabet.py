@@ -10,7 +10,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import MODEL, TOKENS
+from tokverify.files.gguf.keys import MODEL, TOKENS
 from tokverify.report.finding import ERROR, Finding
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.location import file_and_rest
 from tokverify.references.location import identify, repository, repository_of_url
 
-KINDS = {"rebuilt", "hub", "tokenizers"}
+KINDS = {"rebuilt", "hub", "tokenizers"}.__contains__
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_what_stands_alone_in_a_directory_is_found(write, name: str, kind: str):
 
 def test_a_directory_without_a_tokenizer_says_what_it_holds(write, tmp_path):
     (tmp_path / "ref").mkdir()
-    with pytest.raises(BrokenFileError, match=r"ref: holds no tokenizer\.json, .* only nothing"):
+    with pytest.raises(BrokenFileError, match=r"ref: contains no tokenizer\.json, .* only nothing"):
         identify("ref", KINDS)
     for number in range(7):
         write(f"ref/file{number}", b"")
