@@ -60,7 +60,7 @@ def test_nothing_is_found_in_a_good_template():
             GOOD,
             ("ERROR", "drift", ("asked", "turn"), 'writes "HI THERE'),
         ),
-        (GOOD.replace("<|im_end|>\n", "<|im_end|>"), GOOD, ("WARNING", "white-space", ("turn",), "only in whitespace")),
+        (GOOD.replace("<|im_end|>\n", "<|im_end|>"), GOOD, ("WARNING", "white-space", ("turn",), "other white space")),
         (GOOD, "{{ raise_exception('never') }}", ("ERROR", "failing", ("asked", "turn", "system"), "fails: never")),
         ("{{ raise_exception('never') }}", GOOD, ("ERROR", "failing", ("asked", "turn", "system"), "renders it")),
         ("{{ raise_exception('x') }}", None, ("INFO", "failing", ("asked", "turn", "system"), "refuses")),

@@ -93,8 +93,8 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         '2 ids with a different token than in the reference: 256 "Ġa" instead of "ab"',
     ),
     ("TV201", gguf(**PADDED), INFO, "1 id only in the file, as padding"),
-    ("TV201", gguf(**MORE), WARNING, '1 id are not in the reference: 263 "extra"'),
-    ("TV201", gguf(**FEWER), WARNING, '1 id of the reference are not in the file: 262 "<think>"'),
+    ("TV201", gguf(**MORE), WARNING, '1 id only in the file: 263 "extra"'),
+    ("TV201", gguf(**FEWER), WARNING, '1 id only in the reference: 262 "<think>"'),
     (
         "TV201",
         gguf(beside={"tokenizer_config": {"eos_token": "<|im_start|>"}}),
@@ -140,7 +140,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV205",
         reference(normalizer={"type": "Replace", "pattern": {"String": "never there"}, "content": ""}),
         INFO,
-        "no probe text shows it",
+        "no probe text shows a difference",
     ),
     ("TV205", bert(lowercase=True), ERROR, "lowercase is True, but False in the reference"),
     ("TV206", gguf(add_bos=True), ERROR, '260 "<|im_start|>" before a text, but nothing in the reference'),
@@ -240,7 +240,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
     template = CHATML + "<|assistant|>"
     subject = gguf(chat_template=template)(tmp_path)
     [found] = findings("TV112", subject)
-    assert (found.severity, "as in the reference" in found.message) == (INFO, True)
+    assert (found.severity, "here and in the reference" in found.message) == (INFO, True)
     [alone] = findings("TV112", replace(BPE, chat_template=template))
     assert alone.severity == ERROR
     rebuilt = Subject(subject.declaration, open_reference("rebuilt", spec=subject.spec))
@@ -250,7 +250,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
 def test_ordinary_in_the_reference_too_is_no_warning(tmp_path):
     plain = replace(BPE, types=[*BPE.types[:260], 1, *BPE.types[261:]], chat_template=None)
     [found] = findings("TV111", against(plain, bpe_json(plain), tmp_path))
-    assert (found.severity, "ordinary in the reference too" in found.message) == (INFO, True)
+    assert (found.severity, "ordinary in the reference as well" in found.message) == (INFO, True)
 
 
 def test_missing_pre_tokenizer_that_cuts_alike_is_only_a_warning(tmp_path):

@@ -41,6 +41,7 @@ def double_bos(subject: Subject) -> Iterator[Finding]:
     if not settings.add_bos or bos is None or not subject.markers.begins_with(settings.pieces[bos]):
         return
     piece = quoted(settings.pieces[bos])
-    message = f"BOS is added to texts, and the chat template begins with it too ({piece}): encode rendered chats "
-        "without add_special"
-    yield Finding(INFO, message, ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE))
+    message = f"BOS is added to texts, and the chat template also begins with it ({piece})"
+    yield Finding(
+        INFO, f"{message}: encode rendered chats without add_special", ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE)
+    )

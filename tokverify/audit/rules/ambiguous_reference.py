@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _REBUILT_AS_METASPACE = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "GemmaTokenizer"})
 
 
-@rule(code="TV209", name="reference-loading", severity=WARNING)
-def reference_loading(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV209", name="ambiguous-reference", severity=WARNING)
+def ambiguous_reference(subject: Subject) -> Iterator[Finding]:
     """Point out references that transformers is known to change while loading them.
 
     What it does:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _TYPE = re.compile("type of ([0-9]+) ")
 
 
-@rule(code="TV103", name="override", severity=WARNING)
-def override(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV103", name="overridden-setting", severity=WARNING)
+def overridden_setting(subject: Subject) -> Iterator[Finding]:
     """List the declared settings that llama.cpp overrides.
 
     What it does:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV117", name="charsmap", severity=ERROR)
-def charsmap(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV117", name="broken-charsmap", severity=ERROR)
+def broken_charsmap(subject: Subject) -> Iterator[Finding]:
     """Check the table with which sentencepiece models normalize a text.
 
     What it does:

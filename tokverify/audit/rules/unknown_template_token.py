@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV112", name="template-literal", severity=ERROR)
-def template_literal(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV112", name="unknown-template-token", severity=ERROR)
+def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     """Require that the special tokens in the chat template are in the vocabulary.
 
     What it does:

@@ -24,8 +24,8 @@ _DECISIVE = frozenset({"bos", "eos", "unk", "sep"})
 """Roles whose tokens come up in the ids of a text."""
 
 
-@rule(code="TV201", name="reference-vocabulary", severity=ERROR)
-def reference_vocabulary(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV201", name="vocabulary-mismatch", severity=ERROR)
+def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that every id represents the same token as in the reference.
 
     What it does:

@@ -22,8 +22,8 @@ _TELLING = re.compile("phi-?3|modern-bert")
 _PHI3_TOKENS = frozenset(["<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "<|placeholder1|>"])
 
 
-@rule(code="TV116", name="name-rule", severity=WARNING)
-def name_rule(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV116", name="name-dependent-stripping", severity=WARNING)
+def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
     """Point out that the model's name changes how whitespace is tokenized.
 
     What it does:

@@ -20,8 +20,8 @@ _BEGINNINGS = frozenset(
 )
 
 
-@rule(code="TV113", name="turn-end", severity=ERROR)
-def turn_end(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV113", name="missing-turn-end", severity=ERROR)
+def missing_turn_end(subject: Subject) -> Iterator[Finding]:
     """Require that a generation ends where a turn ends.
 
     What it does:

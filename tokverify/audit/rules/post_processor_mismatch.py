@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV206", name="reference-post-processor", severity=ERROR)
-def reference_post_processor(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV206", name="post-processor-mismatch", severity=ERROR)
+def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require the same tokens around a text as in the reference.
 
     What it does:

@@ -26,8 +26,8 @@ _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _MATCHED = _SPECIAL | Attribute.USER_DEFINED.value
 
 
-@rule(code="TV202", name="reference-added-token", severity=ERROR)
-def reference_added_token(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV202", name="added-token-mismatch", severity=ERROR)
+def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that the reference's added tokens are recognized in a text here as well.
 
     What it does:

@@ -18,8 +18,8 @@ _MOST_TRIED = 500
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
-@rule(code="TV203", name="reference-added-flag", severity=ERROR)
-def reference_added_flag(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV203", name="added-token-flag-mismatch", severity=ERROR)
+def added_token_flag_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that flags of added tokens, which GGUF cannot express, make no difference.
 
     What it does:
@@ -71,8 +71,8 @@ def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) 
     text = next(iter(shown.values()))
     actual, expected = encode_both(subject, text)
     message = (
-        f"{plural(len(shown), 'token')} with {flag} in the reference, which GGUF cannot express: {tokens(shown, pieces)}; "
-        f"{quoted(text)} is {actual}, but {expected} in the reference"
+        f"{plural(len(shown), 'token')} with {flag} in the reference, which GGUF cannot express: "
+        f"{tokens(shown, pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
     )
     return Finding(ERROR, message, ids=tuple(shown))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _ARCHITECTURES = ("bert", "t5encoder", "gemma-embedding", "eurobert", "llama-embed")
 
 
-@rule(code="TV115", name="embedding-flag", severity=WARNING)
-def embedding_flag(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV115", name="missing-embedding-flag", severity=WARNING)
+def missing_embedding_flag(subject: Subject) -> Iterator[Finding]:
     """Expect embedding models to declare which tokens to add around a text.
 
     What it does:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _MAX_PATTERN = 300
 
 
-@rule(code="TV204", name="reference-pre-tokenizer", severity=ERROR)
-def reference_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV204", name="pre-tokenizer-mismatch", severity=ERROR)
+def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
     r"""Require that texts are cut before merging as in the reference.
 
     What it does:
@@ -57,26 +57,26 @@ def _byte_pair(subject: Subject) -> Iterator[Finding]:
     others = find_cut_differences(subject)
     if not others:
         return
-    harmful = [other for other in others if _is_encoded_otherwise(subject, other.text)]
+    harmful = [other for other in others if _is_encoded_differently(subject, other.text)]
     if not harmful:
         message = f"the reference cuts {plural(len(others), 'probe text')} differently, with the same ids: "
-        yield Finding(INFO, message + _shown(others[0]), keys=(PRE,))
+        yield Finding(INFO, message + _render(others[0]), keys=(PRE,))
         return
     names = find_agreeing_names(subject.document)
     agreeing = f"names that cut the same way: {listed(names, 10)}" if names else "no name cuts the same way"
     message = (
-        f"{plural(len(harmful), 'probe text')} cut and encoded differently than in the reference: {_shown(harmful[0])}; "
-        f"{_patterns(subject)}; {agreeing}"
+        f"{plural(len(harmful), 'probe text')} cut and encoded differently than in the reference: "
+        f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}"
     )
     yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
 
 
-def _is_encoded_otherwise(subject: Subject, text: str) -> bool:
+def _is_encoded_differently(subject: Subject, text: str) -> bool:
     actual, expected = encode_both(subject, text)
     return actual != expected
 
 
-def _shown(other: CutDifference) -> str:
+def _render(other: CutDifference) -> str:
     at = next(
         (
             index
@@ -102,7 +102,7 @@ def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
     harmless = subject.settings.family.equivalent_pre_tokenizers
     types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
     cut = [text for text in (probes() if types else ()) if _is_cut(subject, text)]
-    harmful = [text for text in cut if _is_encoded_otherwise(subject, text)]
+    harmful = [text for text in cut if _is_encoded_differently(subject, text)]
     if harmful:
         message = (
             f"the reference cuts texts ({', '.join(types)}) and the model {subject.spec.model} does not: "

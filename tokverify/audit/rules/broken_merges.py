@@ -23,8 +23,8 @@ _TOLERATED_SHARE = 0.01
 """Of the vocabulary; a few tokens that no merge makes are found in many real models."""
 
 
-@rule(code="TV107", name="merge-list", severity=ERROR)
-def merge_list(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV107", name="broken-merges", severity=ERROR)
+def broken_merges(subject: Subject) -> Iterator[Finding]:
     """Require merges that lead from characters to the tokens of the vocabulary.
 
     What it does:

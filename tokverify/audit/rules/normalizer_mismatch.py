@@ -24,8 +24,8 @@ _MAX_SPELLED = 8
 _SHOWN = 4
 
 
-@rule(code="TV205", name="reference-normalizer", severity=ERROR)
-def reference_normalizer(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV205", name="normalizer-mismatch", severity=ERROR)
+def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that the reference's normalizer is not lost.
 
     What it does:
@@ -66,22 +66,22 @@ def _stages(subject: Subject) -> Iterator[Finding]:
 
 
 def _lost(subject: Subject, names: str) -> Iterator[Finding]:
-    told = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
     found = [text for text in probes() if _is_cause(subject, text)]
     if found:
-        yield Finding(ERROR, f"{told}: {_examples(subject, found)}")
+        yield Finding(ERROR, f"{problem}: {_examples(subject, found)}")
     elif subject.settings.family.is_bpe:
-        yield Finding(INFO, f"{told}; no probe text shows it")
+        yield Finding(INFO, f"{problem}; no probe text shows a difference")
 
 
 def _examples(subject: Subject, texts: Sequence[str]) -> str:
     text, *others = sorted(texts, key=len)[:_SHOWN]
     actual, expected = encode_both(subject, text)
-    told = (
-        f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but {expected} "
-        "in the reference"
+    message = (
+        f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but "
+        f"{expected} in the reference"
     )
-    return f"{told}; others are {listed(map(_spelled, others))}" if others else told
+    return f"{message}; others are {listed(map(_spelled, others))}" if others else message
 
 
 def _is_about_spaces(stage: Stage) -> bool:

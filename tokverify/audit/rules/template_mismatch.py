@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV210", name="reference-template", severity=WARNING)
-def reference_template(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV210", name="template-mismatch", severity=WARNING)
+def template_mismatch(subject: Subject) -> Iterator[Finding]:
     """Compare the chat template with the reference's.
 
     What it does:

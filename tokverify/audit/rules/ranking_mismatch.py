@@ -26,8 +26,8 @@ _MOST_TRIED = 500
 _NORMAL = Attribute.NORMAL.value
 
 
-@rule(code="TV207", name="reference-ranking", severity=ERROR)
-def reference_ranking(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV207", name="ranking-mismatch", severity=ERROR)
+def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require the merges, scores and flags that rank tokens as in the reference.
 
     What it does:
@@ -113,7 +113,8 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
     if moved:
         texts = (unescape_spaces(pieces[id]) for id in moved[:_MOST_TRIED])
         text = find_differing(subject, chain(texts, probes()))
-        message = f"{plural(len(moved), 'token')} ranked in a different order than in the reference's merges: {tokens(moved, pieces)}"
+        count = plural(len(moved), "token")
+        message = f"{count} ranked in a different order than in the reference's merges: {tokens(moved, pieces)}"
         shown = f"; {quoted(text)} is encoded differently" if text else "; no tested text shows a difference"
         yield Finding(ERROR if text else INFO, message + shown, ids=tuple(moved), keys=(SCORES,))
 
@@ -139,7 +140,8 @@ def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
     expected = bool(subject.declared.remove_extra_whitespaces)
     if actual != expected:
         text = find_differing(subject, ("a  b", " a", "a ", "a \n b"))
-        message = f"extra whitespace is {'removed' if actual else 'kept'}, but {'kept' if actual else 'removed'} in the reference"
+        ours, theirs = ("removed", "kept") if actual else ("kept", "removed")
+        message = f"extra whitespace is {ours}, but {theirs} in the reference"
         declared = subject.spec.remove_extra_whitespaces is not None
         repair = set_flag(REMOVE_EXTRA_WHITESPACES, value=expected, declared=declared) if is_flag else ""
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _ENDING = ("eos", "eot", "eom")
 
 
-@rule(code="TV106", name="special-id", severity=ERROR)
-def special_id(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV106", name="wrong-special-id", severity=ERROR)
+def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     """Require special ids that exist and that refer to special tokens.
 
     What it does:

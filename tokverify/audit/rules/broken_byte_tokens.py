@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(0x100))
 
 
-@rule(code="TV109", name="byte-token", severity=ERROR)
-def byte_token(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV109", name="broken-byte-tokens", severity=ERROR)
+def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
     """Require the 256 byte tokens, with their type, if the model falls back to bytes.
 
     What it does:

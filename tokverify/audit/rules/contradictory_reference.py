@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
-@rule(code="TV208", name="reference-contradiction", severity=WARNING)
-def reference_contradiction(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV208", name="contradictory-reference", severity=WARNING)
+def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     """Expect the files of the reference to agree with each other.
 
     What it does:
@@ -116,5 +116,6 @@ def _prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Find
     ids = subject.expected.encode("a", add_special=False, parse_special=False)
     prefixed = bool(ids) and subject.expected.piece(ids[0]).startswith("▁")
     if prefixed != model.add_space_prefix:
-        message = f"{path.name} has add_dummy_prefix {str(model.add_space_prefix).lower()}, but tokenizer.json does the opposite"
+        declared = str(model.add_space_prefix).lower()
+        message = f"{path.name} has add_dummy_prefix {declared}, but tokenizer.json does the opposite"
         yield Finding(WARNING, message)
