@@ -26,11 +26,10 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`, and
-        encodes texts with them. A token that is still encoded whole is accepted: a unigram model (`t5`) weighs NORMAL tokens by
-        their scores against other segmentations, so that
-        T5's `<extra_id_0>` needs no other type. Otherwise it is an
-        error if the chat template contains the token, for information if the reference does the same, and a warning in
-        all other cases. llama.cpp's own overrides by text are taken into account.
+        encodes texts with them. A token that is still encoded whole is accepted: a unigram model (`t5`) weighs NORMAL
+        tokens by their scores against other segmentations, so that T5's `<extra_id_0>` needs no other type. Otherwise
+        it is an error if the chat template contains the token, for information if the reference does the same, and a
+        warning in all other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
         A NORMAL token is not matched before the text is cut and merged, so in a chat it usually falls apart. The model
