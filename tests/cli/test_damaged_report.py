@@ -56,7 +56,7 @@ def complaint(result: Result) -> str:
         ("run", ["actual", "settings"], [], "$.actual.settings: Expected `object`, got `array`"),
         ("audit", ["codes", 0], HOSTILE, "codes[0] is '\\x1b[31m\\x00\\u202e'; wanted is the code of a rule"),
         ("audit", ["findings", 0, "code"], "", "findings[0].code is ''; wanted is the code of a rule"),
-        ("audit", ["findings", 0, "name"], HOSTILE, "; wanted is the name of a rule, such as byte-token"),
+        ("audit", ["findings", 0, "name"], HOSTILE, "; wanted is the name of a rule, such as broken-byte-tokens"),
         ("audit", ["not_evaluated", 0, "name"], "a b", "not_evaluated[0].name is 'a b'; wanted is the name of a rule"),
         ("audit", ["fingerprint"], HOSTILE, "; wanted is bytes in hexadecimal"),
     ],

@@ -102,7 +102,7 @@ def test_without_a_reference_the_library_reads_the_same_file(run, tmp_path):
     shutil.copy(SAMPLE / "sample.tokenizer.model", tmp_path / "tokenizer.model")
     result = run("run", tmp_path / "tokenizer.model", "--suite", "seed")
     assert result.exit_code == 0
-    assert "tokenizer.model stands beside the model" in " ".join(result.stdout.split())
+    assert "tokenizer.model is beside the model" in " ".join(result.stdout.split())
 
 
 def test_unsupported_features_cause_exit_code_2_and_one_line(run, tmp_path):

@@ -123,7 +123,7 @@ def test_a_hang_ends_after_the_given_time(model, library):
     tokenizer = LlamaCppTokenizer(model, library, seconds=0.25)
     # A text that takes seconds; no input is known that takes forever.
     slow, after = encode_many(tokenizer, ["ab" * 8_000_000, "a"])
-    assert slow == "llama.cpp gave no answer in time (0.25 s for a text)"
+    assert slow == "llama.cpp did not answer in time (0.25 s for a text)"
     assert after == [6]
 
 

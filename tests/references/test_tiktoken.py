@@ -161,7 +161,7 @@ def test_an_encoding_that_cannot_be_downloaded(monkeypatch):
 
 
 def test_an_encoding_that_there_is_not():
-    with pytest.raises(TokverifyError, match="tiktoken:gpt9: no such file, and not an encoding; known are gpt2"):
+    with pytest.raises(TokverifyError, match="tiktoken:gpt9: no such file, and not an encoding; known encodings: gpt2"):
         open_reference("tiktoken:gpt9")
 
 

@@ -67,7 +67,7 @@ def _code(node: JsonNode) -> str:
 def _name(node: JsonNode) -> str:
     name = node.string()
     if not _NAME.fullmatch(name):
-        raise node.error("the name of a rule, such as byte-token")
+        raise node.error("the name of a rule, such as broken-byte-tokens")
     return name
 
 

@@ -17,25 +17,24 @@ if TYPE_CHECKING:
 _TYPE = re.compile("type of ([0-9]+) ")
 
 
-@rule(code="TV103", name="override", severity=WARNING)
-def override(subject: Subject) -> Iterator[Finding]:
-    """List what llama.cpp takes otherwise than the file declares it.
+@rule(code="TV103", name="overridden-setting", severity=WARNING)
+def overridden_setting(subject: Subject) -> Iterator[Finding]:
+    """List the declared settings that llama.cpp overrides.
 
     What it does:
-        Goes through llama.cpp's loading and notes each setting that ends up different from what the file says, with
-        the reason. A declared value that is overridden is a warning, a default that fills a gap is for information.
+        Loads the tokenizer as llama.cpp does and records each setting that differs from what the file declares, with
+        the reason. An overridden value is a warning; a default that fills a gap is for information.
 
     Why it is bad:
-        The file does not show it, and programs that read the same file without llama.cpp do not do it. What is a
-        default today may change with the next release.
+        The file does not show it, and programs that read the same file without llama.cpp do not do it. A default of
+        today may change with the next release.
 
     Example:
-        `</s>` is an HTML tag in Gemma 3's vocabulary and declared USER_DEFINED; llama.cpp takes it for a control
-        token by its text, so that it is plain text where special tokens are not parsed, and ends a generation where
-        it comes up.
+        `</s>` is an HTML tag in Gemma 3's vocabulary and declared USER_DEFINED; llama.cpp treats it as a control token
+        because of its text, so that it is plain text if special tokens are not parsed, and ends a generation.
 
     How to repair:
-        Declare what is meant where the file is silent. Overrides by a token's text can only be known, not turned off.
+        Declare the settings that the file omits. Overrides caused by a token's text cannot be turned off.
 
     Threads:
         ggml-org/llama.cpp#23183, ggml-org/llama.cpp#21760, ggml-org/llama.cpp#17607, onnxruntime/mobius#651

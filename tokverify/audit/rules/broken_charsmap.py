@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV117", name="charsmap", severity=ERROR)
-def charsmap(subject: Subject) -> Iterator[Finding]:
-    """Check the table by which sentencepiece models normalize a text.
+@rule(code="TV117", name="broken-charsmap", severity=ERROR)
+def broken_charsmap(subject: Subject) -> Iterator[Finding]:
+    """Check the table with which sentencepiece models normalize a text.
 
     What it does:
-        For `t5`, looks for `tokenizer.ggml.precompiled_charsmap` and whether its length makes sense. For other
-        models, warns that llama.cpp ignores it.
+        For `t5`, looks for `tokenizer.ggml.precompiled_charsmap` and checks its length. For other models, warns that
+        llama.cpp ignores it.
 
     Why it is bad:
-        Without the table, full-width letters, ligatures and control characters stay as they are, and mostly become
+        Without the table, full-width letters, ligatures and control characters remain as they are, and usually become
         unknown tokens. A table that is too short is refused.
 
     Example:
         `ﬁne` with the ligature is `fine` with the table, and an unknown token without it.
 
     How to repair:
-        Convert again from the sentencepiece model, which holds the table, or copy it from there by `tokverify fix MODEL
-        -r REFERENCE -o FIXED`; a tokenizer.json holds it as well, as the normalizer `Precompiled`. An identity
+        Convert again from the sentencepiece model, which contains the table, or copy it from there with `tokverify fix
+        MODEL -r REFERENCE -o FIXED`; a tokenizer.json contains it as well, as the normalizer `Precompiled`. An identity
         normalizer has no table, and then there is nothing to repair.
 
     Threads:
@@ -43,7 +43,7 @@ def charsmap(subject: Subject) -> Iterator[Finding]:
     family = find_family(subject.spec.model)
     if family is None or not family.uses_charsmap:
         if data:
-            message = f"{KEY} holds {len(data):,} bytes, which llama.cpp ignores for the model {subject.spec.model}"
+            message = f"{KEY} contains {len(data):,} bytes, which llama.cpp ignores for the model {subject.spec.model}"
             yield Finding(WARNING, message, keys=(KEY,))
     elif data is None:
         yield Finding(WARNING, f"{KEY} is missing: texts are not normalized", keys=(KEY,), repair=FIX)

@@ -22,24 +22,24 @@ _TELLING = re.compile("phi-?3|modern-bert")
 _PHI3_TOKENS = frozenset(["<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "<|placeholder1|>"])
 
 
-@rule(code="TV116", name="name-rule", severity=WARNING)
-def name_rule(subject: Subject) -> Iterator[Finding]:
-    """Point out where the model's name decides how white space is tokenized.
+@rule(code="TV116", name="name-dependent-stripping", severity=WARNING)
+def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
+    """Point out that the model's name changes how whitespace is tokenized.
 
     What it does:
-        llama.cpp lets added tokens swallow the white space around them by name only: if `general.name` holds `phi-3`,
-        `phi3` or `modern-bert`. Tells where that applies, with the ids of an example with and without it, and where
-        the vocabulary looks like that of Phi-3 and the name does not say so.
+        llama.cpp strips the whitespace around added tokens only for certain names: if `general.name` contains `phi-3`,
+        `phi3` or `modern-bert`. Reports where this applies, with the ids of an example with and without the name, and
+        where the vocabulary looks like Phi-3's but the name does not say so.
 
     Why it is bad:
-        Renaming the model changes its tokenization. A fine-tune of Phi-3 under another name gets a line end after
+        Renaming the model changes its tokenization. A fine-tune of Phi-3 under another name gets a line break after
         every role marker that the model was not trained with.
 
     Example:
         A turn of Phi-3 took 8 tokens under one name and 14 under another.
 
     How to repair:
-        Keep the telling part in the name: `gguf-new-metadata --general-name "my phi-3 tune" MODEL FIXED`.
+        Keep the decisive part in the name: `gguf-new-metadata --general-name "my phi-3 tune" MODEL FIXED`.
 
     Threads:
         ggml-org/llama.cpp#7375, ggml-org/llama.cpp#8039, microsoft/onnxruntime-genai#1248,
@@ -54,8 +54,8 @@ def name_rule(subject: Subject) -> Iterator[Finding]:
         with_name, without = (_encode(spec, text) for spec in (subject.spec, other))
         if with_name != without:
             message = (
-                f"{_NAME}, {quoted(name)}, makes added tokens swallow white space: {quoted(text)} is "
-                f"{with_name} and would be {without} under another name"
+                f"{_NAME}, {quoted(name)}, makes added tokens strip whitespace: {quoted(text)} is "
+                f"{with_name}, and would be {without} under another name"
             )
             yield Finding(WARNING, message, ids=tuple(token.id for token in stripping), keys=(_NAME,))
     elif not stripping and subject.settings.ids.keys() >= _PHI3_TOKENS:
@@ -70,8 +70,8 @@ def _hidden_phi3(subject: Subject, name: str) -> Iterator[Finding]:
     if ids is None or ids == actual:
         return
     message = (
-        f"the vocabulary looks like that of Phi-3, and {_NAME}, {quoted(name)}, does not say so: {quoted(text)} is "
-        f"{actual}, and with phi-3 in the name {ids}"
+        f"the vocabulary looks like Phi-3's, but {_NAME}, {quoted(name)}, does not say so: {quoted(text)} is "
+        f"{actual}, but {ids} with phi-3 in the name"
     )
     repair = new_metadata("--general-name", f"{name} phi-3".strip())
     yield Finding(WARNING, message, keys=(_NAME,), repair=repair)

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(0x100))
 
 
-@rule(code="TV109", name="byte-token", severity=ERROR)
-def byte_token(subject: Subject) -> Iterator[Finding]:
-    """Require the 256 byte tokens where the model falls back to bytes, and their type.
+@rule(code="TV109", name="broken-byte-tokens", severity=ERROR)
+def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
+    """Require the 256 byte tokens, with their type, if the model falls back to bytes.
 
     What it does:
-        For `llama` and `gemma4`: the tokens `<0x00>` to `<0xFF>` must all be there, typed BYTE, and nothing else may
-        be typed so. For `t5`, which falls back to bytes in some originals, warns that llama.cpp does not.
+        For `llama` and `gemma4`: the tokens `<0x00>` to `<0xFF>` must all exist and be typed BYTE, and no other token
+        may be. For `t5`, which falls back to bytes in some originals, warns that llama.cpp does not.
 
     Why it is bad:
-        What the vocabulary lacks is spelled in bytes. If one is missing, llama.cpp stops with an exception (`llama`),
-        or drops the character (`gemma4`). A byte token typed NORMAL is written out by its name: `<0x0A>` for a line
-        end. For `t5` everything that the vocabulary lacks becomes the unknown token.
+        What the vocabulary does not contain is spelled in bytes. If one is missing, llama.cpp stops with an exception
+        (`llama`), or drops the character (`gemma4`). A byte token typed NORMAL is decoded to its name: `<0x0A>` for a
+        line break. For `t5`, everything that the vocabulary does not contain becomes the unknown token.
 
     Example:
-        mT5 in llama.cpp reads ` this is 🦙.cpp` with an unknown token where the original has four bytes.
+        mT5 in llama.cpp encodes ` this is 🦙.cpp` with an unknown token where the original has four bytes.
 
     How to repair:
-        Where only types are wrong: `tokverify fix MODEL -r REFERENCE -o FIXED`. Else convert again; the types of byte
-        tokens come from the sentencepiece model, not from tokenizer.json. For `t5` there is no repair in the file.
+        If only types are wrong: `tokverify fix MODEL -r REFERENCE -o FIXED`. Otherwise convert again; the types of byte
+        tokens come from the sentencepiece model, not from tokenizer.json. For `t5` the file cannot be repaired.
 
     Threads:
         ggml-org/llama.cpp#4622, ollama/ollama#5255, ggml-org/llama.cpp#2865, ggml-org/llama.cpp#28862
@@ -81,7 +81,7 @@ def _mistyped(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
         return
     others = tuple(id for id in ids.values() if types[id] != TokenType.BYTE)
     if others:
-        message = f"{plural(len(others), 'byte token')} not typed BYTE, so decoding writes the name: "
+        message = f"{plural(len(others), 'byte token')} not typed BYTE, so it is decoded to its name: "
         yield Finding(ERROR, message + tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
     byte_ids = frozenset(ids.values())
     wrong = tuple(id for id, type in enumerate(types) if type == TokenType.BYTE and id not in byte_ids)

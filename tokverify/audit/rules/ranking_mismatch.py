@@ -26,27 +26,27 @@ _MOST_TRIED = 500
 _NORMAL = Attribute.NORMAL.value
 
 
-@rule(code="TV207", name="reference-ranking", severity=ERROR)
-def reference_ranking(subject: Subject) -> Iterator[Finding]:
-    """Require the merges, scores and flags that rank tokens as the reference does.
+@rule(code="TV207", name="ranking-mismatch", severity=ERROR)
+def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require the merges, scores and flags that rank tokens as in the reference.
 
     What it does:
         Compares the merge lists in order; the scores with those of a sentencepiece model, or with the order of the
-        reference's merges; and what a conversion has to carry over: `ignore_merges`, the space in front of a text,
-        the removal of extra white space. Where a difference may not matter, texts that would show it are encoded on
-        both sides, and only if they come out otherwise is it an error.
+        reference's merges; and what a conversion must preserve: `ignore_merges`, the space before a text, and the
+        removal of extra whitespace. If a difference might not matter, texts that would show it are encoded on both
+        sides; it is an error only if they are encoded differently.
 
     Why it is bad:
-        The ranking decides which of two possible tokens is taken. Decoding shows nothing: the text is the same, only
-        cut otherwise.
+        The ranking decides which of two possible tokens is used. Decoding does not show the difference: the text is the
+        same, only split differently.
 
     Example:
-        Gemma 1 without `add_space_prefix` false began every text with a space. Llama 3 without `ignore_merges` takes
-        three tokens for ` Việt`, which is one.
+        Gemma 1 without `add_space_prefix` false added a space to the beginning of every text. Llama 3 without
+        `ignore_merges` needs three tokens for ` Việt`, which is one.
 
     How to repair:
-        Convert again from the reference, or take its merges or scores by `tokverify fix MODEL -r REFERENCE -o FIXED`.
-        Flags can be set: `gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix ''` turns one off that is declared,
+        Convert again from the reference, or copy its merges or scores with `tokverify fix MODEL -r REFERENCE -o FIXED`.
+        Flags can be set: `gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix ''` turns off one that is declared,
         `--override-kv` sets one that is not.
 
     Threads:
@@ -81,7 +81,7 @@ def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
         return
     lost, extra = set(theirs) - set(ours), set(ours) - set(theirs)
     rank = next((rank for rank, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
-    counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} lost, {len(extra):,} added"
+    counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} missing, {len(extra):,} extra"
     first = [quoted(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
     message = f"the merges differ: {counts}; the first difference is at rank {rank:,}: {first[0]} instead of {first[1]}"
     yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
@@ -96,8 +96,8 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     unmade = [id for piece, id in subject.settings.ids.items() if piece not in made and attributes[id] == _NORMAL]
     texts = (subject.encoder.token_bytes(id).decode(errors="ignore") for id in unmade[:_MOST_TRIED])
     text = find_differing(subject, texts)
-    told = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, and {expected} in the reference"
-    shown = f"{quoted(text)} is encoded otherwise" if text else "no text tried shows it"
+    told = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
+    shown = f"{quoted(text)} is encoded differently" if text else "no tested text shows a difference"
     yield Finding(ERROR if text else INFO, f"{told}: {shown}", keys=(PRE,))
 
 
@@ -113,10 +113,9 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
     if moved:
         texts = (unescape_spaces(pieces[id]) for id in moved[:_MOST_TRIED])
         text = find_differing(subject, chain(texts, probes()))
-        message = (
-            f"{plural(len(moved), 'token')} scored in another order than the reference merges: {tokens(moved, pieces)}"
-        )
-        shown = f"; {quoted(text)} is encoded otherwise" if text else "; no text tried shows it"
+        count = plural(len(moved), "token")
+        message = f"{count} ranked in a different order than in the reference's merges: {tokens(moved, pieces)}"
+        shown = f"; {quoted(text)} is encoded differently" if text else "; no tested text shows a difference"
         yield Finding(ERROR if text else INFO, message + shown, ids=tuple(moved), keys=(SCORES,))
 
 
@@ -131,7 +130,7 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
     ]
     if ids:
         shown = listed(f"{id} {quoted(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
-        message = f"{plural(len(ids), 'ordinary token')} with another score than in the reference: {shown}"
+        message = f"{plural(len(ids), 'ordinary token')} with a different score than in the reference: {shown}"
         yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,), repair=FIX)
 
 
@@ -141,7 +140,8 @@ def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
     expected = bool(subject.declared.remove_extra_whitespaces)
     if actual != expected:
         text = find_differing(subject, ("a  b", " a", "a ", "a \n b"))
-        message = f"extra white space is {'removed' if actual else 'kept'}, and not so in the reference"
+        ours, theirs = ("removed", "kept") if actual else ("kept", "removed")
+        message = f"extra whitespace is {ours}, but {theirs} in the reference"
         declared = subject.spec.remove_extra_whitespaces is not None
         repair = set_flag(REMOVE_EXTRA_WHITESPACES, value=expected, declared=declared) if is_flag else ""
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
@@ -160,6 +160,8 @@ def _puts_space(subject: Subject) -> bool | None:
 def _space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.add_space_prefix
     if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
-        message = f"add_space_prefix is {actual}, and {expected} in the reference: {quoted(text)} is encoded otherwise"
+        message = (
+            f"add_space_prefix is {actual}, and {expected} in the reference: {quoted(text)} is encoded differently"
+        )
         repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
         yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

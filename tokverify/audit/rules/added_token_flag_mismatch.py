@@ -18,24 +18,24 @@ _MOST_TRIED = 500
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
-@rule(code="TV203", name="reference-added-flag", severity=ERROR)
-def reference_added_flag(subject: Subject) -> Iterator[Finding]:
-    """Require that flags of added tokens, which GGUF cannot hold, make no difference.
+@rule(code="TV203", name="added-token-flag-mismatch", severity=ERROR)
+def added_token_flag_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require that flags of added tokens, which GGUF cannot express, make no difference.
 
     What it does:
-        Collects the added tokens of the tokenizer.json with `lstrip`, `rstrip`, `single_word`, or `normalized` where
-        the normalizer would change the token's text. Texts that show the flag (white space on either side, letters on
-        either side, the normalized form) are encoded on both sides; it is an error if one comes out otherwise.
+        Collects the added tokens of the tokenizer.json with `lstrip`, `rstrip`, `single_word`, or with `normalized` if
+        the normalizer would change the token's text. Texts in which the flag matters (whitespace on either side,
+        letters on either side, the normalized form) are encoded on both sides; a difference is an error.
 
     Why it is bad:
-        GGUF has no key for these flags. llama.cpp applies `lstrip` and `rstrip` for a few models by their name, and
-        knows nothing of the others. So a line end after a role marker stays where the model never saw one.
+        GGUF has no key for these flags. llama.cpp applies `lstrip` and `rstrip` for a few models by name, and does not
+        know the others. So a line break after a role marker remains where the model never saw one.
 
     Example:
-        Phi-3's `<|user|>` and `<|end|>` have `rstrip`: the line end after them belongs to the token.
+        Phi-3's `<|user|>` and `<|end|>` have `rstrip`: the line break after them belongs to the token.
 
     How to repair:
-        Leave the white space out of the chat template. For Phi-3, keep `phi-3` in `general.name` (see TV116).
+        Remove the whitespace from the chat template. For Phi-3, keep `phi-3` in `general.name` (see TV116).
 
     Threads:
         ggml-org/llama.cpp#7375, ggml-org/llama.cpp#8039, microsoft/onnxruntime-genai#1248, ggml-org/llama.cpp#10883,
@@ -64,13 +64,15 @@ def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) 
     pieces = subject.settings.pieces
     if not shown:
         ids = tuple(token["id"] for token in flagged)
-        message = f"{plural(len(ids), 'token')} with {flag} in the reference, with no difference in the texts tried: "
+        message = (
+            f"{plural(len(ids), 'token')} with {flag} in the reference, without a difference in the tested texts: "
+        )
         return Finding(INFO, message + tokens(ids, pieces), ids=ids)
     text = next(iter(shown.values()))
     actual, expected = encode_both(subject, text)
     message = (
-        f"{plural(len(shown), 'token')} with {flag} in the reference, which GGUF cannot say: {tokens(shown, pieces)}; "
-        f"{quoted(text)} is {actual}, and {expected} in the reference"
+        f"{plural(len(shown), 'token')} with {flag} in the reference, which GGUF cannot express: "
+        f"{tokens(shown, pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
     )
     return Finding(ERROR, message, ids=tuple(shown))
 

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV112", name="template-literal", severity=ERROR)
-def template_literal(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV112", name="unknown-template-token", severity=ERROR)
+def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     """Require that the special tokens in the chat template are in the vocabulary.
 
     What it does:
-        Collects the texts in the template that can hardly be meant as plain text (`<|im_start|>`, `<start_of_turn>`)
-        and looks for each in the vocabulary. It is an error if some are there and others are not; a warning if none
-        is, since a few models were trained with plain-text markers; and for information if the reference takes them
-        for plain text as well. Tags such as `<tools>` or `[INST]` are left out, for they mostly are plain text.
+        Collects the strings in the template that are unlikely to be plain text (`<|im_start|>`, `<start_of_turn>`) and
+        looks up each in the vocabulary. It is an error if some are there and others are not; a warning if none is,
+        since a few models were trained with plain-text markers; and for information if the reference treats them as
+        plain text as well. Tags such as `<tools>` or `[INST]` are skipped because they usually are plain text.
 
     Why it is bad:
-        The template belongs to another tokenizer, or tokens got lost in the conversion. A turn then begins with the
-        characters of a marker, in several tokens that the model has never seen in that place.
+        The template belongs to another tokenizer, or tokens were lost in the conversion. A turn then begins with the
+        characters of a marker, in several tokens that the model has never seen there.
 
     Example:
-        A chat template for ChatML in a file whose vocabulary never got `<|im_start|>` and `<|im_end|>`.
+        A chat template for ChatML in a file whose vocabulary never had `<|im_start|>` and `<|im_end|>`.
 
     How to repair:
-        Give the file the template of its own model (`gguf-new-metadata --chat-template-file chat_template.jinja MODEL
+        Use the template that belongs to the model (`gguf-new-metadata --chat-template-file chat_template.jinja MODEL
         FIXED`), or convert again with the added tokens.
 
     Threads:
@@ -45,13 +45,13 @@ def template_literal(subject: Subject) -> Iterator[Finding]:
         return
     plain = [text for text in missing if _is_plain_in_reference(subject, text)]
     if plain:
-        message = f"the chat template writes {_texts(plain)}, plain text here as in the reference"
+        message = f"the chat template contains {_texts(plain)}, which is plain text here and in the reference"
         yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
     lost = [text for text in missing if text not in plain]
     if lost:
         # With all of them missing, the model may have been trained so.
         severity = ERROR if len(missing) < len(subject.markers.strong) else WARNING
-        message = f"the chat template writes {_texts(lost)}, which no token stands for"
+        message = f"the chat template contains {_texts(lost)}, for which there is no token"
         yield Finding(severity, message, keys=(CHAT_TEMPLATE,))
 
 

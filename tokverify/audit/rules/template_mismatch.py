@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV210", name="reference-template", severity=WARNING)
-def reference_template(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV210", name="template-mismatch", severity=WARNING)
+def template_mismatch(subject: Subject) -> Iterator[Finding]:
     """Compare the chat template with the reference's.
 
     What it does:
-        Compares `tokenizer.chat_template` with the chat_template.jinja beside the reference or, where there is none,
-        with `chat_template` in tokenizer_config.json. Other white space alone is for information.
+        Compares `tokenizer.chat_template` with the chat_template.jinja beside the reference or, if there is none, with
+        `chat_template` in tokenizer_config.json. A difference in whitespace alone is reported for information.
 
     Why it is bad:
-        A chat that is framed otherwise than in training is encoded rightly, and is still not what the model knows.
-        Some publishers repair templates on purpose, so look before you change it.
+        A chat that is formatted differently than in training is encoded correctly, but is still not what the model
+        knows. Some publishers fix templates on purpose, so check before you change it.
 
     Example:
         A file that was converted before the template was corrected upstream.
@@ -40,16 +40,16 @@ def reference_template(subject: Subject) -> Iterator[Finding]:
     """
     expected = chat_templates(subject.path).get("default")
     if expected is None:
-        raise NotEvaluatedError("no default chat template stands beside the reference")
+        raise NotEvaluatedError("there is no default chat template beside the reference")
     actual = subject.spec.chat_template
     if actual is None:
-        yield _other("the reference has a chat template, and the file none")
+        yield _other("the reference has a chat template, but the file has none")
     elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
-        told = f"first in line {line}: {quoted(ours)}, there {quoted(theirs)}"
+        told = f"first in line {line}: {quoted(ours)}, but {quoted(theirs)} in the reference"
         yield _other(f"the chat template differs from the reference's, {told}")
     elif actual != expected:
-        yield Finding(INFO, "the chat template has other white space than the reference's", keys=(CHAT_TEMPLATE,))
+        yield Finding(INFO, "the chat template differs from the reference's only in whitespace", keys=(CHAT_TEMPLATE,))
 
 
 def _other(message: str) -> Finding:

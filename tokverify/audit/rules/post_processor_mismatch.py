@@ -16,25 +16,24 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV206", name="reference-post-processor", severity=ERROR)
-def reference_post_processor(subject: Subject) -> Iterator[Finding]:
-    """Require the same tokens around a text as the reference puts there.
+@rule(code="TV206", name="post-processor-mismatch", severity=ERROR)
+def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require the same tokens around a text as in the reference.
 
     What it does:
-        Encodes a letter with and without `add_special` on both sides and compares what went before and after it,
+        Encodes a letter with and without `add_special` on both sides and compares what is added before and after it,
         which covers the flags, the ids and the post-processor at once.
 
     Why it is bad:
-        A base model without its BOS, or an embedding model without its EOS, gives much worse results, and nothing
+        A base model without its BOS, or an embedding model without its EOS, produces much worse results, and nothing
         else looks wrong.
 
     Example:
-        Qwen3-Embedding ends every text in `<|endoftext|>`, which only the template in its tokenizer.json tells.
+        Qwen3-Embedding ends every text with `<|endoftext|>`, which only the template in its tokenizer.json declares.
 
     How to repair:
-        Set the flag or the id: `gguf-set-metadata MODEL tokenizer.ggml.add_bos_token true` where the key is there
-        already (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` where
-        it is not.
+        Set the flag or the id: `gguf-set-metadata MODEL tokenizer.ggml.add_bos_token true` if the key already exists
+        (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it does not.
 
     Threads:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,
@@ -45,7 +44,7 @@ def reference_post_processor(subject: Subject) -> Iterator[Finding]:
     for (place, role, key, declared), ours, theirs in zip(places, actual, expected, strict=True):
         if ours == theirs:
             continue
-        message = f"{_told(subject, ours)} {place} a text, and {_told(subject, theirs)} in the reference"
+        message = f"{_render(subject, ours)} {place} a text, but {_render(subject, theirs)} in the reference"
         if bool(ours) != bool(theirs):
             repair = set_flag(key, value=bool(theirs), declared=declared is not None)
         else:
@@ -57,6 +56,6 @@ def _role(subject: Subject, role: str) -> str:
     return subject.settings.family.closing_role if role == "eos" else role
 
 
-def _told(subject: Subject, ids: list[int]) -> str:
+def _render(subject: Subject, ids: list[int]) -> str:
     pieces = {id: subject.encoder.piece(id) or subject.expected.piece(id) for id in ids}
-    return ", ".join(tokens([id], {id: piece}) for id, piece in pieces.items()) if ids else "nothing goes"
+    return ", ".join(tokens([id], {id: piece}) for id, piece in pieces.items()) if ids else "nothing"

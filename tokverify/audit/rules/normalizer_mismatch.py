@@ -24,26 +24,26 @@ _MAX_SPELLED = 8
 _SHOWN = 4
 
 
-@rule(code="TV205", name="reference-normalizer", severity=ERROR)
-def reference_normalizer(subject: Subject) -> Iterator[Finding]:
-    """Require that no normalizer of the reference gets lost.
+@rule(code="TV205", name="normalizer-mismatch", severity=ERROR)
+def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require that the reference's normalizer is not lost.
 
     What it does:
-        Compares the keys that GGUF has for it (lowercase, strip_accents, the charsmap) with the normalizer of the
-        reference. For everything else, it looks for probe texts that come out otherwise here and come out right once
-        the reference's normalizer has been applied to them first: then the normalizer is the cause, and that is an
+        Compares the keys that GGUF has for normalization (lowercase, strip_accents, the charsmap) with the normalizer
+        of the reference. For everything else, looks for probe texts that are encoded differently here, and correctly
+        after the reference's normalizer is applied to them first: then the normalizer is the cause, and that is an
         error.
 
     Why it is bad:
-        Another spelling of the same letter (`é` in one or in two code points), full-width forms or capitals become
+        A different encoding of the same letter (`é` as one or two code points), full-width forms or capitals become
         other tokens, or unknown ones.
 
     Example:
         PLM-1.8B normalizes with NFC: `e` and U+0301 are one token there, two in llama.cpp.
 
     How to repair:
-        Set the keys for lowercase and strip_accents. For NFC, NFKC and the like GGUF has no key: normalize texts
-        before you hand them to llama.cpp.
+        Set the keys for lowercase and strip_accents. GGUF has no key for NFC, NFKC and the like: normalize texts before
+        you pass them to llama.cpp.
 
     Threads:
         onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
@@ -66,22 +66,22 @@ def _stages(subject: Subject) -> Iterator[Finding]:
 
 
 def _lost(subject: Subject, names: str) -> Iterator[Finding]:
-    told = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
     found = [text for text in probes() if _is_cause(subject, text)]
     if found:
-        yield Finding(ERROR, f"{told} do the same: {_examples(subject, found)}")
+        yield Finding(ERROR, f"{problem}: {_examples(subject, found)}")
     elif subject.settings.family.is_bpe:
-        yield Finding(INFO, f"{told}; no probe text shows it")
+        yield Finding(INFO, f"{problem}; no probe text shows a difference")
 
 
 def _examples(subject: Subject, texts: Sequence[str]) -> str:
     text, *others = sorted(texts, key=len)[:_SHOWN]
     actual, expected = encode_both(subject, text)
-    told = (
-        f"{len(texts):,} of the probe texts come out otherwise, such as {_spelled(text)}: {actual}, and {expected} in "
-        "the reference"
+    message = (
+        f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but "
+        f"{expected} in the reference"
     )
-    return f"{told}; others are {listed(map(_spelled, others))}" if others else told
+    return f"{message}; others are {listed(map(_spelled, others))}" if others else message
 
 
 def _is_about_spaces(stage: Stage) -> bool:
@@ -118,7 +118,7 @@ def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
     ):
         actual, declared = getattr(subject.settings, setting), getattr(subject.spec, setting)
         if actual != expected:
-            message = f"{setting} is {actual}, and {expected} in the reference"
+            message = f"{setting} is {actual}, but {expected} in the reference"
             repair = set_flag(key, value=expected, declared=declared is not None)
             yield Finding(ERROR, message, keys=(key,), repair=repair)
 
@@ -132,5 +132,7 @@ def _charsmaps(subject: Subject) -> Iterator[Finding]:
         message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
         yield Finding(ERROR, message, keys=(CHARSMAP,))
     elif expected:
-        message = f"the reference normalizes by a charsmap, and llama.cpp does not for the model {subject.spec.model}"
+        message = (
+            f"the reference normalizes with a charsmap, which llama.cpp does not do for the model {subject.spec.model}"
+        )
         yield Finding(WARNING, message, keys=(CHARSMAP,))

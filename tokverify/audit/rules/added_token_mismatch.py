@@ -26,29 +26,29 @@ _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _MATCHED = _SPECIAL | Attribute.USER_DEFINED.value
 
 
-@rule(code="TV202", name="reference-added-token", severity=ERROR)
-def reference_added_token(subject: Subject) -> Iterator[Finding]:
-    """Require that the reference's added tokens are found in a text here as well.
+@rule(code="TV202", name="added-token-mismatch", severity=ERROR)
+def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require that the reference's added tokens are recognized in a text here as well.
 
     What it does:
-        Goes through `added_tokens` of the tokenizer.json. Each must be typed CONTROL or USER_DEFINED here; it is an
-        error if it is not, and a text with it is encoded otherwise. Special ones should be CONTROL, the others
-        USER_DEFINED: the difference shows only where special tokens are not parsed, so it is a warning. Converters
-        make CONTROL tokens of everything that looks like one, which is for information. The other way round, tokens
-        that are added here and not in the reference are an error if a text shows it. Of a sentencepiece model, texts
-        with its user-defined pieces are compared: llama.cpp begins anew after each, with a space of its own and
-        without the one that stood there. That is an error, or a warning where the piece looks like a special token.
+        Checks the `added_tokens` of the tokenizer.json. Each must be typed CONTROL or USER_DEFINED here; if it is not,
+        and a text with it is encoded differently, that is an error. Special ones should be CONTROL, the others
+        USER_DEFINED: the difference matters only if special tokens are not parsed, so it is a warning. Converters type
+        everything CONTROL that looks special, which is reported for information. Conversely, tokens that are added here
+        but not in the reference are an error if a text shows a difference. For a sentencepiece model, texts with its
+        user-defined pieces are compared: llama.cpp starts anew after each, adds a space of its own and drops the one
+        that was there. That is an error, or a warning if the piece looks like a special token.
 
     Why it is bad:
-        An added token is looked for in the text before anything else; an ordinary one must come out of merging, which
-        it mostly never does.
+        An added token is matched in the text before anything else; an ordinary one must result from merging, which
+        rarely happens.
 
     Example:
         `[toxicity=0]` was not matched at all; Gemma's HTML tags were typed NORMAL.
 
     How to repair:
-        `tokverify fix MODEL -r REFERENCE -o FIXED` types them as the reference does, going by the shipped cases or,
-        with `--cases`, by yours. Or convert again with a converter that takes the types from `added_tokens`.
+        `tokverify fix MODEL -r REFERENCE -o FIXED` sets the types as in the reference, based on the bundled cases or,
+        with `--cases`, on yours. Or convert again with a converter that takes the types from `added_tokens`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8349, ggml-org/llama.cpp#8228, ggml-org/llama.cpp#7049,
@@ -75,8 +75,8 @@ def _typed_otherwise(subject: Subject, special: Mapping[int, bool]) -> Iterator[
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
     shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
     hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
-    found_too = "special in the reference and USER_DEFINED here, found even where none is to be parsed"
-    not_found = "not special in the reference and CONTROL here, so not found where none is parsed"
+    found_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
+    not_found = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
     for severity, ids, told in (
         (WARNING, shown, found_too),
         (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_found),
@@ -106,8 +106,8 @@ def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int
     text = find_differing(subject, _contexts(subject, ids[0])) or ""
     actual, expected = encode_both(subject, text)
     message = (
-        f"texts around {plural(len(ids), 'token')} that the reference defines come out otherwise: "
-        f"{tokens(ids, subject.settings.pieces)}; {quoted(text)} is {actual}, and {expected} in the reference"
+        f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
+        f"{tokens(ids, subject.settings.pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
     )
     return Finding(severity, message, ids=tuple(ids))
 
@@ -131,11 +131,11 @@ def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
     wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
-        message = f"{_count(wrong)} added in the reference and ordinary here, so not found in a text: "
+        message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
         yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
     same = [id for id in ids if id not in wrong]
     if same:
-        message = f"{_count(same)} added in the reference and ordinary here, with no difference in the texts tried: "
+        message = f"{_count(same)} added in the reference and ordinary here, without a difference in the tested texts: "
         yield Finding(INFO, message + tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 
@@ -148,7 +148,7 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
     ]
     wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
-        message = f"{_count(wrong)} added here and ordinary in the reference, so cut out of a text only here: "
+        message = f"{_count(wrong)} added here and ordinary in the reference, so matched in a text only here: "
         shown = tokens(wrong, subject.settings.pieces)
         yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
@@ -158,7 +158,7 @@ def _found_otherwise(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     flagged = {token["id"] for token in subject.document.added_tokens if any(token.get(flag) for flag in _FLAGS)}
     wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_found_otherwise(subject, id)]
     if wrong:
-        message = f"{_count(wrong)} added on both sides and found otherwise in a text: "
+        message = f"{_count(wrong)} added on both sides but matched differently in a text: "
         yield Finding(ERROR, message + tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES))
 
 

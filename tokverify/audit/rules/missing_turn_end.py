@@ -20,24 +20,24 @@ _BEGINNINGS = frozenset(
 )
 
 
-@rule(code="TV113", name="turn-end", severity=ERROR)
-def turn_end(subject: Subject) -> Iterator[Finding]:
-    """Require that a generation ends where a turn does.
+@rule(code="TV113", name="missing-turn-end", severity=ERROR)
+def missing_turn_end(subject: Subject) -> Iterator[Finding]:
+    """Require that a generation ends where a turn ends.
 
     What it does:
-        Works out the tokens that end a generation as llama.cpp does (EOS, EOT, EOM, and tokens known by their text),
-        and looks for one of the tokens that end a turn in the chat template among them. Also checks that EOS itself
-        is among them, and that it is not a token that begins something.
+        Determines the tokens that end a generation as llama.cpp does (EOS, EOT, EOM, and tokens recognized by their
+        text), and expects one of the tokens that end a turn in the chat template among them. Also checks that EOS
+        itself is among them, and that EOS is not a token that begins something.
 
     Why it is bad:
-        The model ends its turn and nothing notices: it goes on, speaks for the user too, and stops when the context
-        is full.
+        The model ends its turn and nothing stops it: it continues, writes the user's turns too, and stops when the
+        context is full.
 
     Example:
-        Llama 3 Instruct with EOS 128001 `<|end_of_text|>`, while its turns end in 128009 `<|eot_id|>`.
+        Llama 3 Instruct with EOS 128001 `<|end_of_text|>`, although its turns end in 128009 `<|eot_id|>`.
 
     How to repair:
-        Declare it: `gguf-new-metadata --special-token-by-id eot ID MODEL FIXED`.
+        Declare the token: `gguf-new-metadata --special-token-by-id eot ID MODEL FIXED`.
 
     Threads:
         ggml-org/llama.cpp#6772, ggml-org/llama.cpp#6745, ollama/ollama#3759, ggml-org/llama.cpp#9609,
@@ -57,7 +57,7 @@ def _eos(settings: Settings) -> Iterator[Finding]:
         return
     piece = quoted(settings.pieces[eos])
     if eos not in settings.eog_ids:
-        message = f"EOS is {eos} {piece}, which llama.cpp does not take for the end of a generation in this vocabulary"
+        message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
         yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
     if settings.pieces[eos] in _BEGINNINGS and eos != bos:
         message = f"EOS is {eos} {piece}, a token that begins something"

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 _ARCHITECTURES = ("bert", "t5encoder", "gemma-embedding", "eurobert", "llama-embed")
 
 
-@rule(code="TV115", name="embedding-flag", severity=WARNING)
-def embedding_flag(subject: Subject) -> Iterator[Finding]:
-    """Expect embedding models to declare which tokens go around a text.
+@rule(code="TV115", name="missing-embedding-flag", severity=WARNING)
+def missing_embedding_flag(subject: Subject) -> Iterator[Finding]:
+    """Expect embedding models to declare which tokens to add around a text.
 
     What it does:
-        For models that embed texts (by architecture, or because they pool), looks for `add_bos_token` and
-        `add_eos_token`. WordPiece models are left out: llama.cpp always puts `[CLS]` and `[SEP]` around their texts.
+        For embedding models (recognized by their architecture, or because they pool), looks for `add_bos_token` and
+        `add_eos_token`. WordPiece models are exempt: llama.cpp always adds `[CLS]` and `[SEP]` to their texts.
 
     Why it is bad:
-        Such a model often reads its embedding off the very token that is missing. The vectors are still vectors, and
-        search gets worse without a word.
+        Such a model often reads its embedding from the very token that is missing. The vectors are still vectors, and
+        search silently gets worse.
 
     Example:
-        bge-m3 files that were converted before the keys existed; Qwen3-Embedding, whose EOS is only in the template
-        of its tokenizer.json.
+        bge-m3 files that were converted before the keys existed; Qwen3-Embedding, whose EOS is only in the template of
+        its tokenizer.json.
 
     How to repair:
         Convert again, or tell llama.cpp: `--override-kv tokenizer.ggml.add_eos_token=bool:true`.
@@ -48,5 +48,5 @@ def embedding_flag(subject: Subject) -> Iterator[Finding]:
         return
     for key, declared in ((ADD_BOS, spec.add_bos), (ADD_EOS, spec.add_eos)):
         if declared is None:
-            message = f"this model embeds texts, and {key} does not say what goes around them"
+            message = f"this is an embedding model, but {key} does not declare what to add around a text"
             yield Finding(WARNING, message, keys=(key,), repair=set_flag(key, value=True, declared=False))

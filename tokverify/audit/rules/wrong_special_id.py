@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 _ENDING = ("eos", "eot", "eom")
 
 
-@rule(code="TV106", name="special-id", severity=ERROR)
-def special_id(subject: Subject) -> Iterator[Finding]:
-    """Require special ids that exist, and that point at special tokens.
+@rule(code="TV106", name="wrong-special-id", severity=ERROR)
+def wrong_special_id(subject: Subject) -> Iterator[Finding]:
+    """Require special ids that exist and that refer to special tokens.
 
     What it does:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
-        what is to be put around a text is known at all, and whether the token is an ordinary one, neither typed nor
-        named like a special token.
+        the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
+        a special token.
 
     Why it is bad:
-        Every text begins or ends with a word that is not there, or a generation ends wherever the model writes that
-        word. Where an id is missing, llama.cpp aborts once it is asked to add the token.
+        Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
+        that word. If an id is missing, llama.cpp aborts when it has to add the token.
 
     Example:
         Qwen2 files without `tokenizer.ggml.bos_token_id` get llama.cpp's default for GPT-2, which is 11: a comma.
 
     How to repair:
-        `gguf-new-metadata --special-token-by-id eos 151645 MODEL FIXED`, with the role and the id of your model. A
-        flag that asks for a token the model does not have is to be turned off instead.
+        `gguf-new-metadata --special-token-by-id eos 151645 MODEL FIXED`, with the role and the id of your model. Turn
+        off a flag that requests a token the model does not have.
 
     Threads:
         ggml-org/llama.cpp#7898, ggml-org/llama.cpp#3635, ggml-org/llama.cpp#8597, ggml-org/llama.cpp#2711
@@ -45,7 +45,7 @@ def special_id(subject: Subject) -> Iterator[Finding]:
     count = len(subject.spec.tokens)
     for role, id in subject.spec.special_ids.items():
         if id >= count:
-            message = f"{key_of(role)} is {id}, and there are {count:,} tokens"
+            message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
             yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role, "ID"))
     yield from _missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
@@ -56,7 +56,7 @@ def special_id(subject: Subject) -> Iterator[Finding]:
 def _missing(settings: Settings) -> Iterator[Finding]:
     for role in _used_roles(settings):
         if role not in settings.special_ids:
-            message = f"the token {role} goes around every text, and {key_of(role)} is missing; llama.cpp aborts there"
+            message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
             yield Finding(ERROR, message, keys=(key_of(role),), repair=set_special_id(role, "ID"))
 
 
@@ -76,11 +76,11 @@ def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     if role in _ENDING:
         harm = "a generation ends wherever the model writes it"
     elif is_used:
-        harm = "it is put around every text"
+        harm = "it is added to every text"
     elif role == "unk" and settings.family.replaces_unknown:
-        harm = "it stands for what the vocabulary lacks"
+        harm = "it replaces everything that no piece matches"
     elif role == "bos":
-        harm = "chat templates that begin with bos_token write it"
+        harm = "chat templates that begin with bos_token contain it"
     else:
         return
     is_default = role not in subject.spec.special_ids

@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 _MAX_PATTERN = 300
 
 
-@rule(code="TV204", name="reference-pre-tokenizer", severity=ERROR)
-def reference_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
-    r"""Require that texts are cut before merging as the reference cuts them.
+@rule(code="TV204", name="pre-tokenizer-mismatch", severity=ERROR)
+def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
+    r"""Require that texts are cut before merging as in the reference.
 
     What it does:
-        Lets both pre-tokenizers cut some 600 probe texts, the shipped cases among them. Where they cut one otherwise,
-        the text is encoded on both sides as well: only if ids differ is it an error, else it is for information.
-        Patterns are not compared as texts, since the same can be written in many ways.
+        Cuts some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is cut
+        differently is also encoded on both sides: different ids are an error, equal ids are for information. The
+        patterns themselves are not compared, since the same pattern can be written in many ways.
 
     Why it is bad:
-        Merges never go across a cut, so other cuts make other tokens, for digits, contractions or whole scripts.
+        Merges never cross a cut, so different cuts produce different tokens, for digits, contractions or entire
+        scripts.
 
     Example:
         A model with `\p{M}` in its pattern converted as `qwen2`, which cuts Devanagari words at every vowel sign.
 
     How to repair:
-        Name a pre-tokenizer that cuts alike, which the finding lists if there is one: `gguf-new-metadata
+        Declare a pre-tokenizer that cuts the same way; the finding lists them, if there are any: `gguf-new-metadata
         --pre-tokenizer NAME MODEL FIXED`.
 
     Threads:
@@ -56,26 +57,26 @@ def _byte_pair(subject: Subject) -> Iterator[Finding]:
     others = find_cut_differences(subject)
     if not others:
         return
-    harmful = [other for other in others if _is_encoded_otherwise(subject, other.text)]
+    harmful = [other for other in others if _is_encoded_differently(subject, other.text)]
     if not harmful:
-        message = f"the reference cuts {plural(len(others), 'probe text')} otherwise, with the same ids: "
-        yield Finding(INFO, message + _shown(others[0]), keys=(PRE,))
+        message = f"the reference cuts {plural(len(others), 'probe text')} differently, with the same ids: "
+        yield Finding(INFO, message + _render(others[0]), keys=(PRE,))
         return
     names = find_agreeing_names(subject.document)
-    agreeing = f"names that cut alike: {listed(names, 10)}" if names else "no name cuts alike"
+    agreeing = f"names that cut the same way: {listed(names, 10)}" if names else "no name cuts the same way"
     message = (
-        f"{plural(len(harmful), 'probe text')} cut and encoded otherwise than in the reference: {_shown(harmful[0])}; "
-        f"{_patterns(subject)}; {agreeing}"
+        f"{plural(len(harmful), 'probe text')} cut and encoded differently than in the reference: "
+        f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}"
     )
     yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
 
 
-def _is_encoded_otherwise(subject: Subject, text: str) -> bool:
+def _is_encoded_differently(subject: Subject, text: str) -> bool:
     actual, expected = encode_both(subject, text)
     return actual != expected
 
 
-def _shown(other: CutDifference) -> str:
+def _render(other: CutDifference) -> str:
     at = next(
         (
             index
@@ -85,7 +86,7 @@ def _shown(other: CutDifference) -> str:
         min(len(other.actual), len(other.expected)),
     )
     ours, theirs = (" | ".join(cut[at : at + 3]) for cut in (other.actual, other.expected))
-    return f"in {quoted(other.text)} here {quoted(ours)}, there {quoted(theirs)}"
+    return f"{quoted(other.text)} is cut into {quoted(ours)}, but {quoted(theirs)} in the reference"
 
 
 def _patterns(subject: Subject) -> str:
@@ -93,7 +94,7 @@ def _patterns(subject: Subject) -> str:
     rules = PRE_TOKENIZERS[subject.settings.pre].patterns
     ours = " then ".join(rule if isinstance(rule, str) else "groups of three digits" for rule in rules)
     theirs = " then ".join(json.dumps(stage, ensure_ascii=False) for stage in subject.document.pre_tokenizer)
-    return f"here {ours[:_MAX_PATTERN]}, there {theirs[:_MAX_PATTERN] or 'nothing'}"
+    return f"our pattern is {ours[:_MAX_PATTERN]}, the reference's {theirs[:_MAX_PATTERN] or 'nothing'}"
 
 
 def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
@@ -101,11 +102,11 @@ def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
     harmless = subject.settings.family.equivalent_pre_tokenizers
     types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
     cut = [text for text in (probes() if types else ()) if _is_cut(subject, text)]
-    harmful = [text for text in cut if _is_encoded_otherwise(subject, text)]
+    harmful = [text for text in cut if _is_encoded_differently(subject, text)]
     if harmful:
         message = (
             f"the reference cuts texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
-            f"{plural(len(harmful), 'probe text')} encoded otherwise, such as {quoted(harmful[0])}"
+            f"{plural(len(harmful), 'probe text')} encoded differently, such as {quoted(harmful[0])}"
         )
         yield Finding(ERROR, message)
 

@@ -23,27 +23,27 @@ _TOLERATED_SHARE = 0.01
 """Of the vocabulary; a few tokens that no merge makes are found in many real models."""
 
 
-@rule(code="TV107", name="merge-list", severity=ERROR)
-def merge_list(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV107", name="broken-merges", severity=ERROR)
+def broken_merges(subject: Subject) -> Iterator[Finding]:
     """Require merges that lead from characters to the tokens of the vocabulary.
 
     What it does:
-        For byte-pair encoding by rank: looks for the merge list, for merges whose parts or whose result are no
-        tokens, and for ordinary tokens of several characters that no merge makes, unless the pre-tokenizer's name
-        implies that whole words are looked up first (`ignore_merges`).
+        For byte-pair encoding by rank: looks for the merge list, for merges whose parts or result are not tokens, and
+        for ordinary tokens of several characters that no merge produces, unless the pre-tokenizer's name implies that
+        whole words are looked up first (`ignore_merges`).
 
     Why it is bad:
-        Without merges every text falls apart into single bytes. A merge that makes something which is no token loses
-        it. A token that no merge makes never comes up, so the model reads two or more tokens in its place.
+        Without merges every text is split into single bytes. A merge whose result is not a token loses it. A token that
+        no merge produces is never used, so the model sees two or more tokens instead.
 
     Example:
-        Files converted with transformers 4.45 had no merges at all, since it writes them as lists. Llama 3 has 588
-        tokens that no merge makes, and needs a pre-tokenizer that implies `ignore_merges`.
+        Files converted with transformers 4.45 had no merges at all, because it writes them as lists. Llama 3 has 588
+        tokens that no merge produces, and needs a pre-tokenizer that implies `ignore_merges`.
 
     How to repair:
-        Convert again with a converter that knows how the merges are written, or take those of the reference:
-        `tokverify fix MODEL -r REFERENCE -o FIXED`. If the tokens are made by lookup of
-        whole words, name a pre-tokenizer that implies it.
+        Convert again with a converter that knows how the merges are written, or copy those of the reference: `tokverify
+        fix MODEL -r REFERENCE -o FIXED`. If tokens are found by looking up whole words, declare a pre-tokenizer that
+        implies it.
 
     Threads:
         ggml-org/llama.cpp#9692, ggml-org/llama.cpp#9696, ollama/ollama#7038, ollama/ollama#10930,
@@ -53,7 +53,7 @@ def merge_list(subject: Subject) -> Iterator[Finding]:
     if family is None or not family.is_bpe:
         return
     if not subject.spec.merges:
-        yield Finding(ERROR, f"{MERGES} is missing or empty: nothing is ever merged", keys=(MERGES,), repair=FIX)
+        yield Finding(ERROR, f"{MERGES} is missing or empty: texts are never merged", keys=(MERGES,), repair=FIX)
         return
     known = frozenset(subject.spec.tokens)
     made = _made_of_two_tokens(subject.spec.merges, known)
@@ -91,7 +91,7 @@ def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]
     ]
     if unknown:
         count = plural(len(unknown), "merge")
-        message = f"{count} with a part or a result that is no token: {listed(map(quoted, unknown))}"
+        message = f"{count} with a part or a result that is not a token: {listed(map(quoted, unknown))}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
@@ -113,9 +113,11 @@ def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
     if not ids:
         return
     is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
-    message = f"no merge makes {plural(len(ids), 'ordinary token')}, so no text becomes one: {tokens(ids, pieces)}"
+    message = (
+        f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {tokens(ids, pieces)}"
+    )
     if not is_much:
         yield Finding(INFO, message, ids=tuple(ids), keys=(MERGES,))
         return
-    unless = "; unless the model looks whole words up first, which a pre-tokenizer that implies ignore_merges says"
+    unless = "; if the model looks up whole words first, declare a pre-tokenizer that implies ignore_merges"
     yield Finding(ERROR, message + unless, ids=tuple(ids), keys=(MERGES,), repair=FIX)

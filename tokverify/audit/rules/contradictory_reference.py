@@ -20,31 +20,33 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
-@rule(code="TV208", name="reference-contradiction", severity=WARNING)
-def reference_contradiction(subject: Subject) -> Iterator[Finding]:
+@rule(code="TV208", name="contradictory-reference", severity=WARNING)
+def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     """Expect the files of the reference to agree with each other.
 
     What it does:
-        Compares tokenizer.json with the tokenizer_config.json and the sentencepiece model beside it: which tokens go
-        around a text, which token is EOS, lowercasing, the space in front of a text, and the pieces.
+        Compares tokenizer.json with the tokenizer_config.json and the sentencepiece model beside it: the tokens around
+        a text, the EOS token, lowercasing, the space before a text, and the pieces.
 
     Why it is bad:
-        Which of two contradicting files counts depends on the program and its version, so there is no right answer to
-        compare the GGUF file with.
+        Which of two contradicting files is used depends on the program and its version, so there is no correct answer
+        to compare the GGUF file with.
 
     Example:
-        e5-mistral has `add_eos_token` true in its tokenizer_config.json and no EOS in its post-processor;
-        transformers 4 and 5 read it differently.
+        e5-mistral has `add_eos_token` true in its tokenizer_config.json and no EOS in its post-processor; transformers
+        4 and 5 interpret it differently.
 
     How to repair:
-        Ask whoever published the model which one it was trained with, and correct the other file.
+        Ask the publisher which one the model was trained with, and correct the other file.
 
     Threads:
         embeddings-benchmark/mteb#5237, lablup/mlxcel#1594, ggml-org/llama.cpp#8228, vllm-project/vllm#11184
     """
     model = _model_beside(subject)
     if not subject.config and model is None:
-        raise NotEvaluatedError("neither a tokenizer_config.json nor a sentencepiece model stands beside the reference")
+        raise NotEvaluatedError(
+            "there is neither a tokenizer_config.json nor a sentencepiece model beside the reference"
+        )
     yield from _around(subject)
     if isinstance(subject.expected, DocumentHolding):
         yield from _case(subject)
@@ -61,13 +63,13 @@ def _around(subject: Subject) -> Iterator[Finding]:
         if isinstance(flag, bool) and flag != bool(ids):
             does = "adds one" if ids else "adds none"
             yield Finding(
-                WARNING, f"tokenizer_config.json has add_{role}_token {str(flag).lower()}, and the tokenizer {does}"
+                WARNING, f"tokenizer_config.json has add_{role}_token {str(flag).lower()}, but the tokenizer {does}"
             )
         text = token_text(subject.config.get(f"{role}_token"))
         if text is not None and len(ids) == 1 and subject.expected.piece(ids[0]) != text:
             found = tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
             yield Finding(
-                WARNING, f"tokenizer_config.json has {role}_token {quoted(text)}, and the tokenizer adds {found}"
+                WARNING, f"tokenizer_config.json has {role}_token {quoted(text)}, but the tokenizer adds {found}"
             )
 
 
@@ -79,7 +81,7 @@ def _case(subject: Subject) -> Iterator[Finding]:
     )
     if isinstance(flag, bool) and flag != lowers:
         does = "lowercases" if lowers else "does not lowercase"
-        yield Finding(WARNING, f"tokenizer_config.json has do_lower_case {str(flag).lower()}, and the tokenizer {does}")
+        yield Finding(WARNING, f"tokenizer_config.json has do_lower_case {str(flag).lower()}, but the tokenizer {does}")
 
 
 def _model_beside(subject: Subject) -> Path | None:
@@ -100,7 +102,7 @@ def _pieces(subject: Subject, path: Path) -> Iterator[Finding]:
     other = [id for id, piece in enumerate(model.tokens) if not _is_same(subject, id, piece)]
     if other:
         message = (
-            f"{path.name} has {plural(len(other), 'other piece')} than tokenizer.json: {tokens(other, model.tokens)}"
+            f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {tokens(other, model.tokens)}"
         )
         yield Finding(WARNING, message, ids=tuple(other))
     yield from _prefix(subject, model, path)
@@ -114,7 +116,6 @@ def _prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Find
     ids = subject.expected.encode("a", add_special=False, parse_special=False)
     prefixed = bool(ids) and subject.expected.piece(ids[0]).startswith("▁")
     if prefixed != model.add_space_prefix:
-        message = (
-            f"{path.name} has add_dummy_prefix {str(model.add_space_prefix).lower()}, and tokenizer.json the opposite"
-        )
+        declared = str(model.add_space_prefix).lower()
+        message = f"{path.name} has add_dummy_prefix {declared}, but tokenizer.json does the opposite"
         yield Finding(WARNING, message)
