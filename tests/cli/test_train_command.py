@@ -86,7 +86,7 @@ def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, argument
 @pytest.mark.parametrize(
     ("algorithm", "reason", "name"),
     [
-        ("spm", 'leaving token 1 "<s>" out of decoded text makes', "sentencepiece"),
+        ("spm", 'omitting token 1 "<s>" from decoded text makes', "sentencepiece"),
         ("wordpiece", "joining words as HuggingFace's decoder does", "tokenizers"),
     ],
 )
