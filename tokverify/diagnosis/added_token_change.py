@@ -10,8 +10,10 @@ from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.diagnosis.type_change import type_effect
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.pre_tokenizer import spell_bytes
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -76,8 +78,9 @@ def _token_for(id: int, data: bytes, evidence: Evidence) -> tuple[str, TokenType
         return f"[PAD{id}]", TokenType.UNUSED
     if kind_of(text) == "tags":
         return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
-    if evidence.spec.model == "gpt2":
-        return "".join(map(byte_alphabet().__getitem__, data)), TokenType.NORMAL
+    family = find_family(evidence.spec.model)
+    if family and family.alphabet is Alphabet.BYTE_LEVEL:
+        return spell_bytes(data), TokenType.NORMAL
     return escape_spaces(text), TokenType.NORMAL
 
 

@@ -15,16 +15,15 @@ from tokverify.diagnosis import cost
 from tokverify.diagnosis.array_change import compare_merges
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import kind_of, types_of
-from tokverify.engine.pre_tokenizer import from_byte_level
-from tokverify.files.gguf.declaration import MODELS_WITH_MERGES
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet, Ranking
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
-
-_BY_SCORE = frozenset({"llama", "t5", "plamo2", "plamo3"})
 
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
@@ -36,11 +35,12 @@ _CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Use the merges that the order of the tokens implies, or append the missing ones of these."""
     spec, current = evidence.spec, list(evidence.spec.merges or ())
-    if evidence.facts.spec is not None or spec.model not in {"gpt2", "gemma4"} or _follow_ids(spec, current):
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.is_bpe or _follow_ids(spec, current):
         return
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
-    implied = _recover_merges(spec) if spec.model == "gpt2" else _all_splits(spec)
+    implied = _recover_merges(spec) if family.alphabet is Alphabet.BYTE_LEVEL else _all_splits(spec)
     known = set(current)
     missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:
@@ -75,10 +75,9 @@ def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
 def _recover_merges(spec: TokenizerSpec) -> list[str]:
     """Return the merges by which lower ids form each byte-level token, as for a tiktoken file."""
     from tokverify.files.tiktoken.reader import recover_merges
-    from tokverify.references.tiktoken import spell
 
     ranks = {from_byte_level(piece): id for id, piece in _normal_tokens(spec)}
-    return [f"{spell(left)} {spell(right)}" for left, right in recover_merges(ranks)]
+    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
 
 
 def _all_splits(spec: TokenizerSpec) -> list[str]:
@@ -99,10 +98,11 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     Runs of spaces, which were added to Llama's vocabulary afterwards, may come last.
     """
     spec = evidence.spec
-    if evidence.facts.spec is not None or spec.model not in _BY_SCORE:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
         return
     ids = [id for id, _ in _normal_tokens(spec)]
-    if spec.model == "llama":
+    if family.ranking is Ranking.SCORE:
         ranking = "ranking the scores in the order of the ids, as trainers do"
         runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
         yield from _set_scores(spec, ids, ranking)
@@ -135,7 +135,8 @@ def _set_scores(
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Use the charsmaps that sentencepiece provides if there is none."""
     spec = evidence.spec
-    if evidence.facts.spec is not None or spec.model != "t5" or spec.charsmap:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap or spec.charsmap:
         return
     import sentencepiece
 
@@ -155,7 +156,8 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set a model that uses merges if the file has merges and its model ignores them."""
     spec = evidence.spec
-    if evidence.facts.spec is not None or not spec.merges or spec.model in MODELS_WITH_MERGES:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or not spec.merges or (family and family.uses_pre_tokenizer):
         return
     for model in ("gemma4", "gpt2"):
         yield TokenizerChange(

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
-from tokverify.diagnosis.spelling import attribute_of, spell_bytes
+from tokverify.diagnosis.spelling import attribute_of, spell_token
 from tokverify.diagnosis.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
-from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import VERBATIM, token_bytes
+from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.spec import TokenType
 from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
@@ -53,7 +52,7 @@ def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patc
 
 
 def _type_for(wanted: bytes, piece: str, settings: Settings) -> TokenType | None:
-    fitting = (type for type in _TYPES if token_bytes(piece, attribute_of(type), settings) == wanted)
+    fitting = (type for type in _TYPES if settings.family.token_bytes(piece, attribute_of(type), settings) == wanted)
     return next(fitting, None)
 
 
@@ -66,7 +65,7 @@ def texts(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     patches: dict[int, TokenPatch] = {}
     for id in evidence.differing:
         if settings.attributes[id] & _ADDED and shown[id]:
-            text = spell_bytes(shown[id], settings.attributes[id], settings)
+            text = spell_token(shown[id], settings.attributes[id], settings)
             if text is not None:
                 patches[id] = TokenPatch(text)
     if patches:
@@ -114,7 +113,7 @@ def _describe_decoded(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
 
 def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
-    if evidence.encoder.settings.algorithm != "wordpiece":
+    if not evidence.encoder.settings.family.cuts_words:
         return
     for cleanup in (True, False):
         exception = ", none before . , ? !" if cleanup else ""

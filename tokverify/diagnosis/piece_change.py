@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
-from tokverify.diagnosis.spelling import RESPELLINGS, spell_bytes
+from tokverify.diagnosis.spelling import RESPELLINGS, spell_token
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.spec import TokenType
 
@@ -55,8 +56,9 @@ def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec = evidence.spec
     if evidence.facts.spec is not None:
         return
+    family = find_family(spec.model)
     for respelling in RESPELLINGS:
-        patches = dict(_respell(evidence, respelling)) if spec.model in respelling.models else {}
+        patches = dict(_respell(evidence, respelling)) if family and respelling.applies(family) else {}
         if patches:
             sentence = f"rewriting {name_tokens(patches, spec)} {respelling.description}"
             yield patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
@@ -82,7 +84,7 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     for id, (wanted, attribute) in enumerate(zip(shown, encoder.settings.attributes, strict=False)):
         if not wanted or encoder.token_bytes(id) == wanted:
             continue
-        text = None if attribute & _NEVER_DECODED else spell_bytes(wanted, attribute, encoder.settings)
+        text = None if attribute & _NEVER_DECODED else spell_token(wanted, attribute, encoder.settings)
         if text is not None:
             rewritten[id] = TokenPatch(text)
         elif attribute & Attribute.UNUSED.value and id in evidence.missing:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.text.wording import plural
 
@@ -45,7 +46,8 @@ def normalizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Normalize texts first: with the reference's normalizer, then with the usual ones."""
     own = evidence.facts.normalizer
     words = evidence.facts.words
-    if words and evidence.spec.model == "bert":
+    family = find_family(evidence.spec.model)
+    if words and family and family.cuts_words:
         yield TokenizerChange(
             kind="word_normalizer",
             sentence=f"normalizing and splitting texts as the reference does ({words[0]}) instead of llama.cpp's"
@@ -77,9 +79,9 @@ def runtimes(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
-    if settings.algorithm == "wordpiece":
+    if settings.family.cuts_words:
         yield from _word_changes(evidence)
-    if settings.algorithm == "bpe":
+    if settings.family.is_bpe:
         yield _ignore_merges(on=not settings.ignore_merges)
     yield from _stripping(evidence)
     if settings.special_ids.get("unk") in evidence.missing:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import token_bytes
-from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Family, Settings
 
 
 def attribute_of(type: TokenType) -> int:
@@ -23,15 +23,15 @@ def attribute_of(type: TokenType) -> int:
     return Attribute[type.name].value
 
 
-def spell_bytes(wanted: bytes, attribute: int, settings: Settings) -> str | None:
+def spell_token(wanted: bytes, attribute: int, settings: Settings) -> str | None:
     """Return the text of a token that represents `wanted`, or None if there is none."""
     text = wanted.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = "".join(byte_alphabet()[byte] for byte in wanted)
+    in_byte_alphabet = spell_bytes(wanted)
     byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
     # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if token_bytes(candidate, attribute, settings) == wanted:
+        if settings.family.token_bytes(candidate, attribute, settings) == wanted:
             return candidate
     return None
 
@@ -42,8 +42,8 @@ class Respelling:
 
     description: str
     """How `respell` stores them instead, such as `with ▁ instead of Ġ`."""
-    models: frozenset[str]
-    """The families that never use the wrong way, by `tokenizer.ggml.model`."""
+    applies: Callable[[Family], bool]
+    """Whether a family never uses the wrong way."""
     type: TokenType
     """The type of the tokens concerned."""
     respell: Callable[[str], str]
@@ -71,18 +71,31 @@ def _read_byte(text: str) -> bytes:
     return bytes.fromhex(text[3:5]) if BYTE_PIECE.fullmatch(text) else b""
 
 
-_ESCAPING = frozenset({"llama", "gemma4", "t5"})
-_BYTE_LEVEL = frozenset({"gpt2"})
-_WITH_BYTES = frozenset({"llama", "gemma4", "plamo2", "plamo3"})
+def _is_escaped(family: Family) -> bool:
+    return family.alphabet is Alphabet.ESCAPED
+
+
+def _is_byte_level(family: Family) -> bool:
+    return family.alphabet is Alphabet.BYTE_LEVEL
+
+
+def _cuts_words(family: Family) -> bool:
+    return family.cuts_words
+
+
+def _has_byte_pieces(family: Family) -> bool:
+    return family.has_byte_pieces
+
+
 _NORMAL = TokenType.NORMAL
 
 RESPELLINGS = (
-    Respelling("with ▁ instead of spaces", _ESCAPING, _NORMAL, escape_spaces, _read_escaped),
-    Respelling("with ▁ instead of Ġ", _ESCAPING, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
-    Respelling("with Ġ instead of spaces", _BYTE_LEVEL, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level),
-    Respelling("with Ġ instead of ▁", _BYTE_LEVEL, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
+    Respelling("with ▁ instead of spaces", _is_escaped, _NORMAL, escape_spaces, _read_escaped),
+    Respelling("with ▁ instead of Ġ", _is_escaped, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
     Respelling(
-        "with ▁ at word starts instead of ## inside words", frozenset({"bert"}), _NORMAL, _as_word_piece, _read_escaped
+        "with Ġ instead of spaces", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level
     ),
-    Respelling("with uppercase hexadecimal digits", _WITH_BYTES, TokenType.BYTE, _in_uppercase, _read_byte),
+    Respelling("with Ġ instead of ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
+    Respelling("with ▁ at word starts instead of ## inside words", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling("with uppercase hexadecimal digits", _has_byte_pieces, TokenType.BYTE, _in_uppercase, _read_byte),
 )

@@ -19,6 +19,8 @@ from tokverify.diagnosis.token_patch import (
     set_type,
     types_of,
 )
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 
@@ -102,13 +104,15 @@ def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     of its own, from which it removes extra spaces and to which it adds a prefix.
     """
     spec = evidence.spec
+    family = find_family(spec.model)
+    trims_spaces = family is not None and "remove_extra_whitespaces" in family.flags
     matched = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
     ordinary = [id for id in matched if not kind_of(spec.tokens[id])]
-    for ids in (matched if spec.model == "t5" else [], ordinary if evidence.facts.spec is None else []):
+    for ids in (matched if trims_spaces else [], ordinary if evidence.facts.spec is None else []):
         if ids:
             patches = {id: TokenPatch(type=TokenType.NORMAL) for id in ids}
             change = set_type(spec, patches, TokenType.NORMAL, cost.CONVENTIONAL_TYPES)
-            is_workaround = spec.model == "t5" and _have_type(evidence, ids, TokenType.USER_DEFINED)
+            is_workaround = trims_spaces and _have_type(evidence, ids, TokenType.USER_DEFINED)
             yield _as_workaround(change, len(ids)) if is_workaround else change
 
 
@@ -192,7 +196,9 @@ def _added_type(special: bool) -> TokenType:
 def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
     """Return the text that a token of this type needs if it is not stored that way; matched tokens have real spaces."""
     text = evidence.spec.tokens[id]
-    if evidence.spec.model not in {"llama", "gemma4", "t5"} or type not in {TokenType.USER_DEFINED, TokenType.NORMAL}:
+    family = find_family(evidence.spec.model)
+    is_escaped = family is not None and family.alphabet is Alphabet.ESCAPED
+    if not is_escaped or type not in {TokenType.USER_DEFINED, TokenType.NORMAL}:
         return None
     other = unescape_spaces(text) if type is TokenType.USER_DEFINED else escape_spaces(text)
     reference = evidence.facts.spec

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.system.worker_pool import end_with
+from tokverify.system.worker_pool import exit_with
 from tokverify.train.trainer import Trained
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def answer() -> None:
 
     # An interrupt must not wait until native code returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    end_with(os.getppid())
+    exit_with(os.getppid())
     algorithm, plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own parent
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         # What a library prints must not mix with the result.

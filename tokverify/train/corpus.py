@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
+from tokverify.report.difference import Block, Difference, Divergence
 from tokverify.report.run import (
     BaselineOutcome,
     CaseResult,
@@ -27,7 +28,7 @@ from tokverify.report.run import (
 from tokverify.report.saved import open_saved
 from tokverify.report.saved.json_node import JsonNode
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Block, Difference, Divergence
+from tokverify.verify.alignment import cut_excerpt
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Expect
@@ -237,11 +238,13 @@ def restore_difference(node: JsonNode) -> Difference:
     expected = list(chain.from_iterable(block.expected for block in blocks))
     if not 0 <= index < max(len(actual), len(expected)):
         raise first.get("token_index").error("the index of a token")
+    byte_offset = first.get("byte_offset").count()
     return Difference(
-        blocks,
-        Divergence(
+        blocks=blocks,
+        excerpt=cut_excerpt(actual, expected, byte_offset),
+        first=Divergence(
             token_index=index,
-            byte_offset=first.get("byte_offset").count(),
+            byte_offset=byte_offset,
             actual=actual[index] if index < len(actual) else None,
             expected=expected[index] if index < len(expected) else None,
         ),
