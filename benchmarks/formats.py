@@ -1,6 +1,6 @@
-"""Measure each format on a large report, each in a process of its own: `python benchmarks/formats.py --help`.
+"""Measure each format on a large report, in one process per format: `python benchmarks/formats.py --help`.
 
-With `--saved`, reading the report back counts, too.
+With `--saved`, the time for reading the report back is included.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import checkout  # noqa: F401
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
@@ -47,7 +49,7 @@ SUITES = 20
 
 
 def large_report(cases: int, mismatches: int) -> Report:
-    """Make a report whose texts have about 40 tokens; those that differ have runs of spaces, which one side joins."""
+    """Make a report whose texts have about 40 tokens; the mismatches contain runs of spaces, which one side merges."""
     letters = sorted(set(TEXT))
     actual = FakeTokenizer(*letters, "token", "train", name="actual")
     expected = FakeTokenizer(*letters, "token", "train", "  ", "   ", name="expected")
@@ -65,7 +67,7 @@ def large_report(cases: int, mismatches: int) -> Report:
 
 
 def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
-    """Make a run of so many strings that found as many causes as are listed."""
+    """Make a fuzzing report over `cases` strings with as many causes as a report lists."""
     report = large_report(cases, mismatches)
     listed = tuple(result for result in report.results if result.status is Status.MISMATCH)[:MAX_CAUSES]
     samples = [Sample(result.case.text, add_special=False, parse_special=True) for result in listed]
@@ -81,7 +83,7 @@ def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
 
 
 def large_change(cases: int, mismatches: int) -> ChangeReport:
-    """Make a comparison of two versions in which as many tokens were added as there are cases."""
+    """Make a comparison of two versions in which one token per case was added."""
     added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
     report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
     return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
@@ -100,7 +102,7 @@ RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
 
 
 def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool) -> None:
-    """Print seconds of processor time, and the memory that rendering took on top of the report, in MB."""
+    """Print the CPU seconds and the memory in MB that rendering needed in addition to the report."""
     start = time.process_time()
     shown = make()
     if not making_counts:
@@ -116,11 +118,11 @@ def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("formats", nargs="*", default=list(FORMATS))
-    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command that the report is of")
+    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command whose report is rendered")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--mismatches", type=int, default=2_000)
     parser.add_argument("--saved", action="store_true", help="read the report back from JSON first")
-    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, of this report")
+    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, read this report")
     arguments = parser.parse_args()
     if arguments.file:
         measure_here(arguments)

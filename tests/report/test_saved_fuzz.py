@@ -17,6 +17,7 @@ from tokverify.report.saved.fuzz import restore_fuzz
 FUZZ = SavedKind(name="fuzz", formats=FUZZ_FORMATS, present=present, restore=restore_fuzz)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "fuzzed",
     [

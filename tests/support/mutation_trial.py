@@ -1,6 +1,5 @@
 """Try a mutation: what finds it, what the diagnosis says, and whether fix repairs it."""
 
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -8,13 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from support.paths import SAMPLE
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from support.bare_tokenizer import Bare
 from support.gguf_maker import make_gguf, string
 from support.mutation import CONTROL, Mutation
+from support.paths import SAMPLE
 from support.real_data import SHARED
 from support.spec_maker import BYTE_PIECES
 from tokverify.audit import audit

@@ -78,6 +78,7 @@ PARTS = [
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=15).map("".join) | st.text(max_size=20)
 
 
+@pytest.mark.process  # takes seconds
 @given(TEXTS, st.booleans())
 def test_both_engines_agree_on_ids_and_decoding(encoder: Encoder, reference, text: str, parse_special: bool):
     ids = encoder.encode(text, parse_special=parse_special)
