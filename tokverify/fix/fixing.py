@@ -180,8 +180,8 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
         after = count_results(verify_tokenizers(fixed, expected, cases))
         if not after.is_better_than(plan.before):
             raise TokverifyError(
-                f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} decode"
-                " differently, which is no improvement"
+                f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
+                "decode differently, which is no improvement"
             )
         put_in_place(temporary, output)
     return after
