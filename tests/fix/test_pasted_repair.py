@@ -18,9 +18,9 @@ from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
-from tokverify.report.saved.run import read_report
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
 
@@ -165,7 +165,7 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](with_repairs(read_report(Path("saved.json"))), narrow), "repair: ")
+        command = from_table(FORMATS["table"](read("saved.json", Report), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]

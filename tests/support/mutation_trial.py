@@ -27,11 +27,12 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.load import load_gguf
 from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.plan import FuzzPlan
+from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
-from tokverify.report.fuzz import Plan as FuzzPlan
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -207,7 +208,7 @@ def _fuzz(path: Path, known: Facts) -> Fuzzed:
     number = strings = 0
     while (seconds := time.process_time() - start) < FUZZ_SECONDS:
         result = worker.work(number, None)
-        shown = [at for at, outcome in result.outcomes if outcome.kind is not Kind.SKIPPED]
+        shown = [at for at, outcome in result.outcomes if outcome.kind is not DifferenceKind.SKIPPED]
         if shown:
             return Fuzzed(True, strings + shown[0] + 1, time.process_time() - start)
         number, strings = number + 1, strings + result.strings

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.generator import GENERATORS, batch, usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.trial import Trial
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.convert.loss import Loss
-    from tokverify.fuzz.trial import Outcome
+    from tokverify.fuzz.trial import TrialOutcome
     from tokverify.report.run import CaseResult, Report, Side
     from tokverify.tokenizer import Tokenizer
 
@@ -73,22 +74,22 @@ class Explainer:
         self._without = without
         self._made: dict[tuple[int, ...], Trial] = {}
 
-    def unexplained(self, differing: Sequence[Outcome]) -> list[Outcome]:
+    def unexplained(self, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
         """Return the outcomes that all losses together do not explain."""
         return self._filter(differing, tuple(range(len(self.losses))))
 
-    def unexplained_by(self, index: int, differing: Sequence[Outcome]) -> list[Outcome]:
+    def unexplained_by(self, index: int, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
         """Return the outcomes that one loss alone does not explain."""
         return self._filter(differing, (index,))
 
-    def reason(self, outcome: Outcome) -> str | None:
+    def reason(self, outcome: TrialOutcome) -> str | None:
         """Return the sentence of the loss that explains an outcome, or None."""
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
         return None if self.unexplained([outcome]) else "several losses together"
 
-    def _filter(self, differing: Sequence[Outcome], indices: tuple[int, ...]) -> list[Outcome]:
+    def _filter(self, differing: Sequence[TrialOutcome], indices: tuple[int, ...]) -> list[TrialOutcome]:
         losses = [self.losses[index] for index in indices]
         remaining = list(zip(differing, differing, strict=True))
         if differing and any(loss.undo for loss in losses):
@@ -99,8 +100,8 @@ class Explainer:
         return [outcome for outcome, other in remaining if not _is_excused(other, losses)]
 
 
-def _is_excused(outcome: Outcome, losses: Sequence[Loss]) -> bool:
-    return outcome.kind is Kind.IDS and any(
+def _is_excused(outcome: TrialOutcome, losses: Sequence[Loss]) -> bool:
+    return outcome.kind is DifferenceKind.IDS and any(
         loss.excuse(outcome.actual, outcome.expected) for loss in losses if loss.excuse
     )
 
@@ -125,7 +126,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     )
 
 
-def _try_strings(trial: Trial, plan: Plan) -> Iterator[Outcome]:
+def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Yield the generated texts that differ."""
     vocabulary = vocabulary_of(trial.actual)
     names = usable(tuple(GENERATORS), vocabulary)
@@ -134,7 +135,7 @@ def _try_strings(trial: Trial, plan: Plan) -> Iterator[Outcome]:
         samples = batch(names, vocabulary, plan.seed, number)[: plan.count - done]
         if not samples:
             return
-        yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not Kind.SKIPPED)
+        yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)
         done += len(samples)
         plan.report_progress(len(plan.cases) + done)
 
@@ -145,13 +146,13 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _select_shown(generated: Sequence[Outcome], unexplained: Sequence[Outcome]) -> list[Outcome]:
+def _select_shown(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
     # Outcomes contain lists, so they cannot be hashed, but these are the same objects.
     first = {id(outcome) for outcome in unexplained}
     return sorted(generated, key=lambda outcome: id(outcome) not in first)[:_SHOWN]
 
 
-def _causes(trial: Trial, shown: Sequence[Outcome], explainer: Explainer) -> Iterator[CaseResult]:
+def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -> Iterator[CaseResult]:
     causes = Causes(trial)
     for outcome in shown:
         causes.add(outcome, "convert")
