@@ -75,7 +75,7 @@ def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     assert code == 1
     # What is written is what the cause tells, and need not be told again.
     assert "repair: writes tokenizer.ggml.token_type\n" in output
-    assert output.count("typing 30 tokens") == 1
+    assert output.count("setting the type of 30 tokens") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
 

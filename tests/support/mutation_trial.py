@@ -25,7 +25,7 @@ from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, Verification, make_plan, verification, write_fixed
+from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
@@ -170,7 +170,7 @@ def _findings(path: Path) -> list[tuple[str, str]]:
 def _usual_decoding(vocabulary: str, reference: str | None) -> int:
     """Return how many cases the intact file decodes differently from its reference."""
     expected = facts(vocabulary, reference).expected
-    return verification(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
+    return count_results(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
 
 
 def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:

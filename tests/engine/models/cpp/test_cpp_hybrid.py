@@ -225,7 +225,7 @@ def test_a_wrong_file_is_detected_and_explained(gguf: Path, without_newlines: Pa
     options = ["-r", str(gguf.with_name("tokenizer.json")), "-k", "newline*"]
     run = CliRunner().invoke(main, ["run", str(without_newlines), *options])
     assert run.exit_code == 1
-    assert "typing 2 tokens (ids 1536-1537, runs of newlines) USER_DEFINED" in run.stdout
+    assert "setting the type of 2 tokens (ids 1536-1537, runs of newlines) to USER_DEFINED" in run.stdout
 
 
 @pytest.mark.parametrize(
