@@ -119,7 +119,7 @@ def test_extras_are_installed(work):
 @pytest.mark.parametrize("text", [*HOSTILE, "x] @ https://example.com/x.whl"])
 def test_extras_are_nothing_but_names(work, text):
     done = run_step("Install tokverify", work, extras=text)
-    assert (done.returncode, done.stdout) == (2, "::error::extras: names with commas between\n")
+    assert (done.returncode, done.stdout) == (2, "::error::extras: expected names separated by commas\n")
     assert not list(work.glob("called"))
     assert not list(work.rglob("pwned"))
 
