@@ -20,15 +20,21 @@ import checkout  # noqa: F401
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.diff.part import Change, Part
-from tokverify.fuzz.cause import MAX_CAUSES, Cause
-from tokverify.fuzz.coverage import Share
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome
+from tokverify.fuzz.cause import MAX_CAUSES
 from tokverify.render import FORMATS, RenderOptions, present
 from tokverify.render.diff import present as present_change
 from tokverify.render.fuzz import present as present_fuzz
 from tokverify.report.diff import ChangeReport
-from tokverify.report.fuzz import FuzzReport, Stop
+from tokverify.report.fuzz import (
+    DifferenceKind,
+    FoundText,
+    FuzzCause,
+    FuzzCoverage,
+    FuzzReport,
+    GeneratorTally,
+    Share,
+    Stop,
+)
 from tokverify.report.run import Report, Side, Status
 from tokverify.report.saved import open_saved
 from tokverify.report.saved.diff import restore_change
@@ -70,16 +76,21 @@ def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
     """Make a fuzzing report over `cases` strings with as many causes as a report lists."""
     report = large_report(cases, mismatches)
     listed = tuple(result for result in report.results if result.status is Status.MISMATCH)[:MAX_CAUSES]
-    samples = [Sample(result.case.text, add_special=False, parse_special=True) for result in listed]
     causes = tuple(
-        Cause(Outcome(sample, Kind.IDS, list(result.actual), list(result.expected)), result, sample, "pieces")
-        for result, sample in zip(listed, samples, strict=True)
+        FuzzCause(result.case.id, DifferenceKind.IDS, 1, "pieces", FoundText(result.case.text, False, True))
+        for result in listed
     )
-    found = {"strings": cases, "failing": mismatches, "skipped": 0, "unlisted": mismatches - len(listed)}
-    made = {"pieces": (cases, mismatches)}
-    pieces = Share(cases, cases)
-    report = replace(report, results=listed)
-    return FuzzReport(report, causes, **found, by_generator=made, pieces=pieces, merges=None, stop=Stop.COUNT)
+    return FuzzReport(
+        report=replace(report, results=listed),
+        strings=cases,
+        failing=mismatches,
+        skipped=0,
+        unlisted=mismatches - len(listed),
+        stop=Stop.COUNT,
+        coverage=FuzzCoverage(Share(cases, cases), None),
+        generators={"pieces": GeneratorTally(cases, mismatches)},
+        causes=causes,
+    )
 
 
 def large_change(cases: int, mismatches: int) -> ChangeReport:

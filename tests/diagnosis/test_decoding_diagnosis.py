@@ -14,7 +14,7 @@ from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify import load_reference
 from tokverify.cases.case import Case
 from tokverify.cli import main
-from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_spec
@@ -33,7 +33,7 @@ SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "▁a": -4, "<x>": 0}, {"<x>": CONT
 BPE = bpe_spec(["a b"], {"<x>": CONTROL, "é": USER_DEFINED})
 
 
-def found(wrong: TokenizerSpec, right: TokenizerSpec) -> Diagnosis | None:
+def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
     texts = ("a", "ab", "a\nb", "日本", "<x>a", "é")
     report = verify_tokenizers(
@@ -51,23 +51,28 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence", "count"),
     [
-        (SPM, typed(SPM, BYTE, NORMAL), "typing 256 tokens (ids 3-258, bytes) BYTE", 3),
-        (SPM, replace(SPM, types=[*SPM.types[:261], UNUSED, *SPM.types[262:]]), 'typing token 261 "b" NORMAL', 2),
+        (SPM, typed(SPM, BYTE, NORMAL), "setting the type of 256 tokens (ids 3-258, bytes) to BYTE", 3),
+        (
+            SPM,
+            replace(SPM, types=[*SPM.types[:261], UNUSED, *SPM.types[262:]]),
+            'setting the type of token 261 "b" to NORMAL',
+            2,
+        ),
         (
             SPM,
             replace(SPM, tokens=["<unk>", "<S>", *SPM.tokens[2:]]),
-            'writing token 1 "<S>" for what the reference shows',
+            'rewriting token 1 "<S>" to represent the same bytes as in the reference',
             6,
         ),
     ],
 )
 def test_one_fault_is_named(right, wrong, sentence, count):
-    diagnosis = found(wrong, right)
-    best = diagnosis.explanations[0]
-    assert diagnosis.decoding
+    result = found(wrong, right)
+    best = result.diagnosis.explanations[0]
+    assert result.diagnosis.decoding
     assert (best.sentence, best.explained, best.failing, best.unexplained) == (sentence, count, count, ())
     assert best.expressible
-    changed, intact = Encoder(best.change.transform(wrong)), Encoder(right)
+    changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
     ids = range(len(right.tokens))
     assert [changed.token_bytes(id) for id in ids] == [intact.token_bytes(id) for id in ids]
 
@@ -79,7 +84,7 @@ def test_ids_come_first():
     cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
     report = verify_tokenizers(actual, expected, cases)
     assert report.decode_differences == 1
-    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual).diagnosis
     assert not diagnosis.decoding
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
 
@@ -111,10 +116,11 @@ def test_an_unknown_token_is_never_renamed():
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
     assert report.decode_differences == 1
-    (found,) = diagnose(spec, facts_of(expected), report.results, encoder=actual).explanations
+    result = diagnose(spec, facts_of(expected), report.results, encoder=actual)
+    (found,) = result.diagnosis.explanations
     assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
     assert not found.expressible
-    assert found.change.transform(spec) == spec
+    assert result.changes[0].transform(spec) == spec
 
 
 def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
@@ -123,7 +129,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert (report.exit_code, report.decode_differences) == (0, len(texts))
-    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).explanations[0]
+    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).diagnosis.explanations[0]
     assert (best.explained, best.expressible) == (len(texts), False)
     return best.sentence
 
@@ -134,9 +140,9 @@ def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path
     (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true, "add_eos_token": false}')
     expected = load_reference(path)
     encoder = Encoder(replace(sentencepiece_spec(path), add_bos=True, add_eos=False))
-    assert explained(encoder, expected, "fox", "the fox") == 'leaving token 1 "<s>" out of decoded text'
+    assert explained(encoder, expected, "fox", "the fox") == 'omitting token 1 "<s>" from decoded text'
     assert explained(encoder, expected, "fox", "日本", "a 日 fox 本").split(", and ") == [
-        'leaving token 1 "<s>" out of decoded text',
+        'omitting token 1 "<s>" from decoded text',
         'decoding token 0 "<unk>" as " ⁇ "',
     ]
 
@@ -193,7 +199,10 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
 def test_run_tells_and_passes(mistyped: Path):
     code, output = invoke("run", mistyped)
     assert code == 0
-    assert "typing 256 tokens (ids 34-289, bytes) BYTE makes 223 of 223 differing decodings match" in output
+    assert (
+        "setting the type of 256 tokens (ids 34-289, bytes) to BYTE makes 223 of 223 differing decodings match"
+        in output
+    )
     assert "repair: tokverify fix" in output
     assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
 
@@ -215,7 +224,9 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
     write_patched(SAMPLE / "sample.gguf", path, changed_values(spec, wrong))
     code, output = invoke("fix", path, "-o", str(fixed))
     assert code == 0, output
-    assert "repair: turning add_space_prefix off, and typing 256 tokens (ids 34-289, bytes) BYTE" in output
+    assert (
+        "repair: turning add_space_prefix off, and setting the type of 256 tokens (ids 34-289, bytes) to BYTE" in output
+    )
     assert fixed.read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 

@@ -13,26 +13,38 @@ from click.testing import CliRunner
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.diagnosis import Change, Diagnosis, Explanation
-from tokverify.diagnosis.repair import repairs
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.codec import read
+from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
-from tokverify.report.saved.run import read_report
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
 
 
-def explanation(*, expressible: bool = True, repair: str | None = None) -> Explanation:
-    return Explanation("x", 1, 1, (), expressible, repair, Change(kind="k", sentence="x", cost=1))
+def explanation(*, expressible: bool = True, gguf_command: str | None = None) -> Explanation:
+    return Explanation(
+        kind="k",
+        sentence="x",
+        explained=1,
+        failing=1,
+        unexplained=(),
+        expressible=expressible,
+        gguf_command=gguf_command,
+    )
 
 
 def report(*explanations: Explanation, **options: object) -> Report:
     found = explanations or (explanation(),)
     sides = Side("m", "m"), Side("sentencepiece", "sentencepiece")
     return Report(*sides, None, (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
+
+
+def repairs(report: Report) -> list[Repair]:
+    return [found.repair for found in with_repairs(report).diagnosis.explanations]
 
 
 def commands(report: Report) -> list[str]:
@@ -62,13 +74,15 @@ def test_a_command_is_that_of_the_run(options, command):
 
 @pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
 def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
-    assert commands(report(**part)) == ["repair, by all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
+    assert commands(report(**part)) == [
+        "repair, checked against all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"
+    ]
 
 
 def test_a_command_of_nothing_is_shown_as_it_is():
     # Of a saved report that somebody wrote by hand.
-    blank = report(explanation(), explanation(repair=" "))
-    assert "     repair:\n" in FORMATS["table"](blank, RenderOptions())
+    blank = report(explanation(), explanation(gguf_command=" "))
+    assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
 
 
 def test_what_is_not_known_is_said_to_be():
@@ -84,19 +98,19 @@ def test_what_cases_expect_is_no_reference_to_fix_by():
 
 
 def test_the_commands_of_the_gguf_package_name_the_files_too():
-    new = explanation(repair="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
+    new = explanation(gguf_command="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
     assert commands(report(new, model="FIXED"))[1:] == [
         "or: gguf-new-metadata --pre-tokenizer x FIXED FIXED-fixed.gguf"
     ]
-    named = explanation(repair="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
+    named = explanation(gguf_command="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
     assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
-    in_place = explanation(repair="gguf-set-metadata MODEL a.key ''")
-    assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
+    in_place = explanation(gguf_command="gguf-set-metadata MODEL a.key ''")
+    assert commands(report(in_place))[1:] == ["or, in place: gguf-set-metadata m.gguf a.key ''"]
 
 
 def test_no_argument_of_theirs_is_parted():
     words = ("gguf-new-metadata", "--chat-template", "a  MODEL $(b)", "MODEL", "FIXED")
-    (repair,) = repairs(report(explanation(repair=shlex.join(words))))
+    (repair,) = repairs(report(explanation(gguf_command=shlex.join(words))))
     assert repair.commands[1].arguments == (*words[:2], "'a  MODEL $(b)'", "m.gguf", "m-fixed.gguf")
 
 
@@ -110,7 +124,7 @@ def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
 
 
 def test_fix_is_said_of_the_repair_that_it_makes():
-    first, second, third = (explanation(), explanation(), explanation(repair="gguf-new-metadata MODEL FIXED"))
+    first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"
     assert [repair.remark for repair in found] == [not_possible, "", "GGUF can express it, too", ""]
@@ -120,7 +134,7 @@ def test_fix_is_said_of_the_repair_that_it_makes():
 @pytest.mark.parametrize("model", ["tokenizer.json", "spiece.model", "a.tiktoken:gpt2"])
 def test_what_is_no_gguf_file_cannot_be_fixed(model: str):
     (repair,) = repairs(report(model=model))
-    assert repair.remark == "GGUF can express it; tokverify fix repairs GGUF files only"
+    assert repair.remark == "GGUF can express it; tokverify fix repairs only GGUF files"
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -151,7 +165,7 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](read_report(Path("saved.json")), narrow), "repair: ")
+        command = from_table(FORMATS["table"](read("saved.json", Report), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
@@ -170,7 +184,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
     options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
     code, text = run("run", *options)
     assert code == 1
-    command = from_table(text, "or, in the file itself: ")
+    command = from_table(text, "or, in place: ")
     assert command[0] == "gguf-set-metadata"
     subprocess.run(
         [sys.executable, "-m", "gguf.scripts.gguf_set_metadata", *command[1:]],
@@ -184,7 +198,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
 
 def test_a_command_is_parted_only_between_arguments():
     long = "directory/" * 9 + "m.gguf"
-    text = FORMATS["table"](report(model=long, cases=["a.yaml"]), RenderOptions(width=40))
+    text = FORMATS["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
     lines = text[text.index("repair: ") :].split("\n")[:5]
     assert lines == [
         "repair: tokverify fix \\",

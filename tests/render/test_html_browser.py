@@ -13,7 +13,9 @@ from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.diff.part import Change, Part
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
@@ -22,7 +24,7 @@ from tokverify.render.diff import CHANGE_FORMATS
 from tokverify.render.fuzz import FUZZ_FORMATS
 from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.diff import ChangeReport
-from tokverify.report.fuzz import FuzzReport
+from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
 from tokverify.tasks.comparison import verify_model
 from tokverify.verify.comparison import verify_tokenizers
@@ -63,7 +65,7 @@ def pages(tmp_path_factory) -> Path:
     )
     texts = {
         "broken": FORMATS["html"](broken, options),
-        "spaced": FORMATS["html"](replace(broken, options={"model": "two  spaces .gguf"}), options),
+        "spaced": FORMATS["html"](with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
         "hostile": FORMATS["html"](injecting_report(), options),
         "wide": FORMATS["html"](wide_report(), options),
         "audit": AUDIT_FORMATS["html"](hostile_audit(), options),
@@ -97,8 +99,8 @@ def inject(report: Report) -> Report:
 def injecting_fuzz() -> FuzzReport:
     """Make a fuzzing run more hostile."""
     fuzzed = hostile_fuzz()
-    generators = {" ".join(INJECTIONS): (5, 3)}
-    return replace(fuzzed, by_generator=generators, notes=INJECTIONS, report=inject(fuzzed.report))
+    generators = {" ".join(INJECTIONS): GeneratorTally(5, 3)}
+    return replace(fuzzed, generators=generators, notes=INJECTIONS, report=inject(fuzzed.report))
 
 
 def injecting_change() -> ChangeReport:

@@ -3,8 +3,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Difference, compare, excerpt
+from tokverify.verify.alignment import compare, compare_decoded
 
 
 def tokens(*pieces: str | bytes | tuple[int, str | bytes]) -> list[Token]:
@@ -80,17 +81,17 @@ def test_excerpt_starts_at_a_whole_character():
     emoji = "🦙".encode()
     difference = compare(tokens("a", emoji[:2], emoji[2:3], emoji[3:]), tokens("a", emoji[:2], emoji[2:]))
     assert difference.first.byte_offset == 3
-    shown = excerpt(difference)
+    shown = difference.excerpt
     assert (shown.before, shown.actual, shown.expected) == ("a", "🦙", "🦙")
 
 
 def test_excerpt_tells_apart_what_each_side_decodes():
-    shown = excerpt(compare(tokens("caf", "e\u0301", "!"), tokens("caf", "é", "!")))
+    shown = compare(tokens("caf", "e\u0301", "!"), tokens("caf", "é", "!")).excerpt
     assert (shown.before, shown.actual, shown.expected) == ("caf", "e\u0301!", "é!")
 
 
 def test_excerpt_is_short_in_a_long_text():
-    shown = excerpt(compare(tokens("🦙" * 50, "x", "é" * 50), tokens("🦙" * 50, "x" + "é" * 50)))
+    shown = compare(tokens("🦙" * 50, "x", "é" * 50), tokens("🦙" * 50, "x" + "é" * 50)).excerpt
     assert (shown.before, shown.actual) == ("🦙" * 8, "x" + "é" * 7)
 
 
@@ -120,3 +121,14 @@ def test_the_same_text_is_cut_wherever_both_end(text, data):
     for block in compare(cut(), cut()).blocks:
         joined = ["".join(token.piece for token in side) for side in (block.actual, block.expected)]
         assert joined[0] == joined[1]
+
+
+def test_equal_bytes_are_no_decode_difference():
+    assert compare_decoded(b"a", b"a") is None
+
+
+def test_a_decode_difference_says_where_it_begins():
+    difference = compare_decoded(b"ab\xff", b"ab")
+    assert difference == DecodeDifference(
+        offset=2, actual_text="ab\ufffd", expected_text="ab", actual=b"ab\xff", expected=b"ab"
+    )

@@ -13,6 +13,7 @@ import click
 
 from tokverify.cli.options import no_color_option
 from tokverify.cli.output import render_options, write_text
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.report.run import Status
 from tokverify.tasks.comparison import verify_model
@@ -62,7 +63,7 @@ def demo(*, no_color: bool) -> int:
 
     The exit code is 0 if the sample comes out as it is made to.
     """
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
 
     cases = load_cases()
     shown = render_options(no_color=no_color)
@@ -86,7 +87,7 @@ def _run(name: str, cases: Sequence[Case], text: str, arguments: str, options: R
     """Do what the command shown would do, on these cases."""
     report = verify_model(Path(name), _REFERENCE, cases, diagnose=not options.quiet)
     command = f"$ tokverify run {name} -r {_REFERENCE} {arguments}\n"
-    report = replace(report, options={"model": name, "reference": _REFERENCE})
+    report = with_repairs(replace(report, options={"model": name, "reference": _REFERENCE}))
     write_text(text + command + FORMATS["table"](report, options))
     return report
 

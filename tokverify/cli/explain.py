@@ -55,9 +55,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     encoder, expected = (load_model(model), None) if reference is None else open_tokenizers(model, reference)
     explained = explain_text(encoder, source, expected, add_special=add_special, parse_special=parse_special)
     if as_json:
-        from tokverify.render.explain.json import render as render_json
+        from tokverify.report.codec import encode
 
-        write_text(render_json(explained))
+        write_text(encode(explained))
         return
     from tokverify.render.explain.table import render
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,22 +32,23 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
     The settings are those in effect. Of a GGUF file that cannot be loaded, what it declares is shown, and the reason.
     """
+    from tokverify.report.codec import encode
+    from tokverify.report.inspect import TokenList
+
     spec, refusal = _read(model)
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
         from tokverify.explain.token_search import find_tokens
-        from tokverify.render.inspect.json import tokens_json
-        from tokverify.render.inspect.table import list_found
+        from tokverify.render.inspect.table import render_tokens
 
-        found = find_tokens(spec, selection, is_loadable=refusal is None)
-        write_text(tokens_json(found) if as_json else list_found(found, options))
+        listed = TokenList(tuple(find_tokens(spec, selection, is_loadable=refusal is None)))
+        write_text(encode(listed) if as_json else render_tokens(listed, options))
         return
-    from tokverify.explain.inspection import inspect as look_at
-    from tokverify.render.inspect.json import render as render_json
+    from tokverify.explain.inspection import inspect as inspect_spec
     from tokverify.render.inspect.table import render
 
-    inspection = look_at(spec, refusal)
-    write_text(render_json(inspection, str(model)) if as_json else render(inspection, str(model), options))
+    inspection = replace(inspect_spec(spec, refusal), source=str(model))
+    write_text(encode(inspection) if as_json else render(inspection, options))
 
 
 def _read(model: Path) -> tuple[TokenizerSpec, str | None]:

@@ -100,17 +100,9 @@ def _results(plans: Sequence[RunOptions], jobs: int) -> Iterator[Result]:
     with worker_pool(min(jobs, len(plans))) as pool:
         # Several progress bars would write over each other.
         quiet = [replace(options, quiet=True) for options in plans]
-        futures = [pool.submit(_carried_out_elsewhere, options) for options in quiet]
+        futures = [pool.submit(_carried_out, options) for options in quiet]
         for future in futures:
             yield future.result()
-
-
-def _carried_out_elsewhere(options: RunOptions) -> Result:
-    """Verify one model in another process, from which a result must come back."""
-    result = _carried_out(options)
-    if isinstance(result, TokverifyError) or result.report.diagnosis is None:
-        return result
-    return result._replace(report=replace(result.report, diagnosis=result.report.diagnosis.told()))
 
 
 def _carried_out(options: RunOptions) -> Result:

@@ -13,6 +13,7 @@ from tokverify.cli.baseline import Outcome, judged, opened_baseline
 from tokverify.cli.options import selected_cases
 from tokverify.cli.output import ReportOptions, check_reports
 from tokverify.cli.progress import ProgressBar
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.tasks.comparison import verify_model
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _verify(options: RunOptions, baseline: Baseline | None) -> Report:
             diagnose=options.diagnose and not options.update_baseline,
             on_progress=progress.update,
         )
-    return replace(report, options=options.told())
+    return with_repairs(replace(report, options=options.told()))
 
 
 def _location(options: RunOptions) -> str | None:

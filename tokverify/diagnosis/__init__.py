@@ -1,11 +1,7 @@
-"""Diagnosis: the smallest change to a tokenizer's settings that makes it agree with its reference.
+"""Find the smallest change to a tokenizer that makes it agree with its reference."""
 
-A new kind of change is one generator in `tokverify.diagnosis.counterfactual`.
-"""
-
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.facts import Facts, facts_of
-from tokverify.diagnosis.search import diagnose
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.diagnosis.search import DiagnosisResult, diagnose
 
-__all__ = ["Change", "Diagnosis", "Explanation", "Facts", "diagnose", "facts_of"]
+__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "diagnose", "facts_of"]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.diagnosis import Diagnosis
     from tokverify.engine.encoder import Encoder
     from tokverify.references import FoundReference
     from tokverify.report.run import Report, Side
@@ -53,15 +52,17 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     )
     report = replace(report, versions={**report.versions, **opened.versions})
     if diagnose and (report.exit_code == 1 or report.decode_differences):
-        return replace(report, diagnosis=_diagnosis(opened, report))
+        return _with_diagnosis(opened, report)
     return report
 
 
-def _diagnosis(opened: Comparison, report: Report) -> Diagnosis | None:
+def _with_diagnosis(opened: Comparison, report: Report) -> Report:
     from tokverify.diagnosis import diagnose, facts_of
+    from tokverify.diagnosis.repair import with_repairs
 
     facts = facts_of(opened.expected, opened.path)
-    return diagnose(opened.actual.spec, facts, report.results, encoder=opened.actual)
+    result = diagnose(opened.actual.spec, facts, report.results, encoder=opened.actual)
+    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,8 @@ def _with_reference(model: Path, encoder: Encoder, location: str | None) -> Refe
 
 def _with_expect(model: Path, encoder: Encoder, location: str | None, cases: Sequence[Case]) -> Comparison | None:
     """Return the comparison with what the cases expect, if that is asked for or all of them expect something."""
-    from tokverify.verify.expectation import EXPECT, expect_of, expect_side
+    from tokverify.references.location import EXPECT
+    from tokverify.verify.expectation import expect_of, expect_side
 
     actual = model_side(model, encoder)
     if location is None and all(expect_of(case, actual) is not None for case in cases):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.ci import Told
+from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.fuzz import verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -28,13 +29,13 @@ FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
 """What a report of `tokverify fuzz` can tell of."""
 
 
-def tell(fuzzed: FuzzReport) -> Told:
+def to_ci_report(fuzzed: FuzzReport) -> CiReport:
     """Return what CI systems are told of a run."""
-    return Told(
+    return CiReport(
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,
         verdict=verdict(fuzzed),
-        exit_code=fuzzed.exit_code,
+        exit_code=fuzz_exit_code(fuzzed),
         skipped=map(visible_message, fuzzed.notes),
     )
 

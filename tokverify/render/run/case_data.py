@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import description, headline, other_side
+from tokverify.render.case_text import description, headline
+from tokverify.report.difference import Block
 from tokverify.report.run import Status
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible, visible_message
+from tokverify.report.run_summary import other_side
+from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
-from tokverify.verify.alignment import Block, excerpt
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> di
     elif result.status is Status.MATCH:
         told["ids"] = list(result.actual)
     if result.decode_difference:
-        told["decoded"] = [visible(data) for data in result.decode_difference]
+        difference = result.decode_difference
+        told["decoded"] = [visible(data) for data in (difference.actual, difference.expected)]
     return told
 
 
@@ -119,7 +120,7 @@ def _facts(result: CaseResult, blocks: Sequence[Block]) -> Iterator[tuple[str, s
         if label != "text":
             yield label, value
     if result.difference:
-        around = excerpt(result.difference)
+        around = result.difference.excerpt
         if around.expected and around.actual == around.expected:
             yield "characters", ", ".join(code_points(around.expected[:_CODE_POINTS]))
     if blocks:

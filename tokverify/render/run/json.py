@@ -67,12 +67,12 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
         "stopped_early": diagnosis.stopped_early,
         "explanations": [
             {
-                "kind": explanation.change.kind,
+                "kind": explanation.kind,
                 "sentence": explanation.sentence,
                 "explained": explanation.explained,
                 "unexplained": list(explanation.unexplained),
                 "expressible": explanation.expressible,
-                "repair": explanation.repair,
+                "repair": explanation.gguf_command,
             }
             for explanation in diagnosis.explanations
         ],
@@ -124,7 +124,7 @@ def _case(result: CaseResult) -> dict[str, object]:
     if result.difference:
         told["difference"] = difference_object(result.difference)
     if result.decode_difference:
-        actual, expected = result.decode_difference
+        actual, expected = result.decode_difference.actual, result.decode_difference.expected
         told["decoded"] = {"actual": bytes_object(actual), "expected": bytes_object(expected)}
     return told
 
