@@ -58,7 +58,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "sentencepiece":
         return SAMPLE / "sample.tokenizer.model"
-    from tokverify.convert.target import write_spec
+    from support.spec_file import write_spec
     from tokverify.files.load import load_gguf
 
     write_spec(load_gguf(SAMPLE / "sample.gguf").spec, tmp_path / "sample.json")

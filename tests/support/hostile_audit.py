@@ -1,4 +1,4 @@
-"""An audit with everything in it, whose every text tries to break out."""
+"""An audit with every kind of content, in which every text is an attack."""
 
 from support.make_golden import MARKUP
 from tokverify.audit.waiver import Waiver
@@ -9,7 +9,7 @@ HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 
 
 def hostile_audit() -> AuditReport:
-    """Make an audit with everything in it."""
+    """Make an audit with every kind of content."""
     error = Finding(
         Severity.ERROR, HOSTILE, ids=tuple(range(0, 100, 2)), keys=(HOSTILE,), repair=HOSTILE, code="TV101", name="x"
     )

@@ -1,4 +1,4 @@
-"""A directory of models and references in which one token, of any piece, stands wherever a command could show it."""
+"""A directory of models and references in which one piece appears wherever a command could show it."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ COMMANDS = [
     "cases list suite.yaml -k TEXT",
     "convert flagged.json -o converted.gguf --force",
 ]
-"""Commands to be run in the directory; TEXT is a text with the token in it."""
+"""Commands to run in the directory; TEXT is a text that contains the token."""
 
 
 def fill(path: Path, piece: str) -> None:

@@ -16,7 +16,7 @@ _FLAGS = {
 
 
 def write_spec(spec: TokenizerSpec, path: Path) -> None:
-    """Write what `spec` declares that an encoder needs; what it leaves out, the file leaves out."""
+    """Write everything in `spec` that an encoder needs; what it omits, the file omits."""
     id_keys = dict(gguf_keys.SPECIAL_IDS)
     fields = {
         "general.architecture": string("llama"),
