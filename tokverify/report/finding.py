@@ -1,21 +1,30 @@
-"""Finding: one thing that a rule found wrong with a tokenizer."""
+"""Finding: one problem that a rule found in a tokenizer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum
+from functools import total_ordering
+
+from tokverify.report.diagnosis import Repair
 
 
-class Severity(IntEnum):
-    """How bad a finding is.
+@total_ordering
+class Severity(Enum):
+    """How serious a finding is, in ascending order."""
 
-    An ERROR makes some texts come out wrong, or keeps the file from loading. A WARNING may, or is a trap for whoever
-    changes something. INFO is good to know.
-    """
+    INFO = "INFO"
+    """Good to know."""
 
-    INFO = 1
-    WARNING = 2
-    ERROR = 3
+    WARNING = "WARNING"
+    """Some texts may be encoded incorrectly, or a later change could break the file."""
+
+    ERROR = "ERROR"
+    """Some texts are encoded incorrectly, or the file cannot be loaded."""
+
+    def __lt__(self, other: Severity) -> bool:
+        order = list(Severity)
+        return order.index(self) < order.index(other)
 
 
 INFO, WARNING, ERROR = Severity
@@ -23,17 +32,27 @@ INFO, WARNING, ERROR = Severity
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found.
-
-    `ids` are all the token ids that are involved, `keys` the GGUF keys. `repair` says how to put it right, where there
-    is a way that is not simply "convert again": often a command line, with MODEL for the file. `code` and `name` are
-    those of the rule, which fills them in.
-    """
+    """A problem found by a rule."""
 
     severity: Severity
+
     message: str
+
     ids: tuple[int, ...] = ()
+    """All token ids involved."""
+
     keys: tuple[str, ...] = ()
+    """All GGUF keys involved."""
+
     repair: str = ""
+    """How to repair it, often as a command line in which MODEL, REFERENCE and FIXED stand for files. Empty where the
+    only way is to convert the model again."""
+
     code: str = ""
+    """The code of the rule, such as `TV101`."""
+
     name: str = ""
+    """The name of the rule."""
+
+    remedy: Repair = Repair()
+    """`repair` with the files of this audit filled in."""

@@ -1,12 +1,13 @@
-"""The output formats of `tokverify audit`."""
+"""Formats of `tokverify audit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
 from tokverify.render.severity import NOUNS
+from tokverify.report.audit import audit_exit_code, count_severity
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 def verdict(report: AuditReport) -> str:
     """Sum up an audit, such as `31 rules: 1 error, 2 hints; 4 rules not evaluated`."""
-    counts = [plural(report.count(severity), noun) for severity, noun in NOUNS.items() if report.count(severity)]
-    parts = [f"{plural(len(report.codes), 'rule')}: {', '.join(counts) or 'nothing found'}"]
+    counts = {noun: count_severity(report, severity) for severity, noun in NOUNS.items()}
+    found = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
+    parts = [f"{plural(len(report.rules), 'rule')}: {found or 'no findings'}"]
     if report.waived:
         parts.append(f"{len(report.waived):,} waived")
     if report.unused_waivers:
@@ -27,18 +29,32 @@ def verdict(report: AuditReport) -> str:
     return "; ".join(parts)
 
 
+def list_ranges(ids: Iterable[int], limit: int | None = None) -> str:
+    """List ids in ascending order as ranges, such as `4-18, 30`; after `limit` ranges, only count the remaining ids."""
+    ranges: list[list[int]] = []
+    for id in sorted(set(ids)):
+        if ranges and id == ranges[-1][1] + 1:
+            ranges[-1][1] = id
+        else:
+            ranges.append([id, id])
+    shown = ranges[:limit]
+    left_out = sum(last - first + 1 for first, last in ranges[len(shown) :])
+    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
+    return f"{text} and {left_out:,} more" if left_out else text
+
+
 AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = renderers(
     {
-        "table": "tokverify.render.audit.table:render",
-        "json": "tokverify.render.audit.json:render",
-        "markdown": "tokverify.render.audit.markdown:render",
+        "table": "tokverify.render.audit.document:render_table",
+        "json": "tokverify.report.codec:encode",
+        "markdown": "tokverify.render.audit.document:render_markdown",
         "html": "tokverify.render.audit.html:render",
         **dict.fromkeys(CI_FORMATS, "tokverify.render.audit.issue:tell"),
     }
 )
-"""Name -> how an audit is written."""
+"""Format -> how to write an audit."""
 
 
 def present(report: AuditReport) -> Presentation:
-    """Return how an audit is written."""
-    return Presentation(bound(AUDIT_FORMATS, report), verdict(report), report.exit_code)
+    """Bind an audit to its formats."""
+    return Presentation(bound(AUDIT_FORMATS, report), verdict(report), audit_exit_code(report))
