@@ -11,6 +11,10 @@ from tokverify.render.document import (
     Details,
     Document,
     Fields,
+    Heading,
+    Item,
+    Names,
+    Numbered,
     Only,
     Paragraph,
     Section,
@@ -45,7 +49,7 @@ def body(*blocks):
 def test_title_and_verdict():
     assert markdown() == "## ❌ tokverify: a\\*b\n\n**2 cases: 1 mismatch**\n"
     assert markdown(exit_code=0).startswith("## ✅ ")
-    assert table() == "\n2 cases: 1 mismatch\n"
+    assert table() == "2 cases: 1 mismatch\n"
 
 
 def test_quiet_output_is_the_verdict():
@@ -88,7 +92,29 @@ def test_rows():
 
 def test_lists():
     assert table(Bullets(["a", "b"])).startswith("- a\n- b\n")
-    assert body(Bullets(["a", "b"], numbered=True)) == "1. a\n2. b\n"
+    assert body(Bullets(["a", "b"])) == "- a\n- b\n"
+
+
+def test_numbered_items_with_commands():
+    items = [Item(["a", "more"], [Command("repair", ("tokverify fix",))]), Item(["b"])]
+    numbered = Numbered(items, note="stopped early")
+    assert table(numbered, heading="Diagnosis").startswith(
+        "DIAGNOSIS\n  1  a\n     more\n     repair: tokverify fix\n  2  b\n     stopped early\n"
+    )
+    assert body(numbered) == "1. a; more; repair: `tokverify fix`\n2. b\n\nstopped early\n"
+
+
+def test_names_of_cases():
+    names = Names("skipped", "it <is>", ["s/a", "s/b"])
+    assert table(names).startswith("SKIPPED it <is>\n  2 cases  s/a, s/b\n")
+    assert body(names) == (
+        "<details><summary>Skipped, 2 cases: it &lt;is&gt;</summary>\n\n```text\ns/a\ns/b\n```\n\n</details>\n"
+    )
+
+
+def test_a_section_without_blocks_for_a_format_is_left_out():
+    assert table(Only("markdown", [Heading("Cases")]), heading="Empty") == "2 cases: 1 mismatch\n"
+    assert body(Only("markdown", [Heading("Cases")])) == "### Cases\n"
 
 
 def test_a_command_can_be_pasted():

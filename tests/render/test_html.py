@@ -14,6 +14,7 @@ from support.hostile_chat import hostile_chat
 from support.hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
+from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
@@ -26,7 +27,7 @@ from tokverify.render.run.html import _percent
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.audit import AuditReport
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
@@ -177,9 +178,11 @@ def test_a_page_is_whole_however_little_is_to_be_said_on_stdout():
 
 def test_an_audit_shows_each_finding_with_its_manual():
     finding = Finding(
-        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), repair="do this", code="TV101", name="duplicate"
-    )
-    root = lxml.html.fromstring(audit_page(AuditReport(findings=(finding,), codes=("TV101",), source="m.gguf")))
+        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), code="TV101", name="duplicate",
+        remedy=Repair(remark="do this"),
+    )  # fmt: skip
+    report = AuditReport(findings=(finding,), rules=(RULES["TV101"].manual,), source="m.gguf")
+    root = lxml.html.fromstring(audit_page(report))
     told = " ".join(root.xpath("//article")[0].text_content().split("\n"))
     assert "ERROR TV101 duplicate" in told
     assert "two  spaces" in told
@@ -195,7 +198,7 @@ def test_an_audit_shows_each_finding_with_its_manual():
     assert root.xpath("//article/details//code")
 
 
-def test_a_rule_that_is_not_known_any_more_has_no_manual():
+def test_a_finding_whose_rule_is_unknown_has_no_manual():
     finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
     assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
 

@@ -49,9 +49,7 @@ def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = (
     )
 
 
-def _apply_waivers(
-    findings: Sequence[Finding], waivers: Sequence[Waiver]
-) -> tuple[list[Finding], list[WaivedFinding]]:
+def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:
     """Return the findings that no waiver accepts, and the others."""
     left: list[Finding] = []
     waived: list[WaivedFinding] = []

@@ -75,7 +75,7 @@ def try_templates(
         side_of(reference.tokenizer) if reference else None,
         templates,
         tuple(results),
-        tuple(sorted(findings, key=lambda finding: -finding.severity)),
+        tuple(sorted(findings, key=lambda finding: finding.severity, reverse=True)),
         (*_not_checked(ours, reference), *map(_untried, sorted(untried)), *_left_out(len(found) - len(ours))),
     )
 

@@ -84,6 +84,12 @@ def _restore_run(root: JsonNode) -> Report:
     return with_repairs(restore_report(root))
 
 
+def _decode(root: JsonNode) -> object:
+    from tokverify.report.codec import decode
+
+    return decode(root.value, file=root.file).report
+
+
 def _shown(root: JsonNode) -> Presentation:
     restore, present = map(load, _KINDS[root.get("kind").string()])
     shown: Presentation = present(restore(root))
@@ -94,7 +100,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "run": ("tokverify.cli.report:_restore_run", "tokverify.render:present"),
     "fuzz": ("tokverify.report.saved.fuzz:restore_fuzz", "tokverify.render.fuzz:present"),
     "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
-    "audit": ("tokverify.report.saved.audit:restore_audit", "tokverify.render.audit:present"),
+    "audit": ("tokverify.cli.report:_decode", "tokverify.render.audit:present"),
     "chat": ("tokverify.report.saved.chat:restore_chat", "tokverify.render.chat:present"),
     "stats": ("tokverify.report.saved.stats:restore_stats", "tokverify.render.stats:present"),
 }

@@ -79,11 +79,35 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bullets:
     """A list of items."""
 
     items: Sequence[Inline]
-    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a numbered list."""
+
+    lines: Sequence[Inline]
+    commands: Sequence[Command] = ()
+    """Commands that can be pasted into a shell, below the lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A numbered list."""
+
+    items: Sequence[Item]
+    note: Inline = ()
+    """A remark below the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +164,25 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """Cases that share an outcome and the reason for it, by name."""
+
+    label: str
+    """The outcome, such as `skipped`."""
+    reason: str
+    names: Sequence[str]
+    fold: bool = False
+    """Whether `table` leaves out all but the first few names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Details:
     """What most people need not read in full: `markdown` folds it away, `table` shows it below its title."""
 
     title: Inline
     blocks: Sequence[Block]
+    hint: Inline = ()
+    """What `markdown` adds to the title, as the blocks are folded away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +193,9 @@ class Only:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Paragraph | Bullets | Fields | Table | CommandLine | Alignment | Code | Details | Only
+Block: TypeAlias = (
+    Paragraph | Heading | Bullets | Numbered | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
+)
 """Everything that a section can hold."""
 
 
@@ -164,10 +204,10 @@ class Section:
     """Blocks that belong together, perhaps below a heading."""
 
     blocks: Sequence[Block]
-    heading: str = ""
-    """In sentence case; `table` writes it in capitals."""
+    heading: Inline = ""
+    """A plain string is in sentence case, and `table` writes it in capitals; spans are shown as they are."""
     style: Style = Style.STRONG
-    """The style of the heading."""
+    """The style of a heading that is a plain string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +219,18 @@ class Document:
     verdict: str
     """The line that sums the report up."""
     exit_code: int
-    """Selects the mark before the title and the color of the verdict."""
-    sections: Sequence[Section]
+    """Selects the mark before the title, and the style of the verdict unless that is given."""
+    sections: Iterable[Section]
+    verdict_style: Style | None = None
 
 
 VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}
 """Exit code -> the style of the verdict; that of all others is `WARNING`."""
+
+
+def verdict_style(document: Document) -> Style:
+    """Return the style of a document's verdict."""
+    return document.verdict_style or VERDICT_STYLES.get(document.exit_code, Style.WARNING)
 
 
 def for_format(blocks: Iterable[Block], format: str) -> list[Block]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tokverify.render import markdown_text
 from tokverify.render.case_text import alignment_lines
@@ -14,6 +14,9 @@ from tokverify.render.document import (
     CommandLine,
     Details,
     Fields,
+    Heading,
+    Names,
+    Numbered,
     Paragraph,
     Style,
     Table,
@@ -22,10 +25,12 @@ from tokverify.render.document import (
 )
 from tokverify.render.markdown_text import escaped, mark
 from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
-    from tokverify.render.document import Block, Document, Inline, Section, Span
+    from tokverify.render.document import Block, Document, Inline, Item, Section, Span
+    from tokverify.report.diagnosis import Command
 
 _STRONG = frozenset({Style.STRONG, Style.BAD, Style.WARNING, Style.CAVEAT})
 
@@ -52,8 +57,13 @@ def _draw_sections(sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
         blocks = list(_draw_blocks(section.blocks))
         if section.heading and blocks:
-            yield f"### {section.heading}\n"
+            yield f"### {_draw_title(section.heading)}\n"
         yield from blocks
+
+
+def _draw_title(heading: Inline) -> str:
+    """Draw a heading, which needs no emphasis."""
+    return "".join(escaped(span.text) for span in spans(heading))
 
 
 def _draw_blocks(blocks: Iterable[Block]) -> Iterator[str]:
@@ -62,36 +72,79 @@ def _draw_blocks(blocks: Iterable[Block]) -> Iterator[str]:
         yield _draw_block(block)
 
 
-def _draw_block(block: Block) -> str:  # noqa: PLR0911 - one case for each block
-    match block:
-        case Paragraph():
-            return f"{to_markdown(block.text)}\n"
-        case Bullets():
-            return _draw_bullets(block)
-        case Fields():
-            return _draw_fields(block)
-        case Table():
-            return _draw_table(block)
-        case CommandLine():
-            return f"{block.command.label}: {markdown_text.code(_command_text(block))}\n"
-        case Alignment():
-            lines = alignment_lines(block.difference, block.other, fold=block.fold)
-            return markdown_text.block(lines, "diff")
-        case Code():
-            return markdown_text.block(block.lines, block.language)
-        case Details():
-            title = "".join(span.text for span in spans(block.title))
-            return markdown_text.details(title, "\n".join(_draw_blocks(block.blocks)))
-    raise TypeError(f"no block of a document: {block}")
+def _draw_block(block: Block) -> str:
+    return _DRAWERS[type(block)](block)
 
 
-def _command_text(block: CommandLine) -> str:
-    return visible_message(str(block.command))
+def _draw_paragraph(block: Paragraph) -> str:
+    return f"{to_markdown(block.text)}\n"
+
+
+def _draw_heading(block: Heading) -> str:
+    return f"### {block.text}\n"
 
 
 def _draw_bullets(block: Bullets) -> str:
-    marks = [f"{number}." if block.numbered else "-" for number in range(1, len(block.items) + 1)]
-    return "".join(f"{mark} {to_markdown(item)}\n" for mark, item in zip(marks, block.items, strict=True))
+    return "".join(f"- {to_markdown(item)}\n" for item in block.items)
+
+
+def _draw_command(block: CommandLine) -> str:
+    return f"{_command(block.command)}\n"
+
+
+def _command(command: Command) -> str:
+    return f"{command.label}: {markdown_text.code(visible_message(str(command)))}"
+
+
+def _draw_alignment(block: Alignment) -> str:
+    return markdown_text.block(_code_lines([block]), "diff")
+
+
+def _draw_code(block: Code) -> str:
+    return markdown_text.block(block.lines, block.language)
+
+
+def _draw_numbered(block: Numbered) -> str:
+    items = "".join(f"{number}. {_draw_item(item)}\n" for number, item in enumerate(block.items, 1))
+    if not block.note:
+        return items
+    note = f"{to_markdown(block.note)}\n"
+    return f"{items}\n{note}" if items else note
+
+
+def _draw_item(item: Item) -> str:
+    return "; ".join([*map(to_markdown, item.lines), *map(_command, item.commands)])
+
+
+def _draw_names(block: Names) -> str:
+    reason = f": {visible_message(block.reason)}" if block.reason else ""
+    title = f"{block.label.capitalize()}, {plural(len(block.names), 'case')}{reason}"
+    return markdown_text.details(title, markdown_text.block(map(visible_message, block.names)))
+
+
+def _draw_details(block: Details) -> str:
+    """Draw details; lines in which every character counts become one block of code."""
+    title = _plain(block.title) + (f": {_plain(block.hint)}" if block.hint else "")
+    blocks = for_format(block.blocks, "markdown")
+    if all(isinstance(inner, Fields | Alignment | Code) for inner in blocks):
+        body = markdown_text.block(_code_lines(blocks), "diff")
+    else:
+        body = "\n".join(map(_draw_block, blocks))
+    return markdown_text.details(title, body)
+
+
+def _code_lines(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Fields):
+            yield from (f"{label}: {_plain(line)}" if label else f"  {_plain(line)}" for label, line in block.lines)
+        elif isinstance(block, Alignment):
+            yield from alignment_lines(block.difference, block.other, fold=block.fold)
+        elif isinstance(block, Code):
+            yield from block.lines
+
+
+def _plain(inline: Inline) -> str:
+    return "".join(span.text for span in spans(inline))
 
 
 def _draw_fields(block: Fields) -> str:
@@ -110,3 +163,19 @@ def _draw_table(block: Table) -> str:
     rows = [[to_markdown(cell, in_cell=True) for cell in row] for row in block.rows]
     drawn = markdown_text.table(head, rows, numbers)
     return f"{drawn}\n{block.left_out}\n" if block.left_out else drawn
+
+
+_DRAWERS: Mapping[type, Callable[[Any], str]] = {
+    Paragraph: _draw_paragraph,
+    Heading: _draw_heading,
+    Bullets: _draw_bullets,
+    Numbered: _draw_numbered,
+    Fields: _draw_fields,
+    Table: _draw_table,
+    CommandLine: _draw_command,
+    Alignment: _draw_alignment,
+    Code: _draw_code,
+    Names: _draw_names,
+    Details: _draw_details,
+}
+"""Type of a block -> the function that draws it; the text ends in a line feed."""

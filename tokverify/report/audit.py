@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tokverify.report.fields import Digest
+from tokverify.report.fields import Digest, RuleCode, RuleName
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run_check import check_repair
 
@@ -26,8 +26,8 @@ class ManualSection:
 class RuleManual:
     """A rule and its manual."""
 
-    code: str
-    name: str
+    code: RuleCode
+    name: RuleName
     severity: Severity
     """The highest severity of its findings."""
     summary: str
@@ -39,7 +39,7 @@ class RuleManual:
 class Waiver:
     """Accepts findings of one rule. A condition that is None is always met."""
 
-    code: str
+    code: RuleCode
     """The code of the rule."""
     reason: str
     """Why the findings are accepted."""
@@ -67,8 +67,8 @@ class WaivedFinding:
 class NotEvaluated:
     """A rule that could not be evaluated."""
 
-    code: str
-    name: str
+    code: RuleCode
+    name: RuleName
     reason: str
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.explain import Explanation
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
@@ -61,6 +62,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "audit": Kind(AuditReport, summarize_audit, check_audit),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "tokens": Kind(TokenList, _summarize_nothing),

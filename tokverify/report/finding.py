@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import total_ordering
 
 from tokverify.report.diagnosis import Repair
+from tokverify.report.fields import RuleCode, RuleName
 
 
 @total_ordering
@@ -48,11 +49,11 @@ class Finding:
     """How to repair it, often as a command line in which MODEL, REFERENCE and FIXED stand for files. Empty where the
     only way is to convert the model again."""
 
-    code: str = ""
-    """The code of the rule, such as `TV101`."""
+    code: RuleCode = ""
+    """The code of the rule; filled in by the rule."""
 
-    name: str = ""
-    """The name of the rule."""
+    name: RuleName = ""
+    """The name of the rule; filled in by the rule."""
 
-    remedy: Repair = Repair()
+    remedy: Repair = field(default_factory=Repair)
     """`repair` with the files of this audit filled in."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.render.severity import NOUNS
 from tokverify.report.audit import audit_exit_code, count_severity
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
+    from tokverify.render.ci import CiReport
+    from tokverify.render.document import Document
+    from tokverify.render.presentation import Format
     from tokverify.report.audit import AuditReport
 
 
@@ -43,18 +46,28 @@ def list_ranges(ids: Iterable[int], limit: int | None = None) -> str:
     return f"{text} and {left_out:,} more" if left_out else text
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = renderers(
-    {
-        "table": "tokverify.render.audit.document:render_table",
-        "json": "tokverify.report.codec:encode",
-        "markdown": "tokverify.render.audit.document:render_markdown",
-        "html": "tokverify.render.audit.html:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.audit.issue:tell"),
-    }
-)
+def _describe(report: AuditReport, options: RenderOptions) -> Document:
+    from tokverify.render.audit.document import describe
+
+    return describe(report, options)
+
+
+def _render_html(report: AuditReport) -> str:
+    from tokverify.render.audit.html import render
+
+    return render(report)
+
+
+def _to_ci_report(report: AuditReport) -> CiReport:
+    from tokverify.render.audit.issue import to_ci_report
+
+    return to_ci_report(report)
+
+
+AUDIT_FORMATS: Mapping[str, Format[AuditReport]] = build_formats(_describe, html=_render_html, ci=_to_ci_report)
 """Format -> how to write an audit."""
 
 
 def present(report: AuditReport) -> Presentation:
     """Bind an audit to its formats."""
-    return Presentation(bound(AUDIT_FORMATS, report), verdict(report), audit_exit_code(report))
+    return Presentation(bind_formats(AUDIT_FORMATS, report), verdict(report), audit_exit_code(report))

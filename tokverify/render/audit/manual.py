@@ -13,14 +13,15 @@ _WIDTH = 120
 _INTRODUCTION = """\
 # The rules of `tokverify audit`
 
-Generated from the docstrings of the rules by `tokverify audit --explain all > docs/rules.md`; edit those, not this file.
+Generated from the docstrings of the rules by `tokverify audit --explain all > docs/rules.md`; edit those instead.
 
-Rules from TV100 on need only the GGUF file; rules from TV200 on also need its reference. The severity is the highest that a
-rule reports. An error means that some texts are encoded incorrectly or that the file cannot be loaded; a warning means that
-this may happen; a hint (INFO) is good to know. In command lines, MODEL is the file and FIXED the name of the repaired copy.
+Rules from TV100 on need only the GGUF file; rules from TV200 on also need its reference. The severity is the highest
+that a rule reports. An error means that some texts are encoded incorrectly or that the file cannot be loaded; a warning
+means that this may happen; a hint (INFO) is good to know. In command lines, MODEL is the file and FIXED the name of the
+repaired copy.
 
-List findings that are known and accepted in a file for `--waivers`, each with a reason. A condition that a waiver omits is
-always met. Waivers that no longer accept anything are reported.
+List findings that are known and accepted in a file for `--waivers`, each with a reason. A condition that a waiver omits
+is always met. Waivers that no longer accept anything are reported.
 
 ```yaml
 - code: TV103
