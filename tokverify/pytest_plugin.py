@@ -199,7 +199,8 @@ def _tests_of(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseT
 
 
 def _cases(model: ConfiguredModel) -> list[Case]:
-    from tokverify.cases.case import load_cases, select
+    from tokverify.cases.loading import load_cases
+    from tokverify.cases.selection import select
 
     cases = load_cases(model.cases or None)
     return select(cases, suites=model.suites, tags=model.tags, patterns=model.patterns)

@@ -9,7 +9,7 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.cli.output import ReportFile, ReportOptions, render_options
 from tokverify.errors import TokverifyError
-from tokverify.system.file_set import check_writable, write_file
+from tokverify.system.output_file import check_writable, write_file
 
 SAMPLES = SAMPLE
 

@@ -9,7 +9,8 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from support.sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve

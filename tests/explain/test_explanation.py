@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.paths import SAMPLE
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import trace_merge

@@ -100,7 +100,7 @@ def test_the_search_ends_at_the_root_of_the_repository(directory):
         ("[[models]]\nmodel = 'a'\nname = '../x'", "models[0].name is '../x'; use letters"),
         ("jobs = 0\n[[models]]\nmodel = 'a'", "jobs must be a whole number from 1 on"),
         ("jobs = true\n[[models]]\nmodel = 'a'", "jobs must be a whole number"),
-        ("zzz = 1", "zzz is unknown; known are models, reports, jobs"),
+        ("zzz = 1", "zzz is unknown; use one of models, reports, jobs"),
         ("[", "not valid TOML"),
         ('[[models]]\nmodel = "a\\u0000b"', "models[0].model holds U+0000"),
         ('reports = ["junit=a\\u0000b"]', "reports[0] holds U+0000"),

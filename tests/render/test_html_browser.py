@@ -13,7 +13,8 @@ from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
 from tokverify.diagnosis.repair import with_repairs
 from tokverify.diff.part import Change, Part
 from tokverify.render import FORMATS, RenderOptions

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.cases.checker import Checker, shown
+from tokverify.cases.checker import Checker, quote
 from tokverify.cases.entry_file import read_entries, read_fields
 from tokverify.cases.yaml_node import Scalar
 from tokverify.report.audit import IdRange, Waiver
@@ -36,7 +36,7 @@ def read_waivers(path: Path, codes: Collection[str]) -> list[Waiver]:
         if values is None:
             return None
         if values["code"] not in codes:
-            checker.complain(node.line, f"there is no rule {shown(values['code'])}; choose one of {', '.join(codes)}")
+            checker.complain(node.line, f"there is no rule {quote(values['code'])}; choose one of {', '.join(codes)}")
         return Waiver(**values, place=f"{path}:{node.line}")
 
     return read_entries(path, "waiver", read)

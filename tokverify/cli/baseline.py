@@ -59,7 +59,7 @@ def opened_baseline(options: BaselineOptions) -> Baseline | None:
         return None
     if not options.update_baseline:
         return read_baseline(options.baseline, utc_today())
-    from tokverify.system.file_set import check_writable
+    from tokverify.system.output_file import check_writable
 
     check_writable(options.baseline)
     return _opened(options.baseline)

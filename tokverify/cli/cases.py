@@ -56,7 +56,7 @@ def check(*, paths: Sequence[SuiteSource]) -> None:
 
     What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
     """
-    from tokverify.cases.case import load_suites
+    from tokverify.cases.loading import load_suites
     from tokverify.text.wording import plural
 
     suites = load_suites(paths or None)

@@ -76,7 +76,7 @@ def convert(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opt
 
 
 def _convert(options: ConvertOptions) -> int:
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
     from tokverify.convert import convert as run
 
     with ProgressBar(wanted=not options.quiet) as bar:

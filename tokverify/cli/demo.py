@@ -63,7 +63,7 @@ def demo(*, no_color: bool) -> int:
 
     The exit code is 0 if the sample comes out as it is made to.
     """
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
 
     cases = load_cases()
     shown = render_options(no_color=no_color)

@@ -20,7 +20,7 @@ from tokverify.fuzz.generator import GENERATORS
 from tokverify.render.fuzz import FUZZ_FORMATS, present
 from tokverify.report.fuzz import Plan
 from tokverify.report.run import Status
-from tokverify.system.file_set import check_writable, write_file
+from tokverify.system.output_file import check_writable, write_file
 from tokverify.tasks.comparison import open_comparison, open_tokenizers
 
 if TYPE_CHECKING:

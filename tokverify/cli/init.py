@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH
 from tokverify.cli.output import write_text
 from tokverify.errors import TokverifyError
-from tokverify.system.file_set import write_files
+from tokverify.system.output_file import write_files
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:

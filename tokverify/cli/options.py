@@ -176,6 +176,7 @@ def selected_cases(
     sources: Sequence[SuiteSource], suites: Sequence[str], tags: Sequence[str], patterns: Sequence[str]
 ) -> list[Case]:
     """Read the suites at `sources`, or the shipped ones, and choose."""
-    from tokverify.cases.case import load_cases, select
+    from tokverify.cases.loading import load_cases
+    from tokverify.cases.selection import select
 
     return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)

@@ -17,7 +17,7 @@ import click
 from tokverify.errors import TokverifyError
 from tokverify.render import SUFFIXES, RenderOptions
 from tokverify.render.presentation import CI_FORMATS
-from tokverify.system.file_set import append_text, check_writable, write_files
+from tokverify.system.output_file import append_text, check_writable, write_files
 from tokverify.system.workflow_log import in_workflow, without_commands
 from tokverify.text.visible import visible_message
 

@@ -13,7 +13,7 @@ from tokverify.cli.options import PATH, cases_option, model_argument, no_color_o
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
 from tokverify.errors import TokverifyError
-from tokverify.system.file_set import write_files
+from tokverify.system.output_file import write_files
 from tokverify.tasks.comparison import open_comparison
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def _record(options: RecordOptions) -> int:
 
 
 def _recording(options: RecordOptions) -> Recording:
-    from tokverify.cases.case import SHIPPED, load_suites, select, shipped_suites
+    from tokverify.cases.case import SHIPPED
+    from tokverify.cases.loading import load_suites, shipped_suites
+    from tokverify.cases.selection import select
     from tokverify.tasks.recording import Recording, record
     from tokverify.verify.expectation import is_name_of
 

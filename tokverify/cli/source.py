@@ -9,7 +9,7 @@ from typing import BinaryIO
 import click
 
 from tokverify.errors import TokverifyError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 
 # The tokens of more would fill the memory, and a file such as /dev/zero has no end.
 _MAX_BYTES = 1 << 30

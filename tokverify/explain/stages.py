@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
-from tokverify.text.code_point import code_points
+from tokverify.text.visible import code_points
 from tokverify.tokenizer import tokens_of
 from tokverify.verify.alignment import compare
 

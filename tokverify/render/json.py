@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from tokverify.report.saved import SCHEMA_VERSIONS
-from tokverify.text.code_point import code_points
+from tokverify.text.visible import code_points
 
 if TYPE_CHECKING:
     from tokverify.report.difference import Difference

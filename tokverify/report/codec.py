@@ -23,7 +23,7 @@ from tokverify.report.json_text import write_json
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quoted
 from tokverify.tokenizer import HexBytes

@@ -14,8 +14,7 @@ from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import indent, join_pieces, note, title
 from tokverify.render.explain.reference import reference_section
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from tokverify.render.case_text import description, headline, other_side
 from tokverify.report.difference import Block
 from tokverify.report.run import Status
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible, visible_message
+from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.fuzz.cause import Causes
     from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 

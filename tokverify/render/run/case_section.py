@@ -14,8 +14,7 @@ from tokverify.render.case_text import known_text, other_side
 from tokverify.render.layout import DIM, exact, exact_or_folded, labeled, table, words
 from tokverify.render.run.decoding_section import decoding_section
 from tokverify.report.run import Status
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, listed, plural
 
 if TYPE_CHECKING:
