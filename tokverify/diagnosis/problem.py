@@ -95,7 +95,7 @@ def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encod
         controls.append(target)
         decoding = DecodingTarget(target.name, target.expected, clean_up, b"")
         if result.decode_difference:
-            failing.append(replace(decoding, expected=result.decode_difference[1]))
+            failing.append(replace(decoding, expected=result.decode_difference.expected))
         else:
             controls.append(replace(decoding, expected=decoding.outcome(encoder) or b""))
     return Problem(failing, controls, partial(_decoding_changes, facts), decoding=True) if failing else None

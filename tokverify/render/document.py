@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tokverify.report.diagnosis import Command
     from tokverify.report.difference import Difference
 
+_MAX_TEXT = 1000
+_HEAD, _TAIL = 400, 100
+
 
 class Style(Enum):
     """The meaning of a text, which each format shows in its own way."""
@@ -29,6 +32,8 @@ class Style(Enum):
     GOOD = "good"
     BAD = "bad"
     WARNING = "warning"
+    NOTICE = "notice"
+    """Worth a look."""
     CAVEAT = "caveat"
     """Limits what the rest of the report means."""
     ACTUAL = "actual"
@@ -63,6 +68,15 @@ def exact(text: str | bytes, style: Style = Style.PLAIN) -> Span:
 def code(text: str, style: Style = Style.PLAIN) -> Span:
     """Show a name that people copy, such as a path or a command."""
     return Span(visible_message(text), style, is_code=True)
+
+
+def shorten(text: str | bytes) -> list[Span]:
+    """Show a text; the middle of a very long one is replaced by its length."""
+    left_out = len(text) - _HEAD - _TAIL
+    if len(text) <= _MAX_TEXT:
+        return [exact(text)]
+    unit = "bytes" if isinstance(text, bytes) else "characters"
+    return [exact(text[:_HEAD]), Span(f" ... {left_out:,} {unit} ... ", Style.DIM), exact(text[-_TAIL:])]
 
 
 def spans(inline: Inline) -> list[Span]:

@@ -45,6 +45,7 @@ STYLES: Mapping[Style, str] = {
     Style.GOOD: "bold green",
     Style.BAD: "bold red",
     Style.WARNING: "bold yellow",
+    Style.NOTICE: "yellow",
     Style.CAVEAT: "yellow",
     Style.ACTUAL: "red",
     Style.EXPECTED: "green",
@@ -66,6 +67,9 @@ def draw_table(document: Document, options: RenderOptions) -> str:
 def to_text(inline: Inline) -> Text:
     """Return an inline text as rich shows it."""
     parts = [(span.text, STYLES[span.style]) for span in spans(inline)]
+    if len(parts) == 1:
+        # The style of the whole also applies to the spaces with which a cell is filled.
+        return Text(*parts[0], overflow="fold")
     return Text.assemble(*parts, overflow="fold")
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.render.run.effect import effect
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import effect, verdict
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from tokverify.report.difference import Block, Difference, Divergence, Excerpt
+from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
@@ -30,6 +30,21 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     first = _find_divergence(actual, expected)
     excerpt = cut_excerpt(actual, expected, first.byte_offset)
     return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
+
+
+def compare_decoded(actual: bytes, expected: bytes) -> DecodeDifference | None:
+    """Compare what two sides decode the same ids to; None if it is the same."""
+    if actual == expected:
+        return None
+    pairs = zip(actual, expected, strict=False)
+    equal = takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return DecodeDifference(
+        offset=sum(1 for _ in equal),
+        actual_text=actual.decode("utf-8", "replace"),
+        expected_text=expected.decode("utf-8", "replace"),
+        actual=actual,
+        expected=expected,
+    )
 
 
 def cut_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:

@@ -108,7 +108,8 @@ def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> di
     elif result.status is Status.MATCH:
         told["ids"] = list(result.actual)
     if result.decode_difference:
-        told["decoded"] = [visible(data) for data in result.decode_difference]
+        difference = result.decode_difference
+        told["decoded"] = [visible(data) for data in (difference.actual, difference.expected)]
     return told
 
 

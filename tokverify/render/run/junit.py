@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.render.run.effect import explanation_lines
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
 
