@@ -26,8 +26,7 @@ from tokverify.render.document import (
 )
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:
