@@ -77,7 +77,7 @@ def test_a_cached_repository_needs_no_hub(cache, words):
     assert found.tokenizer.encode("red fox", add_special=False, parse_special=False) == [3, 4]
     assert found.tokenizer.special_ids == {"unk": 0}
     assert found.source == f"org/fox@{COMMIT}/tokenizer.json"
-    assert found.reason == "as asked, from the local cache of the hub"
+    assert found.reason == "as requested, from the local cache of the hub"
     assert set(found.versions) == {"tokenizers", "huggingface_hub"}
 
 

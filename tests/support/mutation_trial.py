@@ -22,7 +22,7 @@ from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import Explanation, Facts, facts_of
+from tokverify.diagnosis import Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.change import changed_values

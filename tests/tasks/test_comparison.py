@@ -61,7 +61,7 @@ def test_cases_that_expect_nothing_are_skipped_where_only_that_is_asked_for(suit
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
     assert [case["status"] for case in report["cases"]] == ["match", "match", "skipped"]
     assert report["cases"][2]["message"] == "the case has no `expect` for sample, only for gemma"
-    assert report["expected"]["reason"] == "as asked"
+    assert report["expected"]["reason"] == "as requested"
 
 
 def test_nothing_compared_is_no_success(suite):

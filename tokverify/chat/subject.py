@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokverify.audit.marker import TemplateMarkers
     from tokverify.chat.rendering import Rendering
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.report.chat import Rendered
     from tokverify.tokenizer import Tokenizer
 

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.family import BY_TYPE_ALGORITHMS
+from tokverify.engine.families import find_family
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
-from tokverify.files.gguf.declaration import MODELS_WITH_MERGES, PRE_WITHOUT_MERGES
 
 if TYPE_CHECKING:
-    from tokverify.engine.models import Model
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
     from tokverify.spec import TokenizerSpec
 
 _ARRAYS = ("tokens", "scores", "merges", "charsmap")
@@ -87,7 +86,8 @@ def _require_loadable(spec: TokenizerSpec) -> None:
         raise BrokenFileError("scores or types are not as many as the tokens")
     if any(id >= size for id in spec.special_ids.values()):
         raise BrokenFileError("a special id is out of range")
-    if spec.merges is None and spec.model in MODELS_WITH_MERGES and spec.pre != PRE_WITHOUT_MERGES:
+    family = find_family(spec.model)
+    if spec.merges is None and family and family.requires_merges(spec.pre):
         raise BrokenFileError("there are no merges")
 
 
@@ -98,7 +98,7 @@ def _same_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> Model
         isinstance(base, DeviatingEncoder)
         or any(getattr(base.spec, name) is not getattr(spec, name) for name in _ARRAYS)
         or any(getattr(old, name) != getattr(settings, name) for name in _FLAGS)
-        or (old.algorithm in BY_TYPE_ALGORITHMS and base.spec.types is not spec.types)
+        or (old.family.reads_types and base.spec.types is not spec.types)
         or old.special_ids.get("unk") != settings.special_ids.get("unk")
     )
     if differs:

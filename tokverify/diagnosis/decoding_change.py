@@ -10,14 +10,13 @@ from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
 from tokverify.diagnosis.spelling import attribute_of, spelled
-from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import VERBATIM, token_bytes
+from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.spec import TokenType
 from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
@@ -49,7 +48,7 @@ def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
 
 
 def _type_for(wanted: bytes, piece: str, settings: Settings) -> TokenType | None:
-    fitting = (type for type in _TYPES if token_bytes(piece, attribute_of(type), settings) == wanted)
+    fitting = (type for type in _TYPES if settings.family.token_bytes(piece, attribute_of(type), settings) == wanted)
     return next(fitting, None)
 
 
@@ -95,7 +94,7 @@ def _shown_as(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
 
 def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
-    if evidence.encoder.settings.algorithm != "wordpiece":
+    if not evidence.encoder.settings.family.cuts_words:
         return
     for cleanup in (True, False):
         but = ", none before . , ? !" if cleanup else ""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import VERBATIM
+from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
@@ -17,8 +16,8 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 
 if TYPE_CHECKING:
-    from tokverify.engine.models import Model
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
     from tokverify.spec import AddedToken, TokenizerSpec
 
 
@@ -124,11 +123,11 @@ class DeviatingEncoder(Encoder):
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
-    if deviation.ignore_merges is not None and settings.algorithm == "bpe":
+    if deviation.ignore_merges is not None and settings.family.is_bpe:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
-    if settings.algorithm == "wordpiece" and (deviation.cut_words or deviation.longest_word or deviation.plain_marker):
+    if settings.family.cuts_words and (deviation.cut_words or deviation.longest_word or deviation.plain_marker):
         return _OtherWordPiece(settings, deviation)
     return model
 

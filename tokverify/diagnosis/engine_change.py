@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.text.wording import plural
 
@@ -40,7 +41,8 @@ def normalizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Normalize texts first: as the reference says that it does, then in the ways that are usual."""
     told = evidence.facts.normalizer
     words = evidence.facts.words
-    if words and evidence.spec.model == "bert":
+    family = find_family(evidence.spec.model)
+    if words and family and family.cuts_words:
         yield TokenizerChange(
             kind="word_normalizer",
             sentence=f"normalizing and cutting texts as the reference does ({words[0]}) instead of llama.cpp's clean-up"
@@ -70,7 +72,7 @@ def engines(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
-    if settings.algorithm == "wordpiece":
+    if settings.family.cuts_words:
         limit = evidence.facts.longest_word or 100
         yield TokenizerChange(
             kind="longest_word",
@@ -85,7 +87,7 @@ def engines(evidence: Evidence) -> Iterator[TokenizerChange]:
                 cost=6,
                 deviation=Deviation(plain_marker=True),
             )
-    if settings.algorithm == "bpe":
+    if settings.family.is_bpe:
         on = not settings.ignore_merges
         yield TokenizerChange(
             kind="ignore_merges",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.diagnosis.change import TokenizerChange
-from tokverify.engine.family import BY_TYPE_ALGORITHMS, FAMILIES
-from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.wording import quoted
 
@@ -52,8 +52,8 @@ def types_of(spec: TokenizerSpec) -> Sequence[int]:
 
 def is_by_type(spec: TokenizerSpec) -> bool:
     """Whether more depends on the types than which tokens are added ones."""
-    family = FAMILIES.get(spec.model)
-    return family is not None and family.algorithm in BY_TYPE_ALGORITHMS
+    family = find_family(spec.model)
+    return family is not None and family.reads_types
 
 
 def kind_of(text: str) -> str:

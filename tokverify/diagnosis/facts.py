@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.tokenizer import pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
@@ -72,27 +72,23 @@ class Facts:
     @cached_property
     def document(self) -> Document | None:
         """The tokenizer.json."""
-        if self.path is None or self.name != "tokenizers":
+        if not isinstance(self.expected, DocumentHolding):
             return None
         from tokverify.files.config import special_texts
         from tokverify.files.huggingface.document import parse
-        from tokverify.files.location import read_file
 
+        texts = special_texts(self.path) if self.path else {}
         try:
-            return parse(read_file(self.path), str(self.path), special_texts(self.path))
+            return parse(self.expected.tokenizer_json(), str(self.path or self.name), texts)
         except TokverifyError:
             return None
 
     @cached_property
     def spec(self) -> TokenizerSpec | None:
         """What a GGUF file would declare to say the same, but for what GGUF cannot say."""
-        if isinstance(self.expected, Encoder):
-            return self.expected.spec
         try:
-            if self.name == "sentencepiece" and self.path is not None:
-                from tokverify.files.sentencepiece.reader import read_spec
-
-                return read_spec(self.path)
+            if isinstance(self.expected, Declaring):
+                return self.expected.declared_spec()
             return _convert(self.document) if self.document else None
         except TokverifyError:
             return None

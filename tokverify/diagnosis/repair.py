@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
-from tokverify.verify.expectation import EXPECT
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Explanation

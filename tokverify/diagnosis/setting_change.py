@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
 from tokverify.diagnosis.change import TokenizerChange
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.text.wording import quoted
 
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _AFFIX_FLAGS = ("add_bos", "add_eos")
-_FLAGS = {
-    "spm": ("add_space_prefix",),
-    "unigram": ("add_space_prefix", "remove_extra_whitespaces"),
-    "wordpiece": ("lowercase", "strip_accents"),
-    "whitespace": ("lowercase",),
-}
 _KEYS = {
     "add_bos": "tokenizer.ggml.add_bos_token",
     "add_eos": "tokenizer.ggml.add_eos_token",
@@ -43,8 +38,8 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
-    names = _FLAGS.get(settings.algorithm, ())
-    if evidence.adds_special and settings.algorithm not in {"wordpiece", "rwkv"}:
+    names = settings.family.flags
+    if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
         names += _AFFIX_FLAGS
     for name in names:
         yield _flag(evidence, name, value=not getattr(settings, name))
@@ -95,7 +90,8 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Name each other pre-tokenizer, those alike only once, unless none of the failing texts is cut otherwise."""
     spec, facts = evidence.spec, evidence.facts
     current = evidence.encoder.settings if evidence.encoder else None
-    if spec.model == "gemma4" or (current and current.algorithm not in BYTE_PAIR_ALGORITHMS):
+    family = find_family(spec.model)
+    if (family and family.pre) or (current and not current.family.uses_pre_tokenizer):
         return
     told = facts.spec.pre if facts.spec else None
     old = PRE_TOKENIZERS[current.pre] if current else None

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import token_bytes
-from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Family, Settings
 
 
 def attribute_of(type: TokenType) -> int:
@@ -26,25 +26,25 @@ def attribute_of(type: TokenType) -> int:
 def spelled(wanted: bytes, attribute: int, settings: Settings) -> str | None:
     """Return the text of a token that stands for `wanted`; None if none does."""
     text = wanted.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = "".join(byte_alphabet()[byte] for byte in wanted)
+    in_byte_alphabet = spell_bytes(wanted)
     byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
     # subtle: a space can be written as itself or as ▁, and only what is matched in texts is written as itself.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if token_bytes(candidate, attribute, settings) == wanted:
+        if settings.family.token_bytes(candidate, attribute, settings) == wanted:
             return candidate
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Respelling:
-    """A confusion that converters are known for: tokens of a type written as `models` never write them.
+    """A known confusion of converters: tokens written in a way that no family for which it `applies` uses.
 
     `way` says how `respell` writes them instead, and `read` gives the bytes that such a token stands for.
     """
 
     way: str
-    models: frozenset[str]
+    applies: Callable[[Family], bool]
     type: TokenType
     respell: Callable[[str], str]
     read: Callable[[str], bytes]
@@ -69,16 +69,29 @@ def _read_byte(text: str) -> bytes:
     return bytes.fromhex(text[3:5]) if BYTE_PIECE.fullmatch(text) else b""
 
 
-_ESCAPING = frozenset({"llama", "gemma4", "t5"})
-_BYTE_LEVEL = frozenset({"gpt2"})
-_WITH_BYTES = frozenset({"llama", "gemma4", "plamo2", "plamo3"})
+def _is_escaped(family: Family) -> bool:
+    return family.alphabet is Alphabet.ESCAPED
+
+
+def _is_byte_level(family: Family) -> bool:
+    return family.alphabet is Alphabet.BYTE_LEVEL
+
+
+def _cuts_words(family: Family) -> bool:
+    return family.cuts_words
+
+
+def _has_byte_pieces(family: Family) -> bool:
+    return family.has_byte_pieces
+
+
 _NORMAL = TokenType.NORMAL
 
 RESPELLINGS = (
-    Respelling("with ▁ for a space", _ESCAPING, _NORMAL, escape_spaces, _read_escaped),
-    Respelling("with ▁ for Ġ", _ESCAPING, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
-    Respelling("with Ġ for a space", _BYTE_LEVEL, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level),
-    Respelling("with Ġ for ▁", _BYTE_LEVEL, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
-    Respelling("with ▁ before words, not ## within", frozenset({"bert"}), _NORMAL, _as_word_piece, _read_escaped),
-    Respelling("with bytes in capitals", _WITH_BYTES, TokenType.BYTE, _in_capitals, _read_byte),
+    Respelling("with ▁ for a space", _is_escaped, _NORMAL, escape_spaces, _read_escaped),
+    Respelling("with ▁ for Ġ", _is_escaped, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
+    Respelling("with Ġ for a space", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level),
+    Respelling("with Ġ for ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
+    Respelling("with ▁ before words, not ## within", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling("with bytes in capitals", _has_byte_pieces, TokenType.BYTE, _in_capitals, _read_byte),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.entry import Entry, change_to, kind_of, tokens_named, types_of
 from tokverify.diagnosis.spelling import RESPELLINGS, spelled
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.families import find_family
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def usual_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec = evidence.spec
     if evidence.facts.spec is not None:
         return
+    family = find_family(spec.model)
     for respelling in RESPELLINGS:
-        entries = dict(_respelled(evidence, respelling)) if spec.model in respelling.models else {}
+        entries = dict(_respelled(evidence, respelling)) if family and respelling.applies(family) else {}
         if entries:
             yield change_to(entries, "tokens", f"writing {tokens_named(entries, spec)} {respelling.way}", 3.3)
 

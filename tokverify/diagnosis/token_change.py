@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.entry import RUNS, Entry, change_to, is_by_type, kind_of, tokens_named, typed, types_of, typing
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 
@@ -73,11 +75,13 @@ def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     """
     spec = evidence.spec
     ids = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
+    family = find_family(spec.model)
+    trims_spaces = family is not None and "remove_extra_whitespaces" in family.flags
     looks_plain = [id for id in ids if not kind_of(spec.tokens[id])]
-    for chosen in (ids if spec.model == "t5" else [], looks_plain if evidence.facts.spec is None else []):
+    for chosen in (ids if trims_spaces else [], looks_plain if evidence.facts.spec is None else []):
         if chosen:
             change = typing(spec, {id: Entry(None, TokenType.NORMAL) for id in chosen}, TokenType.NORMAL, cost=3.3)
-            is_way_around = spec.model == "t5" and _are_told_to_be(evidence, chosen, TokenType.USER_DEFINED)
+            is_way_around = trims_spaces and _are_told_to_be(evidence, chosen, TokenType.USER_DEFINED)
             yield _way_around(change, len(chosen)) if is_way_around else change
 
 
@@ -140,7 +144,9 @@ def _added_type(special: bool) -> TokenType:
 def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
     """Return how a token of a type must be written, where it is not written so: one that is matched, with spaces."""
     text = evidence.spec.tokens[id]
-    if evidence.spec.model not in {"llama", "gemma4", "t5"} or type not in {TokenType.USER_DEFINED, TokenType.NORMAL}:
+    family = find_family(evidence.spec.model)
+    is_escaped = family is not None and family.alphabet is Alphabet.ESCAPED
+    if not is_escaped or type not in {TokenType.USER_DEFINED, TokenType.NORMAL}:
         return None
     other = unescape_spaces(text) if type is TokenType.USER_DEFINED else escape_spaces(text)
     told = evidence.facts.spec

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.entry import kind_of, tokens_named, types_of
 from tokverify.diagnosis.setting_change import difference_of_merges
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet, Ranking
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
-from tokverify.files.gguf.declaration import MODELS_WITH_MERGES
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
-
-_BY_SCORE = frozenset({"llama", "t5", "plamo2", "plamo3"})
 
 _MOST_WORK = 20_000_000
 """The squares of the lengths of all tokens, which the time goes by; twice what Gemma 4's come to."""
@@ -36,11 +35,12 @@ _CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the merges that the order of the tokens implies, or of these the missing ones, as the last."""
     spec, current = evidence.spec, list(evidence.spec.merges or ())
-    if evidence.facts.spec is not None or spec.model not in {"gpt2", "gemma4"} or _follow_ids(spec, current):
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.is_bpe or _follow_ids(spec, current):
         return
     if sum(len(piece) ** 2 for _, piece in _normal(spec)) > _MOST_WORK:
         return
-    implied = _recovered(spec) if spec.model == "gpt2" else _splits(spec)
+    implied = _recovered(spec) if family.alphabet is Alphabet.BYTE_LEVEL else _splits(spec)
     known = set(current)
     missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:
@@ -71,10 +71,9 @@ def _normal(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
 def _recovered(spec: TokenizerSpec) -> list[str]:
     """Return the merges by which the lower ids make each token of the byte-level alphabet, as of a tiktoken file."""
     from tokverify.files.tiktoken.reader import recover_merges
-    from tokverify.references.tiktoken import spell
 
     ranks = {from_byte_level(piece): id for id, piece in _normal(spec)}
-    return [f"{spell(left)} {spell(right)}" for left, right in recover_merges(ranks)]
+    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
 
 
 def _splits(spec: TokenizerSpec) -> list[str]:
@@ -95,11 +94,12 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     Runs of spaces, which Llama's vocabulary was given afterwards, may come last.
     """
     spec = evidence.spec
-    if evidence.facts.spec is not None or spec.model not in _BY_SCORE:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
         return
     ids = [id for id, _ in _normal(spec)]
     ordered = "in the order of their ids, as trainers number them"
-    if spec.model == "llama":
+    if family.ranking is Ranking.SCORE:
         runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
         yield from _scores(spec, ids, f"scoring tokens {ordered}")
         if runs:
@@ -128,7 +128,8 @@ def _scores(
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the charsmaps that sentencepiece comes with, where there is none."""
     spec = evidence.spec
-    if evidence.facts.spec is not None or spec.model != "t5" or spec.charsmap:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap or spec.charsmap:
         return
     import sentencepiece
 
@@ -148,7 +149,8 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take a model that uses the merges, where the file holds some for nothing."""
     spec = evidence.spec
-    if evidence.facts.spec is not None or not spec.merges or spec.model in MODELS_WITH_MERGES:
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or not spec.merges or (family and family.uses_pre_tokenizer):
         return
     for model in ("gemma4", "gpt2"):
         yield TokenizerChange(
@@ -181,8 +183,9 @@ def _entry(id: int, data: bytes, evidence: Evidence) -> tuple[str, TokenType]:
         return f"[PAD{id}]", TokenType.UNUSED
     if kind_of(text) == "tags":
         return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
-    byte_level = evidence.spec.model == "gpt2"
-    return "".join(map(byte_alphabet().__getitem__, data)) if byte_level else escape_spaces(text), TokenType.NORMAL
+    family = find_family(evidence.spec.model)
+    byte_level = family is not None and family.alphabet is Alphabet.BYTE_LEVEL
+    return spell_bytes(data) if byte_level else escape_spaces(text), TokenType.NORMAL
 
 
 def _extended(spec: TokenizerSpec, further: Sequence[tuple[str, TokenType]]) -> TokenizerSpec:

@@ -18,7 +18,6 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 
 if TYPE_CHECKING:
@@ -70,19 +69,9 @@ class Coverage:
 def _merges(tokenizer: Tokenizer) -> tuple[set[str], Callable[[str], Iterable[str]]]:
     """Return all merges, and the function that tells those a piece is put together with."""
     if isinstance(tokenizer, Encoder):
-        spec, settings = tokenizer.spec, tokenizer.settings
-        if settings.algorithm == "bpe":
-            ranks: dict[str, float] = {}
-            for rank, merge in enumerate(spec.merges or ()):
-                ranks.setdefault(merge, rank)
-            return set(ranks), lambda piece: steps(piece, ranks, " ")
-        if settings.algorithm == "spm":
-            scores = spec.scores or [0.0] * len(settings.pieces)
-            costs = {piece: -score for piece, score in zip(settings.pieces, scores, strict=True)}
-            normal = Attribute.NORMAL.value
-            kinds = zip(settings.pieces, settings.attributes, strict=True)
-            merges = {piece for piece, kind in kinds if kind == normal and len(piece) > 1}
-            return merges, lambda piece: steps(piece, costs, "")
+        merging = tokenizer.settings.family.merge_costs(tokenizer.spec, tokenizer.settings)
+        if merging is not None:
+            return set(merging.merges), lambda piece: steps(piece, merging.costs, merging.separator)
     return set(), lambda _: ()
 
 

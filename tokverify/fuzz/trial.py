@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.tokenizer import decoding_of
+from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
 from tokverify.verify.failure import FAILURES, Failure, blame, joined
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class Trial:
 
 def encode_all(tokenizer: Tokenizer, samples: Sequence[Sample]) -> list[_Ids]:
     """Encode samples, in one call for all of the same options where the tokenizer has one (`encode_many`)."""
-    many = getattr(tokenizer, "encode_many", None)
-    if many is None:
+    if not isinstance(tokenizer, BatchEncoding):
         return [_encode(tokenizer, sample) for sample in samples]
     results: list[_Ids] = [[]] * len(samples)
     for mode in dict.fromkeys(sample[1:] for sample in samples):
         places = [at for at, sample in enumerate(samples) if sample[1:] == mode]
         texts = [samples[at].text for at in places]
-        for at, ids in zip(places, many(texts, add_special=mode[0], parse_special=mode[1]), strict=True):
+        encoded = tokenizer.encode_many(texts, add_special=mode[0], parse_special=mode[1])
+        for at, ids in zip(places, encoded, strict=True):
             results[at] = ids
     return results
 
@@ -165,10 +165,8 @@ def _encode(tokenizer: Tokenizer, sample: Sample) -> _Ids:
 
 def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[list[int]]) -> list[_Decoded]:
     """Decode lists of ids to be compared with `other`, in one call where the tokenizer has one (`decode_many`)."""
-    many = getattr(tokenizer, "decode_many", None)
-    if many is not None:
-        decoded: list[_Decoded] = many(all_ids)
-        return decoded
+    if isinstance(tokenizer, BatchDecoding):
+        return [*tokenizer.decode_many(all_ids)]
     decode = decoding_of(tokenizer, other)
     return [_decode(decode, ids) for ids in all_ids]
 

@@ -109,7 +109,8 @@ def _with_reference(model: Path, encoder: Encoder, location: str | None) -> Refe
 
 def _with_expect(model: Path, encoder: Encoder, location: str | None, cases: Sequence[Case]) -> Comparison | None:
     """Return the comparison with what the cases expect, if that is asked for or all of them expect something."""
-    from tokverify.verify.expectation import EXPECT, expect_of, expect_side
+    from tokverify.references.location import EXPECT
+    from tokverify.verify.expectation import expect_of, expect_side
 
     actual = model_side(model, encoder)
     if location is None and all(expect_of(case, actual) is not None for case in cases):

@@ -13,7 +13,7 @@ from tokverify.text.wording import plural
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Causes
+    from tokverify.render.html.cause import Causes
     from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 

@@ -19,7 +19,7 @@ from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Causes
+    from tokverify.render.html.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
