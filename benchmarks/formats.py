@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
-from tokverify.diff.part import Change, Part
+from tokverify.diff.example import with_examples
 from tokverify.fuzz.cause import MAX_CAUSES, Cause
 from tokverify.fuzz.coverage import Share
 from tokverify.fuzz.sample import Sample
@@ -25,7 +25,7 @@ from tokverify.fuzz.trial import Kind, Outcome
 from tokverify.render import FORMATS, RenderOptions, present
 from tokverify.render.diff import present as present_change
 from tokverify.render.fuzz import present as present_fuzz
-from tokverify.report.diff import ChangeReport
+from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, Stop
 from tokverify.report.run import Report, Side, Status
 from tokverify.report.saved import open_saved
@@ -82,7 +82,7 @@ def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
 
 def large_change(cases: int, mismatches: int) -> ChangeReport:
     """Make a comparison of two versions in which as many tokens were added as there are cases."""
-    added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
+    added = tuple(PartChange("added", f"token {n}", None, f"id {n}") for n in range(cases))
     report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
     return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
 
@@ -95,7 +95,7 @@ MADE: Mapping[str, Callable[[int, int], Presentation]] = {
 RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
     "run": lambda root: present(restore_report(root)),
     "fuzz": lambda root: present_fuzz(restore_fuzz(root)),
-    "diff": lambda root: present_change(restore_change(root)),
+    "diff": lambda root: present_change(with_examples(restore_change(root))),
 }
 
 

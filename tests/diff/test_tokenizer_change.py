@@ -14,11 +14,11 @@ from support.spec_file import write_spec
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.cli import main
 from tokverify.diff.compare import measure
-from tokverify.diff.part import Change, compare_parts
+from tokverify.diff.parts import compare_parts
 from tokverify.diff.version import Version, open_version
 from tokverify.engine.encoder import Encoder
 from tokverify.files.load import load_gguf
-from tokverify.report.diff import Effect
+from tokverify.report.diff import Effect, PartChange
 from tokverify.verify.side import side_of
 
 GOOD, BROKEN, MODEL = (SAMPLE / name for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"))
@@ -32,7 +32,7 @@ def version(spec) -> Version:
     return Version(encoder, side_of(encoder), spec)
 
 
-def changes(new, old=OLD) -> dict[str, list[Change]]:
+def changes(new, old=OLD) -> dict[str, list[PartChange]]:
     parts, _ = compare_parts(version(old), version(new))
     return {part.name: list(part.changes) for part in parts}
 
@@ -47,19 +47,19 @@ def test_tokens_that_came_went_and_moved():
     )
     assert changes(new) == {
         "tokens": [
-            Change("moved", "cd", "id 257", "id 258"),
-            Change("removed", "abcd", "id 258", None),
-            Change("added", "ef", None, "id 257"),
+            PartChange("moved", "cd", "id 257", "id 258"),
+            PartChange("removed", "abcd", "id 258", None),
+            PartChange("added", "ef", None, "id 257"),
         ],
-        "merges": [Change("removed", "ab cd", "rank 2", None), Change("added", "e f", None, "rank 1")],
+        "merges": [PartChange("removed", "ab cd", "rank 2", None), PartChange("added", "e f", None, "rank 1")],
     }
 
 
 def test_a_control_token_of_another_name():
     old, new = (bpe_spec([], {name: CONTROL, "<e>": CONTROL}) for name in ("<x>", "<y>"))
     assert changes(new, old)["tokens"] == [
-        Change("removed", "<x>", "id 256", None),
-        Change("added", "<y>", None, "id 256"),
+        PartChange("removed", "<x>", "id 256", None),
+        PartChange("added", "<y>", None, "id 256"),
     ]
 
 
@@ -82,15 +82,15 @@ def test_pieces_that_a_server_writes_otherwise_are_no_changes(flip):
 def test_merges_in_another_order():
     new = bpe_spec(["c d", "a b", "ab cd"], {"<x>": CONTROL}, tokens=["ab", "cd", "abcd"])
     found = changes(new, bpe_spec(["a b", "c d", "ab cd"], {"<x>": CONTROL}))
-    assert found["merges"] == [Change("reordered", "c d", "after a b", "before a b")]
+    assert found["merges"] == [PartChange("reordered", "c d", "after a b", "before a b")]
 
 
 def test_settings_added_tokens_and_templates():
     new = bpe_spec(["a b", "c d", "ab cd"], {"<x>": 1}, chat_template="{{ b }}", add_bos=True, special_ids={"bos": 0})
     found = changes(new)
-    assert Change("changed", "add_bos", "False", "True") in found["settings"]
-    assert found["added tokens"] == [Change("removed", "<x>", "control", None)]
-    assert found["types"] == [Change("changed", "<x>", "CONTROL", "NORMAL")]
+    assert PartChange("changed", "add_bos", "False", "True") in found["settings"]
+    assert found["added tokens"] == [PartChange("removed", "<x>", "control", None)]
+    assert found["types"] == [PartChange("changed", "<x>", "CONTROL", "NORMAL")]
     [template] = found["chat templates"]
     assert template.old.startswith("7 characters, sha256 ")
     assert template.old != template.new
@@ -98,19 +98,19 @@ def test_settings_added_tokens_and_templates():
 
 def test_a_special_id_that_changes_is_told_alone():
     old, new = (bpe_spec([], {"<x>": CONTROL}, special_ids={"eos": id}) for id in (1, 2))
-    assert changes(new, old)["settings"][0] == Change("changed", "special_ids.eos", "1", "2")
+    assert changes(new, old)["settings"][0] == PartChange("changed", "special_ids.eos", "1", "2")
 
 
 def test_scores():
     old, new = spm_spec({"a": -1.0, "b": -2.0}), spm_spec({"a": -1.0, "b": -2.5})
-    assert changes(new, old) == {"scores": [Change("changed", "b", "-2", "-2.5")]}
+    assert changes(new, old) == {"scores": [PartChange("changed", "b", "-2", "-2.5")]}
 
 
 def test_scores_that_one_side_lacks_altogether_are_one_change():
     new = replace(spm_spec({"a": -1.0, "b": -2.0}), scores=None)
     tokens = len(new.tokens)
     assert changes(new, replace(new, scores=(0.5,) * tokens))["scores"] == [
-        Change("changed", "all", f"of {tokens} tokens", None)
+        PartChange("changed", "all", f"of {tokens} tokens", None)
     ]
 
 
@@ -305,8 +305,8 @@ def test_two_files_that_gguf_cannot_express_are_compared_in_their_own_words(tmp_
     new = bpe_json(tmp_path / "new.json", [["b", "c"], ["a", "b"]], [{**token, "rstrip": True}])
     parts, not_compared = compare_parts(*(open_version(str(path), tmp_path) for path in (old, new)))
     assert {part.name: part.changes for part in parts} == {
-        "merges": (Change("reordered", "b c", "after a b", "before a b"),),
-        "added tokens": (Change("changed", "<x>", "special", "rstrip"),),
+        "merges": (PartChange("reordered", "b c", "after a b", "before a b"),),
+        "added tokens": (PartChange("changed", "<x>", "special", "rstrip"),),
     }
     assert len(not_compared) == 2
     assert all(
@@ -325,4 +325,4 @@ def test_scores_of_two_files_that_gguf_cannot_express(tmp_path: Path):
         paths.append(tmp_path / f"{name}.json")
         paths[-1].write_text(json.dumps({"version": "1.0", "model": model, "normalizer": {"type": "Lowercase"}}))
     parts, _ = compare_parts(*(open_version(str(path), tmp_path) for path in paths))
-    assert [(part.name, part.changes) for part in parts] == [("scores", (Change("changed", "a", "-1.5", "-2.5"),))]
+    assert [(part.name, part.changes) for part in parts] == [("scores", (PartChange("changed", "a", "-1.5", "-2.5"),))]

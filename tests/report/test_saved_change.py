@@ -8,12 +8,15 @@ import pytest
 
 from support.hostile_finding import hostile_change
 from support.saved_file import SCHEMA, SavedKind, places_in, remove, set_to
+from tokverify.diff.example import with_examples
 from tokverify.render.diff import CHANGE_FORMATS, present
 from tokverify.report.diff import ChangeReport
 from tokverify.report.fuzz import Stop
 from tokverify.report.saved.diff import restore_change
 
-CHANGE = SavedKind(name="diff", formats=CHANGE_FORMATS, present=present, restore=restore_change)
+CHANGE = SavedKind(
+    name="diff", formats=CHANGE_FORMATS, present=present, restore=lambda root: with_examples(restore_change(root))
+)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from tokverify.render.report_diff import DIFF_FORMATS
 
 if TYPE_CHECKING:
     from tokverify.render.presentation import Presentation
+    from tokverify.report.diff import ChangeReport
     from tokverify.report.run import Report
     from tokverify.report.saved.json_node import JsonNode
     from tokverify.verify.baseline import Baseline
@@ -84,6 +85,13 @@ def _restore_run(root: JsonNode) -> Report:
     return with_repairs(restore_report(root))
 
 
+def _restore_change(root: JsonNode) -> ChangeReport:
+    from tokverify.diff.example import with_examples
+    from tokverify.report.saved.diff import restore_change
+
+    return with_examples(restore_change(root))
+
+
 def _decode(root: JsonNode) -> object:
     from tokverify.report.codec import decode
 
@@ -99,7 +107,7 @@ def _shown(root: JsonNode) -> Presentation:
 _KINDS: Mapping[str, tuple[str, str]] = {
     "run": ("tokverify.cli.report:_restore_run", "tokverify.render:present"),
     "fuzz": ("tokverify.report.saved.fuzz:restore_fuzz", "tokverify.render.fuzz:present"),
-    "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
+    "diff": ("tokverify.cli.report:_restore_change", "tokverify.render.diff:present"),
     "audit": ("tokverify.cli.report:_decode", "tokverify.render.audit:present"),
     "chat": ("tokverify.report.saved.chat:restore_chat", "tokverify.render.chat:present"),
     "stats": ("tokverify.report.saved.stats:restore_stats", "tokverify.render.stats:present"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tokverify.diff.part import Change, Part
-from tokverify.report.diff import ChangeReport, Effect
+from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.saved import check_kind
 from tokverify.report.saved.fuzz import restore_fuzz
 from tokverify.report.saved.json_node import JsonNode
@@ -38,8 +37,8 @@ def _part(node: JsonNode) -> Part:
     return Part(node.get("name").string(), tuple(node.get("changes").items(_change)))
 
 
-def _change(node: JsonNode) -> Change:
-    return Change(
+def _change(node: JsonNode) -> PartChange:
+    return PartChange(
         kind=node.get("kind").string(),
         what=node.get("what").string(),
         old=node.get("old").optional(JsonNode.string),
