@@ -49,6 +49,7 @@ def findings_of(code: str, model: str) -> list[dict[str, str]]:
     return json.loads(run("audit", model, "--select", code, "--format", "json")[1])["findings"]
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("code", FAULTS)
 def test_fix_removes_the_finding_that_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
     monkeypatch.chdir(tmp_path)
@@ -81,6 +82,7 @@ COMMAND_OF: dict[str, Callable[[str], list[str]]] = {
 }
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("format", COMMAND_OF)
 @pytest.mark.parametrize("is_saved", [False, True])
 def test_the_command_repairs_the_file_when_pasted(

@@ -320,6 +320,7 @@ def test_a_known_difference_is_no_reason_to_stop_or_to_diagnose(tmp_path: Path):
     assert report["options"]["baseline"] == str(path)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_models_that_share_a_baseline_do_not_undo_each_others_update(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str

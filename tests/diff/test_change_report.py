@@ -70,7 +70,7 @@ def test_the_report_records_the_options():
         "corpus": [],
         "behavior_only": True,
     }
-    assert (document["old"], document["new"], document["file"]) == (GOOD, BROKEN, BROKEN)
+    assert (document["summary"]["old"], document["summary"]["new"], document["file"]) == (GOOD, BROKEN, BROKEN)
 
 
 def test_the_sides_are_those_of_the_cases():

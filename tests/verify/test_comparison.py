@@ -6,7 +6,8 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.trial import Trial
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Side, Status
 from tokverify.tokenizer import Token
 from tokverify.verify.alignment import compare_decoded
@@ -98,7 +99,8 @@ def test_what_neither_side_can_encode_is_skipped_as_fuzz_does():
     assert report.results[0].message == f"neither side can encode this text: {reasons}"
     assert report.exit_code == 2
     assert (
-        Trial(GOOD, FakeTokenizer("b")).outcome(Sample("x", add_special=False, parse_special=True)).kind is Kind.SKIPPED
+        Trial(GOOD, FakeTokenizer("b")).outcome(Sample("x", add_special=False, parse_special=True)).kind
+        is DifferenceKind.SKIPPED
     )
 
 

@@ -13,6 +13,7 @@ from tokverify.cli.options import PATH, ModelCommand, model_argument, report_opt
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.render.chat import CHAT_FORMATS, present
+from tokverify.report.chat import chat_exit_code
 
 if TYPE_CHECKING:
     from tokverify.chat.trial import ChatReference
@@ -61,7 +62,7 @@ def _chat(options: ChatOptions) -> int:
     check_reports(options, [options.model, options.reference, options.conversations])
     report = _try(options)
     write_reports(options, present(report))
-    return report.exit_code
+    return chat_exit_code(report)
 
 
 def _try(options: ChatOptions) -> ChatReport:

@@ -21,8 +21,8 @@ from tokverify.report.diff import diff_exit_code
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
+    from tokverify.fuzz.plan import FuzzPlan
     from tokverify.report.diff import ChangeReport
-    from tokverify.report.fuzz import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +55,11 @@ class DiffOptions(ReportOptions):
             "behavior_only": self.behavior_only,
         }
 
-    def plan(self) -> Plan | None:
+    def plan(self) -> FuzzPlan | None:
         """Work out what to fuzz."""
-        from tokverify.report.fuzz import Plan
+        from tokverify.fuzz.plan import FuzzPlan
 
-        return None if self.fuzz is None else Plan(seed=self.seed, seconds=self.fuzz)
+        return None if self.fuzz is None else FuzzPlan(seed=self.seed, seconds=self.fuzz)
 
     def lines(self) -> Iterator[str] | None:
         """Read the corpus, without empty lines."""

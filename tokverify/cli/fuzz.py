@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,9 @@ from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.fuzz import FUZZ_FORMATS, present
-from tokverify.report.fuzz import Plan
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.system.output_file import check_writable, write_file
 from tokverify.tasks.comparison import open_comparison, open_tokenizers
@@ -54,9 +56,9 @@ class FuzzOptions(ReportOptions):
     save: Path | None
     force: bool
 
-    def plan(self) -> Plan:
+    def plan(self) -> FuzzPlan:
         """Work out what to try; reads the corpus."""
-        return Plan(
+        return FuzzPlan(
             seed=self.seed,
             generators=self.generators or tuple(GENERATORS),
             count=self.count,
@@ -133,7 +135,7 @@ def _fuzz(options: FuzzOptions) -> int:
     write_reports(options, present(fuzzed))
     if options.save:
         _save(options, fuzzed, options.save)
-    return fuzzed.exit_code
+    return fuzz_exit_code(fuzzed)
 
 
 def _check_files(options: FuzzOptions) -> None:
@@ -153,6 +155,7 @@ def _run(options: FuzzOptions) -> FuzzReport:
 
     plan = options.plan()
     opened = open_comparison(options.model, options.reference)
+    start = time.monotonic()
     with FuzzLine(wanted=not options.quiet) as line:
         fuzzed = run(
             opened.actual,
@@ -164,8 +167,9 @@ def _run(options: FuzzOptions) -> FuzzReport:
             on_progress=line.update,
         )
     if not options.quiet and sys.stderr.isatty():
-        rate = fuzzed.strings / max(fuzzed.seconds, 1e-9)
-        tell(f"{fuzzed.strings:,} strings in {fuzzed.seconds:.1f} s, {rate:,.0f} a second")
+        elapsed = time.monotonic() - start
+        rate = fuzzed.strings / max(elapsed, 1e-9)
+        tell(f"{fuzzed.strings:,} strings in {elapsed:.1f} s, {rate:,.0f} per second")
     versions = {**fuzzed.report.versions, **opened.versions}
     return replace(fuzzed, report=replace(fuzzed.report, options=options.told(), versions=versions))
 
@@ -174,7 +178,7 @@ def _save(options: FuzzOptions, fuzzed: FuzzReport, path: Path) -> None:
     from tokverify.render.suite import render_suite
     from tokverify.text.wording import plural
 
-    cases = [cause.result.case for cause in fuzzed.causes if cause.result.status is not Status.SKIPPED]
+    cases = [result.case for result in fuzzed.report.results if result.status is not Status.SKIPPED]
     if not cases:
         _say(options, f"nothing was found, so {path} was not written")
         return

@@ -68,7 +68,7 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
         click.Option(["--force"], is_flag=True, help="Write over what is in DIR."),
         click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing if all is well."),
     ]
-    if trainer.counts:
+    if trainer.uses_min_frequency:
         options.append(
             click.Option(
                 ["--min-frequency"],
@@ -88,7 +88,7 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
 
 def _train(name: str, plan: TrainingPlan, output: Path, *, force: bool, quiet: bool) -> int:
     from tokverify.render.train import render
-    from tokverify.train.run import train
+    from tokverify.tasks.train import train
 
     with StatusLine(wanted=not quiet) as line:
         training = train(name, replace(plan, on_progress=line.show), output, force=force)

@@ -122,7 +122,7 @@ def _word_losses(document: Document) -> Iterator[Loss]:
 
     yield Loss(
         "BertNormalizer and BertPreTokenizer: llama.cpp cleans texts up and cuts them in its own way",
-        lambda sides: _deviate(sides, Deviation(cut_words=words)),
+        lambda sides: _deviate(sides, Deviation(split_words=words)),
     )
     yield Loss(
         f"max_input_chars_per_word: llama.cpp does not take words of more than {limit} characters for unknown",
@@ -135,7 +135,7 @@ def _word_losses(document: Document) -> Iterator[Loss]:
 
 
 def _deviate(sides: Sides, deviation: Deviation) -> None:
-    sides.deviation = sides.deviation.joined(deviation)
+    sides.deviation = sides.deviation.combine(deviation)
 
 
 def _silent_losses(document: Document) -> Iterator[Loss]:

@@ -1,4 +1,4 @@
-"""Spellings: how a token must be written in a file to stand for certain bytes, or as its family writes tokens."""
+"""Spellings: the text that a token needs to represent certain bytes, or that its family would store."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def attribute_of(type: TokenType) -> int:
-    """Return what llama.cpp makes of a token's type, before it overrides any."""
+    """Return llama.cpp's attribute for a type, before it overrides any."""
     return Attribute[type.name].value
 
 
-def spelled(wanted: bytes, attribute: int, settings: Settings) -> str | None:
-    """Return the text of a token that stands for `wanted`; None if none does."""
+def spell_token(wanted: bytes, attribute: int, settings: Settings) -> str | None:
+    """Return the text of a token that represents `wanted`, or None if there is none."""
     text = wanted.decode("utf-8", "surrogateescape")
     in_byte_alphabet = spell_bytes(wanted)
     byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
-    # subtle: a space can be written as itself or as ▁, and only what is matched in texts is written as itself.
+    # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
         if settings.family.token_bytes(candidate, attribute, settings) == wanted:
@@ -38,16 +38,18 @@ def spelled(wanted: bytes, attribute: int, settings: Settings) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Respelling:
-    """A known confusion of converters: tokens written in a way that no family for which it `applies` uses.
+    """A known mistake of converters: tokens stored in a way that their family never uses."""
 
-    `way` says how `respell` writes them instead, and `read` gives the bytes that such a token stands for.
-    """
-
-    way: str
+    description: str
+    """How `respell` stores them instead, such as `with ▁ instead of Ġ`."""
     applies: Callable[[Family], bool]
+    """Whether a family never uses the wrong way."""
     type: TokenType
+    """The type of the tokens concerned."""
     respell: Callable[[str], str]
+    """Returns the right text; an unaffected text is returned as it is."""
     read: Callable[[str], bytes]
+    """Returns the bytes that a token with the right text represents."""
 
 
 def _read_escaped(text: str) -> bytes:
@@ -61,7 +63,7 @@ def _as_word_piece(text: str) -> str:
     return text if is_special or text.startswith("▁") else f"▁{text}"
 
 
-def _in_capitals(text: str) -> str:
+def _in_uppercase(text: str) -> str:
     return f"<0x{text[3:5].upper()}>" if BYTE_PIECE.fullmatch(text) else text
 
 
@@ -88,10 +90,12 @@ def _has_byte_pieces(family: Family) -> bool:
 _NORMAL = TokenType.NORMAL
 
 RESPELLINGS = (
-    Respelling("with ▁ for a space", _is_escaped, _NORMAL, escape_spaces, _read_escaped),
-    Respelling("with ▁ for Ġ", _is_escaped, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
-    Respelling("with Ġ for a space", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level),
-    Respelling("with Ġ for ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
-    Respelling("with ▁ before words, not ## within", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
-    Respelling("with bytes in capitals", _has_byte_pieces, TokenType.BYTE, _in_capitals, _read_byte),
+    Respelling("with ▁ instead of spaces", _is_escaped, _NORMAL, escape_spaces, _read_escaped),
+    Respelling("with ▁ instead of Ġ", _is_escaped, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
+    Respelling(
+        "with Ġ instead of spaces", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level
+    ),
+    Respelling("with Ġ instead of ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
+    Respelling("with ▁ at word starts instead of ## inside words", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling("with uppercase hexadecimal digits", _has_byte_pieces, TokenType.BYTE, _in_uppercase, _read_byte),
 )

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome
+from tokverify.fuzz.trial import TrialOutcome
 from tokverify.report.diff import Example, new_side, old_side
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tokverify.report.diff import ChangeReport, PartChange
     from tokverify.report.run import CaseResult
 
-_KINDS = {Status.MISMATCH: Kind.IDS, Status.ERROR: Kind.ERROR}
+_KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
 _OF_TOKENS = frozenset({"tokens", "types", "scores", "added tokens"})
 _NOT_FOR_IDS = frozenset({"chat templates"})
 _SAME_CHANGE = frozenset({"types", "added tokens"})
@@ -111,7 +112,7 @@ def _find_cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str,
             return _Cause(result.status, parts)
     sample = Sample(result.case.text, result.add_special, result.parse_special)
     kind = _KINDS[result.status]
-    return _Cause(Outcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint)
+    return _Cause(TrialOutcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint)
 
 
 def _differs_only_at(result: CaseResult, pieces: Set[str]) -> bool:

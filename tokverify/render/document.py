@@ -108,7 +108,7 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of a numbered list."""
+    """An item of a list; its further lines continue the first one."""
 
     lines: Sequence[Inline]
     commands: Sequence[Command] = ()
@@ -116,12 +116,13 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """A numbered list."""
+class Items:
+    """A list of items that have several lines each."""
 
     items: Sequence[Item]
     note: Inline = ()
     """A remark below the items."""
+    numbered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class Only:
 
 
 Block: TypeAlias = (
-    Paragraph | Heading | Bullets | Numbered | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
+    Paragraph | Heading | Bullets | Items | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
 )
 """Everything that a section can hold."""
 

@@ -18,8 +18,8 @@ from tokverify.render.document import (
     Details,
     Fields,
     Heading,
+    Items,
     Names,
-    Numbered,
     Paragraph,
     Style,
     Table,
@@ -126,11 +126,14 @@ def _draw_details(block: Details, indent: int) -> Iterator[RenderableType]:
     yield from _draw_blocks(block.blocks, indent + _INDENT)
 
 
-def _draw_numbered(block: Numbered, indent: int) -> Iterator[RenderableType]:
+def _draw_items(block: Items, indent: int) -> Iterator[RenderableType]:
     for number, item in enumerate(block.items, 1):
-        lines = map(to_text, item.lines)
-        yield labeled(((str(number) if index == 0 else "", line) for index, line in enumerate(lines)), indent=indent)
-        margin = " " * (indent + len(f"{number}  "))
+        label = str(number) if block.numbered else ""
+        first, *others = map(to_text, item.lines)
+        if not block.numbered:
+            others = [Text.assemble(" " * _INDENT, line) for line in others]
+        yield labeled([(label, first), *(("", line) for line in others)], indent=indent)
+        margin = " " * (indent + len(f"{label}  "))
         yield from (Pasteable(Text(f"{margin}{command.label}: "), command) for command in item.commands)
     if block.note:
         yield labeled([(" " if block.items else "", to_text(block.note))], indent=indent)
@@ -160,7 +163,7 @@ _DRAWERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
     Paragraph: _draw_paragraph,
     Heading: _draw_heading,
     Bullets: _draw_bullets,
-    Numbered: _draw_numbered,
+    Items: _draw_items,
     Fields: _draw_fields,
     Table: _draw_rows,
     CommandLine: _draw_command,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tokverify.report.fields import Count
-from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop
+from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
 from tokverify.report.run import Report, Side
+from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import run_exit_code
 
 
@@ -132,3 +133,13 @@ def summarize_diff(report: ChangeReport) -> Mapping[str, object]:
         "new": new_side(report).source,
         "parts": {part.name: count_kinds(part) for part in report.parts},
     }
+
+
+def check_diff(report: ChangeReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
+    yield from check_run(report.report, f"{path}.report")
+    if report.fuzzed:
+        yield from check_fuzz(report.fuzzed, f"{path}.fuzzed")
+    for index, example in enumerate(report.examples):
+        if example.index >= len(report.report.results):
+            yield f"{path}.examples[{index}].index: there is no such result"

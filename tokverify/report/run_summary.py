@@ -27,6 +27,11 @@ def run_exit_code(report: Report) -> int:
     return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else 2
 
 
+def other_side(result: CaseResult) -> str:
+    """Name the side opposite `actual`: the case's own `expect` where both sides agree against it."""
+    return "expect" if result.difference and result.actual == result.expected else "expected"
+
+
 def can_match(result: CaseResult) -> bool:
     """Check whether a case would match with the expected side's ids, which its own `expect` may contradict."""
     if result.expect is None or result.difference is None:

@@ -133,12 +133,6 @@ def _render_junit(report: ChangeReport) -> str:
     return render(report)
 
 
-def _render_json(report: ChangeReport, options: RenderOptions) -> str:  # noqa: ARG001 - all formats take options
-    from tokverify.render.diff.json import render
-
-    return render(report)
-
-
 def _to_ci_report(report: ChangeReport) -> CiReport:
     from tokverify.render.diff.issue import to_ci_report
 
@@ -147,7 +141,7 @@ def _to_ci_report(report: ChangeReport) -> CiReport:
 
 CHANGE_FORMATS: Mapping[str, Format[ChangeReport]] = build_formats(
     _describe, html=_render_html, junit=_render_junit, ci=_to_ci_report
-) | {"json": _render_json}
+)
 """Format -> how to write a comparison."""
 
 

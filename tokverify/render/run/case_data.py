@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import description, headline, other_side
+from tokverify.render.case_text import description, headline
 from tokverify.report.difference import Block
 from tokverify.report.run import Status
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 from tokverify.verify.expectation import NO_TOKEN

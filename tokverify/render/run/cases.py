@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import headline, known_text, other_side
+from tokverify.render.case_text import headline, known_text
 from tokverify.render.document import (
     Alignment,
     Block,
@@ -25,7 +25,7 @@ from tokverify.render.document import (
     shorten,
 )
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run_summary import FAILING, other_side
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 

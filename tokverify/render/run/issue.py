@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING, run_exit_code, vocabularies_differ
+from tokverify.report.run_summary import FAILING, other_side, run_exit_code, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 

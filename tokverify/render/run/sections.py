@@ -11,7 +11,7 @@ from tokverify.render.document import (
     Fields,
     Inline,
     Item,
-    Numbered,
+    Items,
     Section,
     Span,
     Style,
@@ -153,13 +153,13 @@ def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
         for index, found in enumerate(diagnosis.explanations)
     ]
     tried = plural(diagnosis.tried, "change")
-    blocks: list[Numbered] = []
+    blocks: list[Items] = []
     if not items:
         nothing = f"none of the {tried} that were tried makes a failing case match"
-        blocks.append(Numbered([], message(nothing)))
+        blocks.append(Items([], message(nothing)))
     note = message(f"time ran out after {tried}", Style.DIM) if diagnosis.stopped_early else ()
     if items or note:
-        blocks.append(Numbered(items, note))
+        blocks.append(Items(items, note))
     return Section(blocks, "Diagnosis")
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.train.output import check_output, staged
+from tokverify.system.output_directory import check_output, staged
 
 
 def contents(directory: Path) -> dict[str, str]:
@@ -25,7 +25,7 @@ def test_a_new_directory_appears_whole(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [output]
 
 
-def test_what_else_is_in_the_directory_stays(tmp_path: Path):
+def test_other_files_in_the_directory_are_kept(tmp_path: Path):
     (tmp_path / "a").write_text("old a")
     (tmp_path / "z").write_text("old z")
     fill(tmp_path)
@@ -75,18 +75,18 @@ def test_a_failure_while_moving_puts_everything_back(tmp_path: Path, monkeypatch
         assert contents(tmp_path) == {"a": "new a", "b": "new b"}
 
 
-def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path):
+def test_an_unwritable_output_is_refused_before_the_work(tmp_path: Path):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "empty").mkdir()
     corpus = tmp_path / "file"
     for output, message in (
         (tmp_path / "file", "it is a file"),
-        (tmp_path / "absent" / "out", "absent is no directory; create it first"),
-        (tmp_path, "holds an input"),
+        (tmp_path / "absent" / "out", "absent is not a directory; create it first"),
+        (tmp_path, "it contains the input"),
     ):
         with pytest.raises(TokverifyError, match=message):
             check_output(output, force=True, inputs=[corpus])
-    with pytest.raises(TokverifyError, match="write over them with --force"):
+    with pytest.raises(TokverifyError, match="overwrite them with --force"):
         check_output(tmp_path, force=False, inputs=[])
     check_output(tmp_path, force=True, inputs=[])
     check_output(tmp_path / "empty", force=False, inputs=[corpus])
@@ -98,12 +98,12 @@ def test_a_directory_is_never_replaced_by_a_file(tmp_path: Path):
     kept.parent.mkdir()
     kept.write_text("kept")
     (tmp_path / "a").write_text("old a")
-    with pytest.raises(TokverifyError, match="b: is a directory, where a file is to be written"):
+    with pytest.raises(TokverifyError, match="b: is a directory, but a file would be written there"):
         fill(tmp_path)
     assert (kept.read_text(), (tmp_path / "a").read_text()) == ("kept", "old a")
 
 
-def test_a_link_to_nothing_is_refused_before_the_work(tmp_path: Path):
+def test_a_broken_link_is_refused_before_the_work(tmp_path: Path):
     (tmp_path / "out").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(TokverifyError, match="out: cannot write there: it is a link to nothing"):
+    with pytest.raises(TokverifyError, match="out: cannot write there: it is a broken symbolic link"):
         check_output(tmp_path / "out", force=False, inputs=[])

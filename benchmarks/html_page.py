@@ -1,6 +1,6 @@
-"""Measure the html report in Chromium: how long a large one takes to open and to filter.
+"""Measure how long a large HTML report takes to open and to filter in Chromium: `python benchmarks/html_page.py`.
 
-Run as `python benchmarks/html.py`; it needs the extra `browser`, and Chromium.
+This needs the extra `browser`, and Chromium.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tokverify.render import FORMATS, RenderOptions
 
 ACTIONS = {
     "show all": "document.getElementById('clear').click()",
-    "show what matches": "document.querySelector('[data-status=match]').click()",
+    "show matches": "document.querySelector('[data-status=match]').click()",
     "search": "SEARCH.value = 'case-99'; update()",
     "find nothing": "SEARCH.value = 'no such text'; update()",
     "choose a suite": "clearFilters(); SUITE.value = '3'; update()",
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--mismatches", type=int, default=2_000)
-    parser.add_argument("--chromium", default=shutil.which("chromium"), help="the program")
+    parser.add_argument("--chromium", default=shutil.which("chromium"), help="path of the Chromium executable")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         file = Path(directory) / "report.html"
@@ -37,13 +37,13 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         print("| | seconds |\n|---|--:|")
-        tell("open", lambda: (page.goto(file.as_uri()), page.inner_text("#count")))
+        measure("open", lambda: (page.goto(file.as_uri()), page.inner_text("#count")))
         for name, script in ACTIONS.items():
-            tell(name, lambda script=script: page.evaluate(DRAWN.format(script)))
+            measure(name, lambda script=script: page.evaluate(DRAWN.format(script)))
         browser.close()
 
 
-def tell(name: str, act) -> None:
+def measure(name: str, act) -> None:
     start = time.perf_counter()
     act()
     print(f"| {name} | {time.perf_counter() - start:.2f} |", flush=True)

@@ -1,4 +1,4 @@
-"""A directory of results that appears whole, or not at all."""
+"""Write a directory of results so that all of them appear, or none."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from tokverify.system.output_file import SUFFIX, stem_of
 
 
 def check_output(output: Path, *, force: bool, inputs: Iterable[Path]) -> None:
-    """Fail before the work is done if the results could not, or must not, be written after it.
+    """Fail before the work begins if the results could not, or must not, be written to a directory.
 
     Raises:
-        TokverifyError: If `output` is a file, its parent is missing, it holds something and there is no `force`, or one
-            of the `inputs` is in it.
+        TokverifyError: If `output` is a file, its parent is missing, it is not empty and `force` is off, or it contains
+            one of the `inputs`.
     """
     if output.is_symlink() and not output.exists():
-        raise TokverifyError(f"{output}: cannot write there: it is a link to nothing; name a directory")
+        raise TokverifyError(f"{output}: cannot write there: it is a broken symbolic link; name a directory")
     if output.exists() and not output.is_dir():
         raise TokverifyError(f"{output}: cannot write there: it is a file; name a directory")
     if not output.parent.is_dir():
-        raise TokverifyError(f"{output}: cannot write there: {output.parent} is no directory; create it first")
+        raise TokverifyError(f"{output}: cannot write there: {output.parent} is not a directory; create it first")
     if not output.is_dir():
         return
     for path in inputs:
         if path.resolve().parent == output.resolve():
-            raise TokverifyError(f"{output}: cannot write there: it holds an input, {path}; name another directory")
+            raise TokverifyError(f"{output}: cannot write there: it contains the input {path}; name another directory")
     _require_replaceable(output, force=force)
 
 
 def _require_replaceable(output: Path, *, force: bool) -> None:
     if any(output.iterdir()) and not force:
-        raise TokverifyError(f"{output}: holds files already; name another directory, or write over them with --force")
+        raise TokverifyError(f"{output}: already contains files; name another directory or overwrite them with --force")
 
 
 @contextmanager
 def staged(output: Path) -> Iterator[Path]:
-    """Give a temporary directory, whose files are moved to `output` once all of them are there.
+    """Yield a temporary directory, and move its files to `output` if the block succeeds.
 
-    Whatever goes wrong, by an interrupt or a full disk, leaves `output` as it was.
+    Any failure, such as an interrupt or a full disk, leaves `output` as it was.
 
     Raises:
-        TokverifyError: If something cannot be written.
+        TokverifyError: If a file cannot be written.
     """
     try:
         # On the same file system as the output, so that moving is one step.
@@ -61,15 +61,17 @@ def staged(output: Path) -> Iterator[Path]:
 
 
 def _nearest(output: Path) -> Path:
-    """Return a directory on the file system that the output is, or will be, on."""
+    """Return a directory on the file system of the output."""
     return output if output.is_dir() else output.resolve().parent
 
 
 def _replace(results: Path, output: Path, replaced: Path) -> None:
-    """Move files one by one, and all of them back if that ends halfway."""
+    """Move files one by one, and all of them back if one fails."""
     for target in (output / path.name for path in results.iterdir()):
         if target.is_dir():
-            raise TokverifyError(f"{target}: is a directory, where a file is to be written; name another DIR")
+            raise TokverifyError(
+                f"{target}: is a directory, but a file would be written there; name another output directory"
+            )
     replaced.mkdir()
     moved: list[str] = []
     try:

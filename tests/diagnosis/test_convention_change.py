@@ -8,7 +8,7 @@ from support import spec_maker
 from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import TokenizerChange, diagnose, facts_of, usual_change
+from tokverify.diagnosis import TokenizerChange, added_token_change, convention_change, diagnose, facts_of
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -52,21 +52,21 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerCh
 @pytest.mark.parametrize(
     ("merges", "told"),
     [
-        (None, "5 are missing here, 0 here are not among them"),
-        (BPE.merges[:2], "3 are missing here, 0 here are not among them"),
-        (BPE.merges[2:], "2 are missing here, 0 here are not among them"),
-        (BPE.merges[::-1], "the same in another order from rank 0 on"),
+        (None, "5 missing, 0 extra"),
+        (BPE.merges[:2], "3 missing, 0 extra"),
+        (BPE.merges[2:], "2 missing, 0 extra"),
+        (BPE.merges[::-1], "the same merges, in another order from rank 0"),
     ],
 )
 def test_merges_in_the_order_of_the_tokens(merges, told):
     found = best(replace(BPE, merges=merges), BPE)
-    assert found.sentence == f"taking the 5 merges that the order of the tokens implies ({told})"
+    assert found.sentence == f"using the 5 merges implied by the order of the tokens ({told})"
     assert found.transform(replace(BPE, merges=merges)).merges == list(BPE.merges)
 
 
 def test_merges_of_pieces_with_a_mark_for_spaces_are_all_the_ways_to_make_them():
     found = best(replace(GEMMA, merges=["ab c"]), GEMMA)
-    assert found.sentence.startswith("taking the 4 merges that the order of the tokens implies (3 are missing here")
+    assert found.sentence.startswith("using the 4 merges implied by the order of the tokens (3 missing")
     assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
 
 
@@ -74,27 +74,27 @@ def test_missing_merges_are_put_last_where_the_others_follow_another_order():
     right = bpe_spec(["a b", "b c", "c d"])
     right = replace(right, merges=["b c", "a b", "c d"])
     found = best(replace(right, merges=right.merges[:2]), right, "abc", "xcd")
-    assert found.sentence == "adding 1 merge that the order of the tokens implies"
+    assert found.sentence == "adding 1 merge implied by the order of the tokens"
 
 
 @pytest.mark.parametrize("scores", [None, [0.0] * len(SPM.tokens), list(SPM.scores)[::-1]])
 def test_scores_in_the_order_of_the_tokens(scores):
     found = best(replace(SPM, scores=scores), SPM)
-    ordered = "scoring tokens in the order of their ids, as trainers number them"
-    assert found.sentence in {ordered, f"{ordered}, but 1 run of spaces last"}
+    ordered = "ranking the scores in the order of the ids, as trainers do"
+    assert found.sentence in {ordered, f"{ordered}, with 1 run of spaces last"}
 
 
 def test_runs_of_spaces_that_were_added_later_come_last():
     spec = spm_spec({"▁▁": -1e9, "▁a": -1, "▁": -2, "a": -3})
     found = best(replace(spec, scores=[0.0] * len(spec.tokens)), spec, "a", " a", "   ")
-    assert found.sentence.endswith("as trainers number them, but 1 run of spaces last")
+    assert found.sentence.endswith("as trainers do, with 1 run of spaces last")
 
 
 def test_scores_that_are_sums_are_kept_in_falling_order():
     start = len(UNIGRAM.tokens) - 7
     wrong = replace(UNIGRAM, scores=[*UNIGRAM.scores[:start], *UNIGRAM.scores[start:][::-1]])
     found = best(wrong, UNIGRAM)
-    assert found.sentence == "putting the scores of tokens in the order of their ids, as trainers number them"
+    assert found.sentence == "sorting the scores in the order of the ids, as trainers do"
     assert found.transform(wrong).scores == list(UNIGRAM.scores)
 
 
@@ -105,12 +105,12 @@ def test_the_charsmap_that_sentencepiece_comes_with():
     right = replace(UNIGRAM, charsmap=message.normalizer_spec.precompiled_charsmap)
     found = best(UNIGRAM, right, "ＡＢ", "Ab", "abc", "㍑")
     # Of those that make these texts match it is the first.
-    assert found.sentence == f"taking the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
+    assert found.sentence == f"using the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
 
 
 def test_a_model_that_uses_the_merges():
     found = best(replace(GEMMA, model="llama"), GEMMA)
-    assert found.sentence.startswith("calling the model gemma4 instead of llama")
+    assert found.sentence.startswith("setting the model to gemma4 instead of llama")
 
 
 def test_tokens_that_the_reference_has_beyond_the_last_one():
@@ -118,7 +118,7 @@ def test_tokens_that_the_reference_has_beyond_the_last_one():
     right = replace(right, tokens=[*right.tokens, "[PAD260]"], types=[*right.types, TokenType.UNUSED.value])
     wrong = replace(right, tokens=right.tokens[:257], types=right.types[:257])
     found = best(wrong, right, "ab<x>", "é<x>", "a é")
-    assert found.sentence == "adding 4 tokens (ids 257-260) that the reference has"
+    assert found.sentence == "adding 4 tokens (ids 257-260) from the reference"
     made = found.transform(wrong)
     assert made.tokens == right.tokens
     # Nothing tells that `<y>` is no control token.
@@ -128,12 +128,16 @@ def test_tokens_that_the_reference_has_beyond_the_last_one():
 @pytest.mark.parametrize("spec", [BPE, spm_spec({"ab": -1, "a": -2, "b": -3}), UNIGRAM])
 def test_what_follows_the_order_of_the_ids_already_is_left_alone(spec):
     evidence = Evidence(spec, Encoder(spec), facts_of(Bare(Encoder(spec))), ())
-    assert not [*usual_change.merges(evidence), *usual_change.scores(evidence), *usual_change.added(evidence)]
+    assert not [
+        *convention_change.merges(evidence),
+        *convention_change.scores(evidence),
+        *added_token_change.tokens_by_bytes(evidence),
+    ]
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "mpt"])
 def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     spec = spec_of(name)
     evidence = Evidence(replace(spec, merges=None), None, facts_of(Bare(Encoder(spec))), ())
-    (change,) = usual_change.merges(evidence)
+    (change,) = convention_change.merges(evidence)
     assert change.transform(spec).merges == list(spec.merges)
