@@ -18,7 +18,7 @@ from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
 
 _MAX_SPELLED = 8
 _SHOWN = 4
