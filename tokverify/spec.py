@@ -1,6 +1,6 @@
-"""TokenizerSpec: everything an encoder needs to know of a tokenizer, free of any file format.
+"""TokenizerSpec: everything an encoder needs to know about a tokenizer, independent of the file format.
 
-A spec holds what a file *declares*; what llama.cpp makes of it on loading is `tokverify.engine.settings`.
+A spec contains what a file *declares*; what llama.cpp uses after loading it is in `tokverify.engine.settings`.
 """
 
 from __future__ import annotations
@@ -24,37 +24,39 @@ class TokenType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token matched in the text before the model runs.
-
-    `special` tokens are matched only when special tokens are parsed. `lstrip` and `rstrip` make the match
-    swallow the whitespace before and after it.
-    """
+    """A token that is matched in the text before the model runs."""
 
     id: int
     text: str
     special: bool
+    """Whether it is matched only if special tokens are parsed."""
     lstrip: bool = False
+    """Whether a match includes the whitespace before it."""
     rstrip: bool = False
+    """Whether a match includes the whitespace after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerSpec:
-    """A tokenizer as a file declares it; None stands for "the file does not say".
+    """A tokenizer as a file declares it; None means that the file does not declare the value.
 
-    The index into `tokens`, `scores` and `types` is the token id. Tokens and merges are the stored strings,
-    verbatim; bytes that are not UTF-8 survive as lone surrogates (`surrogateescape`). `special_ids` maps
-    `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*` to ids. `charsmap` is sentencepiece's
-    precompiled normalizer. `named_chat_templates` are those besides the `chat_template`. `general` holds the file's
-    `general.*` strings without that prefix.
+    Strings are verbatim; bytes that are not UTF-8 are lone surrogates (`surrogateescape`).
     """
 
     model: str
+    """`tokenizer.ggml.model`."""
     tokens: Sequence[str]
+    """The stored strings by id."""
     pre: str | None = None
+    """`tokenizer.ggml.pre`, the name of the pre-tokenizer."""
     scores: Sequence[float] | None = None
+    """The scores by id."""
     types: Sequence[int] | None = None
+    """The values of `TokenType` by id."""
     merges: Sequence[str] | None = None
+    """The merges in the order of their ranks, each a pair of pieces joined by a space."""
     special_ids: Mapping[str, int] = field(default_factory=dict)
+    """Role (`bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask`, `fim_*`) -> id."""
     add_bos: bool | None = None
     add_eos: bool | None = None
     add_sep: bool | None = None
@@ -63,7 +65,11 @@ class TokenizerSpec:
     lowercase: bool | None = None
     strip_accents: bool | None = None
     charsmap: bytes | None = None
+    """sentencepiece's precompiled normalizer."""
     chat_template: str | None = None
     named_chat_templates: Mapping[str, str] = field(default_factory=dict)
+    """Name -> chat template, besides `chat_template`."""
     huggingface_json: str | None = None
+    """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
+    """The strings under `general.*`, without that prefix."""

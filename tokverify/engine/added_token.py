@@ -1,9 +1,9 @@
 """Split a text at its added tokens, before anything else touches it.
 
-llama.cpp takes the added tokens longest first and cuts every occurrence of each out of what is still text. Reading the
-text from left to right and taking the longest token at each position is much faster, and gives the same result unless
-one token can begin inside another that is not longer. That is decided once for each set of tokens, and the literal
-algorithm serves where it matters.
+llama.cpp takes the added tokens longest first and splits the remaining text at every occurrence of each. Scanning the
+text from left to right for the longest token at each position is much faster, and gives the same result unless one
+token can begin inside another that is not longer. That is decided once for each set of tokens; where it matters, the
+literal algorithm is used.
 
 Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tokverify.spec import AddedToken
 
 SPACES = " \t\n\v\f\r"
-"""What C's `isspace` takes for whitespace; `lstrip` and `rstrip` go by it."""
+"""The whitespace of C's `isspace`, which `lstrip` and `rstrip` strip."""
 
 LONGEST = 128
-"""Among longer added tokens, in characters, looking for overlaps and building a pattern would take too much."""
+"""Characters; with longer added tokens, searching for overlaps and building a pattern would be too slow."""
 
 Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that splits a text at `tokens`, given longest first in bytes."""
+    """Return a function that splits a text at `tokens`, which must be sorted longest first, in bytes."""
     split = _splitter(tokens)
     partial = [to_bytes(token.text) for token in tokens if has_lone_byte(token.text)]
     if not partial:
@@ -47,11 +47,11 @@ def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def split_bytes(data: bytes, tokens: Sequence[AddedToken]) -> list[Fragment]:
-    """Split a text where a token is a part of a character; the other parts are left as lone bytes.
+    """Split a text at tokens that are parts of a character; the other parts remain as lone bytes.
 
-    A lone byte is a lone surrogate (`surrogateescape`). They stand at the ends of a fragment only.
+    A lone byte is a lone surrogate (`surrogateescape`). Lone bytes occur only at the ends of a fragment.
     """
-    # Of bytes, too, written one to a character, the literal algorithm makes the same.
+    # The literal algorithm works on bytes as well, with one character per byte.
     in_bytes = [replace(token, text=to_bytes(token.text).decode("latin-1")) for token in tokens]
     return [
         fragment if isinstance(fragment, int) else fragment.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -69,7 +69,7 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def locate(data: bytes, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
-    """Return at which bytes of a text each of its fragments stands; stripped whitespace lies between them."""
+    """Return each fragment with its start and end in bytes of the text; between them is stripped whitespace."""
     located: list[tuple[Fragment, int, int]] = []
     done = 0
     for fragment in fragments:
@@ -129,7 +129,7 @@ def _begins_longer(union: str, text: str, known: Container[str]) -> bool:
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that finds the longest token at each position, from left to right."""
+    """Return a function that finds the longest token at each position, from left to right."""
     ids = {token.text: token.id for token in tokens}
     split = re.compile(f"({prefix_tree_pattern(sorted(ids))})").split
 
@@ -143,7 +143,7 @@ def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def prefix_tree_pattern(texts: Sequence[str]) -> str:
-    """Return a pattern for the longest of `texts`, sorted, that looks at each character once."""
+    """Return a pattern that matches the longest of `texts`, which must be sorted, and visits each character once."""
     common = _common_prefix(texts[0], texts[-1])
     rests = [text[len(common) :] for text in texts]
     branches = ["".join(prefix_tree_pattern(list(group))) for _, group in groupby(filter(None, rests), itemgetter(0))]

@@ -1,8 +1,8 @@
-"""tiktoken's rank file -> TokenizerSpec: what a GGUF file would declare that says the same of the tokenizer.
+"""tiktoken's rank file -> TokenizerSpec: what a GGUF file with the same tokenizer would declare.
 
-A .tiktoken file holds tokens and ranks alone. Its pattern is told after a colon, as in `FILE:cl100k_base`, or by the
-file's name, and the `tokenizer.ggml.pre` name is the one that cuts texts as the pattern does. tiktoken merges any two
-neighbors that together are a token; GGUF lists merges, which are recovered from the ranks.
+A .tiktoken file contains only tokens and ranks. Its pattern is given after a colon, as in `FILE:cl100k_base`, or by the
+file's name; `tokenizer.ggml.pre` is a name that cuts texts as the pattern does. tiktoken merges any two neighbors that
+together are a token; GGUF lists merges, which are recovered from the ranks.
 
 Source of that: `QwenModel.bpe` in llama.cpp's converter.
 """
@@ -88,10 +88,10 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
 
 
 def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
-    """Return the name that cuts texts as the pattern does.
+    """Return a name that cuts texts as the pattern does.
 
-    tiktoken looks a whole pre-token up before it merges. Where merges lead to every token, that makes no difference,
-    so that a name which implies otherwise will do, too.
+    tiktoken looks up a whole pre-token before it merges. If merges lead to every token, that makes no difference, so
+    that a name without this lookup is acceptable too.
     """
     cut = _cut(file, pattern)
     names = names_that_cut(cut)
@@ -115,6 +115,6 @@ def _cut(file: Path, pattern: str) -> Sequence[Sequence[str]]:
 
 
 def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those a config names, else the token that published files end texts with."""
-    told = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
-    return ({"bos": special[_END], "eos": special[_END]} if _END in special else {}) | told
+    """Return the ids by role: those in a config, and by default the token that ends texts in published files."""
+    configured = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
+    return ({"bos": special[_END], "eos": special[_END]} if _END in special else {}) | configured
