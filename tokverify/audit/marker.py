@@ -1,4 +1,4 @@
-"""Markers: texts that look like special tokens, and those that a chat template writes.
+"""Markers: strings that look like special tokens, and those in a chat template.
 
 A template is a program in Jinja. It is not run here: what it can write is among the literals in its source.
 """
@@ -18,17 +18,17 @@ _NAMED = (
 _LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
 
 STRONG = re.compile(f"{_PIPED}|{_NAMED}")
-"""What is hardly ever meant as anything but a special token."""
+"""Strings that are hardly ever anything but a special token."""
 
 PLACEHOLDER = re.compile(
     r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
 )
-"""What a vocabulary is filled up with when it is trained."""
+"""Tokens that pad a vocabulary when it is trained."""
 
 PADDING = re.compile(
     r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
 )
-"""What a converter fills a vocabulary up with."""
+"""Tokens with which a converter pads a vocabulary."""
 
 _ANY = re.compile(f"{_PIPED}|{_NAMED}|{_LOOSE}")
 _KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *(text for texts in FIM_TEXTS.values() for text in texts)])
@@ -43,7 +43,7 @@ _MAX_TEMPLATE = 1 << 20
 
 
 def is_marker(text: str) -> bool:
-    """Tell whether a token's text looks like a special token's."""
+    """Whether a token's text looks like a special token's."""
     return text in _KNOWN or STRONG.fullmatch(text) is not None
 
 
@@ -62,11 +62,11 @@ class TemplateMarkers:
 
     @property
     def mentions_bos(self) -> bool:
-        """Whether the template asks for the BOS token."""
+        """Whether the template contains the BOS token."""
         return "bos_token" in self.template
 
     def begins_with(self, bos: str) -> bool:
-        """Tell whether the first thing the template writes is `bos`, under its own name or as a text."""
+        """Whether the template begins with `bos`, as a variable or as text."""
         rest = self.template[_leading_statements(self.template) :]
         if _BOS_VARIABLE.match(rest) or rest.startswith(bos):
             return True
@@ -75,7 +75,7 @@ class TemplateMarkers:
 
 
 def read_template(template: str) -> TemplateMarkers:
-    """Find the markers of a template."""
+    """Find the markers in a template."""
     template = _without_comments(template[:_MAX_TEMPLATE])
     found = list(dict.fromkeys(_ANY.findall(template)))
     strong = tuple(text for text in found if is_marker(text))
