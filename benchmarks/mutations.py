@@ -20,51 +20,52 @@ HEAD = """\
 # Injected faults, and what finds and repairs them
 
 Each row is one fault, injected into a correct vocabulary. `tests/support/mutation.py` defines the faults, and
-`python benchmarks/mutations.py` writes this page. The reference is the vocabulary's own (`.model`, `.json`), or
+`python benchmarks/mutations.py` writes this file. The reference is the vocabulary's own (`.model`, `.json`), or
 tokverify's encoder of the intact file.
 
-- **audit**: the rules that report an error or a warning without a reference, and do not for the intact file.
-- **run**: how many of the shipped cases fail, or if none fails, how many decode differently (which is not a failure);
+- **audit**: the rules that report an error or a warning without a reference, but not for the intact file.
+- **run**: how many of the shipped cases fail, or decode differently if none fails (which alone is not a failure);
   "refused" if the file does not load.
-- **fuzz**: after how many generated texts and seconds of processor time the first one fails; fuzzing stops after
-  {seconds:.0f} seconds. A file that does not load cannot be fuzzed. With the intact file as the reference, decoding is
-  compared, too, as by `tokverify fuzz --decode`.
+- **fuzz**: after how many fuzzed strings, and seconds of CPU time, the first one fails; the limit is {seconds:.0f}
+  seconds. A file that does not load cannot be fuzzed. With the intact file as reference, decoding is compared too,
+  as by `tokverify fuzz --decode`.
 - **diagnosed**: whether the first explanation names the fault and explains every failing case.
-- **fixed**: whether `tokverify fix` writes a file for which all shipped cases match and decode as with the intact file.
-- **by ids alone**: the same as "diagnosed", with a reference that returns only ids and the bytes of its tokens, as a
-  llama-server does. If that fails, the cell counts the cases that the explanation covers.
-- **diagnosis**: the first explanation, with the full reference.
+- **fixed**: whether `tokverify fix` writes a file whose shipped cases all match, and decode as the intact file
+  does.
+- **by ids alone**: "diagnosed", with a reference that gives only ids and the bytes of its tokens, like a
+  llama-server. If that fails, the cell says how many cases the named cause explains.
+- **diagnosis**: the first explanation, with the reference that exposes everything.
 
-What the figures do not show:
+What the numbers do not show:
 
-- Four other changes were tried first and replaced, because neither the shipped cases nor thousands of texts made for
-  the purpose showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp adds the
-  space anyway when it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` with the type NORMAL.
-- T5 is compared with its intact file. Compared with its `.model`, even the intact file fails three cases, so the
-  diagnosis names a second change besides the injected one, and not every case matches after the repair.
-- Qwen 2 with the pre-tokenizer `llama-bpe` counts as diagnosed by "turning add_bos off": no token of its vocabulary
-  contains two digits, so BOS is the only visible effect of that name.
-- If the reference is the intact file, or a file that declares its own types, merges and scores, the diagnosis can look
-  up what differs. That is why the column "by ids alone" exists. Without such a file the diagnosis tries merges, scores,
-  a charsmap and further tokens as trainers and converters usually write them: merges and scores in the order of the
-  ids, and sentencepiece's own charsmaps. These attempts were written after it was known which of these faults had no
-  diagnosis. So 19 further faults were made afterwards, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`,
-  `bert-bge` and `nomic-bert-moe`: 15 of them show in the cases, of which 12 are diagnosed by ids alone and 3 partly
-  (merges of `gemma-4`, where time runs out, and a charsmap). Scores that follow no order, as in the invented `plamo2`,
-  cannot be inferred from ids, and today's sentencepiece has another charsmap than in T5's time, when U+200D became a
-  space.
-- Without such a file, the type of a token is changed only if the texts show it and it looks special (together with all
-  runs of the same character), so a repair may miss other tokens. Two pre-tokenizers that split all failing texts alike
-  cannot be distinguished: for Qwen 2, `dbrx` is named.
+- Four changes were tried first and replaced by others, because neither the shipped cases nor thousands of texts
+  made for the purpose showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp
+  adds the space anyway if it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` typed NORMAL.
+- T5 is compared with its intact file. Against its `.model`, even the intact file fails three cases, so the
+  diagnosis names a second change in addition to the injected one, and not every case matches after the repair.
+- Qwen 2 with the pre-tokenizer `llama-bpe` counts as correctly diagnosed by "turning add_bos off": no token of its
+  vocabulary contains two digits, so of everything that name implies, only BOS shows.
+- If the reference is the intact file, or a file with its own types, merges and scores, the diagnosis can look up
+  the differences. "By ids alone" measures how it does without. Merges, scores, a charsmap and additional tokens are
+  then tried as trainers and converters usually write them: merges and scores in the order of the ids, the charsmaps
+  that come with sentencepiece. That list was written when it was known which of these faults could not be named. To
+  check it, 19 other faults were made afterwards, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`,
+  `bert-bge` and `nomic-bert-moe`: 15 show in the cases, and of these 12 are diagnosed correctly by ids alone and 3
+  in part (merges of `gemma-4`, where time runs out, and a charsmap). Scores without any order, like those of the
+  invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece is not that of T5's
+  time, which made U+200D a space.
+- Without such a file, tokens get a new type only if the texts show them and they look special (together with all
+  runs of spaces, tabs or newlines), so a repair may leave others as they are. Two pre-tokenizers that split all
+  failing texts in the same way cannot be distinguished: for Qwen 2, `dbrx` is named.
 
 """
 
 SUMMARY = """\
-Of {faults} faults, {found} are found by audit, run or fuzz, {right} are diagnosed, and
-{repaired} are fixed. Of the {loading} in files that load, fuzzing alone finds {fuzzed}.
+Of {faults} faults, {found} are found by at least one of the three, {right} are diagnosed correctly, and {repaired}
+are fixed. Of the {loading} in files that load, {fuzzed} are found by fuzzing alone.
 
-By ids alone, {bare} are diagnosed; for {other} the explanation covers only some of the cases,
-and for {silent} there is none.
+By ids alone, {bare} are diagnosed correctly; for {other}, the named cause explains only some of the cases, and for
+{silent}, no cause is found.
 """
 
 
@@ -99,14 +100,14 @@ def fuzz(outcome: Outcome) -> str:
         return ""
     if not fuzzed.found:
         return f"no ({fuzzed.strings:,} strings, {fuzzed.seconds:.0f} s)"
-    return f"{fuzzed.strings:,} strings, {fuzzed.seconds:.1f} s" if fuzzed.strings > 1 else "first string"
+    return f"{fuzzed.strings:,} strings, {fuzzed.seconds:.1f} s" if fuzzed.strings > 1 else "the first string"
 
 
 def by_ids(outcome: Outcome) -> str:
     if outcome.right_bare or outcome.bare is None:
         return yes(outcome.right_bare)
-    answer = "partly" if outcome.named_bare else "no"
-    return f"{answer} ({outcome.bare.explained} of {outcome.bare.failing})"
+    named = "partly, for" if outcome.named_bare else "no; another cause for"
+    return f"{named} {outcome.bare.explained} of {outcome.bare.failing}"
 
 
 def yes(value: bool) -> str:

@@ -49,7 +49,7 @@ def test_an_unknown_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_ggu
         {"type": "Split", "pattern": {"Regex": "fo|x"}, "behavior": "Isolated", "invert": False},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
     ]
-    with pytest.raises(UnsupportedError, match="none that cuts texts so; the nearest, gpt-2"):
+    with pytest.raises(UnsupportedError, match="no pre-tokenizer that splits texts like this; the most similar, gpt-2"):
         to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}))
 
 

@@ -75,7 +75,7 @@ def test_losses_that_change_no_ids_are_listed(byte_level, to_gguf):
             {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
             "add_prefix_space",
         ),
-        ({"post_processor": template("$A", "$A")}, "holds the text 2 times"),
+        ({"post_processor": template("$A", "$A")}, "contains the text 2 times"),
     ],
 )
 def test_losses_that_would_change_every_text_are_refused(byte_level, to_gguf, changes, named):

@@ -137,7 +137,7 @@ MODEL, JSON = ".tokenizer.model", ".tokenizer.json"
 TYPES, TOKENS, PRE, MERGES, SCORES = ("types",), ("tokens", "added", "types"), ("pre",), ("merges",), ("scores",)
 
 MUTATIONS: tuple[Mutation, ...] = (
-    # A small SPM vocabulary in the manner of Gemma's, which comes with tokverify.
+    # The bundled sample: a small SPM vocabulary similar to Gemma's.
     Mutation("USER_DEFINED typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL), TYPES, MODEL),
     Mutation("runs of spaces typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL, where=is_run(" ")), TYPES, MODEL),
     Mutation("runs of tabs typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL, where=is_run("\t")), TYPES, MODEL),
@@ -187,7 +187,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("BOS on", "gpt-2", fields(add_bos=True), ("add_bos",), JSON),
     Mutation("EOS on", "gpt-2", fields(add_eos=True), ("add_eos",), JSON),
     Mutation("pre gpt-2", "qwen2", fields(pre="gpt-2"), PRE),
-    # No token of Qwen 2 holds two digits, so of what that name implies only BOS makes a difference.
+    # No token of Qwen 2 contains two digits, so of everything that name implies, only BOS makes a difference.
     Mutation("pre llama-bpe", "qwen2", fields(pre="llama-bpe"), (*PRE, "add_bos")),
     Mutation("pre default", "qwen2", fields(pre="default"), PRE),
     Mutation("chat tokens typed NORMAL", "qwen2", retyped(CONTROL, NORMAL, where=has("<|im")), TYPES),
@@ -214,7 +214,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("EOS off", "t5", fields(add_eos=False), ("add_eos",)),
     Mutation("EOS id wrong", "t5", special(eos=0), ("eos_id",)),
     Mutation("pieces with a space for ▁", "t5", respelled(with_spaces), TOKENS),
-    # The families without pre-tokenizers and merges, made up.
+    # The families without pre-tokenizers and merges, invented.
     Mutation("two pieces swapped", "rwkv", swapped(("ab", "bc")), TOKENS),
     Mutation("a range of pieces moved by one id", "rwkv", shifted(20, 40), TOKENS),
     Mutation("scores reversed", "plamo2", scores(lambda old: old[::-1]), SCORES),

@@ -21,9 +21,9 @@ from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
 from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker

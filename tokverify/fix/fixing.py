@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import SPLIT_COUNT, VOCAB_SIZE, read_declaration, read_spec
+from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.report.run import CaseResult, Status
 from tokverify.system.output_file import put_in_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
