@@ -51,7 +51,7 @@ _KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion did and found.
+    """The result of a conversion.
 
     `kinds` are those of the source and the target, `model` and `size` what the tokenizer is in GGUF's terms and its
     number of tokens. `pre_tokenizer` is how the name of the pre-tokenizer was found, where there is one to find.
