@@ -21,9 +21,8 @@ from tokverify.text.wording import encode_options, listed, plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.cases.case import Expect
     from tokverify.report.difference import Difference
-    from tokverify.report.run import BaselineOutcome, CaseResult, Report
+    from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report
 
 _CODE_POINTS = 4
 _INDENT = 2
