@@ -54,7 +54,8 @@ class Columns:
 
     def width(self, console: Console, options: ConsoleOptions) -> int:
         """Return the width of the table if nothing limited it."""
-        return sum(_maximum(*pair).maximum for pair in zip(*self._measure(console, options), strict=True)) + self._gaps
+        bodies, headings = self._measure(console, options)
+        return sum(_maximum(*pair).maximum for pair in zip(bodies, headings, strict=True)) + self._gaps
 
     @property
     def _gaps(self) -> int:

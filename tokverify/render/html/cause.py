@@ -50,11 +50,11 @@ def _explained(report: Report) -> dict[str, list[str]]:
     if not report.diagnosis:
         return {}
     explanations = [(visible_message(item.sentence), set(item.unexplained)) for item in report.diagnosis.explanations]
-    return {
-        name: [sentence for sentence, unexplained in explanations if name not in unexplained]
-        or ["no explanation found"]
-        for name in _diagnosed(report, report.diagnosis)
-    }
+    found: dict[str, list[str]] = {}
+    for name in _diagnosed(report, report.diagnosis):
+        sentences = [sentence for sentence, unexplained in explanations if name not in unexplained]
+        found[name] = sentences or ["no explanation found"]
+    return found
 
 
 def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:

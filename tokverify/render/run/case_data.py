@@ -1,4 +1,4 @@
-"""Prepare the cases of a report for the page's scripts, which draw and filter them; all strings have passed `visible`."""
+"""Prepare the cases of a report for the page's scripts; all strings have passed `visible`."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def _decodes_to(blocks: Sequence[Block], text: str) -> list[bool]:
 def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
     """Split a block into columns.
 
-    A column is (is equal, tokens of actual, tokens of expected, text, if it is the same). Most columns hold the same token
-    on both sides; such a column is the row of the token, which keeps the page small.
+    A column is (is equal, tokens of actual, tokens of expected, text, if it is the same). Most columns hold the same
+    token on both sides; such a column is the row of the token, which keeps the page small.
     """
     if not block.equal:
         yield _column(block.equal, block.actual, block.expected, tokens)
