@@ -1,4 +1,4 @@
-"""Statistics with everything in them, in which names and texts try to break out."""
+"""Statistics with every kind of content, in which names and texts are attacks."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ _README = ROOT / "README.md"
 
 
 def hostile_stats(hostile: str = HOSTILE) -> StatsReport:
-    """Measure our samples, and put in what is told of files only."""
+    """Measure the samples, and add what is reported for files only."""
     full = FakeTokenizer(*dict.fromkeys(LETTERS + _README.read_text("utf-8")), hostile)
     subjects = [
         StatsSubject(hostile, hostile, full, unknown=frozenset([0]), fingerprint="ab" * 32, versions={"x": hostile}),

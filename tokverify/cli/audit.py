@@ -12,12 +12,13 @@ from tokverify.cli.options import PATH, ModelCommand, model_argument, report_opt
 from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
 from tokverify.errors import TokverifyError
 from tokverify.render.audit import AUDIT_FORMATS, present
+from tokverify.report.audit import audit_exit_code
 from tokverify.report.finding import Severity
 
 if TYPE_CHECKING:
     from tokverify.audit import AuditReport
     from tokverify.audit.rule import Rule
-    from tokverify.audit.waiver import Waiver
+    from tokverify.report.audit import Waiver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +60,12 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     if value is None or ctx.resilient_parsing:
         return
     from tokverify.audit.rules import RULES
-    from tokverify.render.audit.manual import explain, explain_all
+    from tokverify.render.audit.manual import write_manual, write_rule
 
     if value.lower() == "all":
-        write_text(explain_all(RULES.values()))
+        write_text(write_manual([rule.manual for rule in RULES.values()]))
     elif value.upper() in RULES:
-        write_text(explain(RULES[value.upper()]))
+        write_text(write_rule(RULES[value.upper()].manual))
     else:
         raise click.BadParameter(f"there is no rule {value!r}; there are {', '.join(RULES)}")
     ctx.exit()
@@ -110,12 +111,13 @@ def _audit(options: AuditOptions) -> int:
     check_reports(options, [options.model, options.reference, options.waivers])
     report = _run(options)
     write_reports(options, present(report))
-    return report.exit_code
+    return audit_exit_code(report)
 
 
 def _run(options: AuditOptions) -> AuditReport:
     from tokverify import __version__
     from tokverify.audit import audit as run
+    from tokverify.audit.repair import with_remedies
     from tokverify.audit.subject import Subject
     from tokverify.files.gguf.declaration import read_declaration
     from tokverify.references import open_reference
@@ -128,7 +130,7 @@ def _run(options: AuditOptions) -> AuditReport:
         found = open_reference(options.reference, spec=declaration.spec, model=options.model)
     subject = Subject(declaration, found, options.model.stem)
     report = run(subject, rules, waivers)
-    return replace(
+    report = replace(
         report,
         source=str(options.model),
         fail_on=Severity[options.fail_on.upper()],
@@ -139,6 +141,7 @@ def _run(options: AuditOptions) -> AuditReport:
         options=options.told(),
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
+    return with_remedies(report)
 
 
 def _selected(options: AuditOptions) -> list[Rule]:

@@ -17,6 +17,7 @@ from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.source import read_text
 from tokverify.render.diff import CHANGE_FORMATS, present
+from tokverify.report.diff import diff_exit_code
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -93,7 +94,7 @@ def _diff(options: DiffOptions) -> int:
     with TemporaryDirectory() as directory:
         report = _compare(options, Path(directory))
     write_reports(options, present(report))
-    return report.exit_code
+    return diff_exit_code(report)
 
 
 def _compare(options: DiffOptions, directory: Path) -> ChangeReport:

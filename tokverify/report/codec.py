@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
@@ -65,10 +67,12 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "report diff": Kind(ReportDiff, summarize_report_diff),
+    "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "tokens": Kind(TokenList, _summarize_nothing),
