@@ -90,7 +90,7 @@ def test_a_dry_run_names_the_command_that_does_the_same(run, tmp_path: Path):
 
 
 def test_a_good_file_needs_nothing(run, tmp_path: Path):
-    told = "repair: none needed, as every case matches; cases that show a fault can be named with --cases\n"
+    told = "repair: none needed, as every case matches; name cases that show a fault with --cases\n"
     assert run(INTACT, "-o", "fixed.gguf") == (0, f"before: 2 cases match, 0 do not\n{told}")
     assert not (tmp_path / "fixed.gguf").exists()
 

@@ -97,8 +97,8 @@ def test_the_json_is_the_same_with_two_processes():
     first, second = (run(BROKEN, "-r", REFERENCE, "--count", "1500", "-f", "json", "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
     told = json.loads(first.stdout)
-    assert told["options"]["count"] == 1500
-    assert "jobs" not in told["options"]
+    assert told["report"]["options"]["count"] == 1500
+    assert "jobs" not in told["report"]["options"]
     assert {"tokverify", "python", "sentencepiece"} <= set(told["versions"])
 
 

@@ -12,6 +12,7 @@ from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.output import render_options, write_text
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.convert import CONVERSION_FORMATS
+from tokverify.report.convert import conversion_exit_code
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -46,7 +47,7 @@ class ConvertOptions:
     default=_STRINGS,
     show_default=True,
     metavar="N",
-    help="Verify with N made-up texts besides the cases.",
+    help="Verify with N generated texts besides the cases.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same texts.")
 @cases_option("What to verify with")
@@ -68,7 +69,7 @@ def convert(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opt
     The suffix of OUT names the format: .gguf or .json. IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with
     its pattern (FILE.tiktoken:cl100k_base), or a GGUF file.
 
-    OUT is verified against IN before it gets its name, with the shipped cases and with made-up texts. What the format
+    OUT is verified against IN before it gets its name, with the shipped cases and with generated texts. What the format
     of OUT cannot carry is listed, with the number of differences that it explains. The exit code is 0 if OUT was
     written, 1 if it differs and was not, and 2 if it was not possible to try.
     """
@@ -92,4 +93,4 @@ def _convert(options: ConvertOptions) -> int:
         )
     shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
     write_text(CONVERSION_FORMATS[options.format_name](conversion, shown))
-    return conversion.exit_code
+    return conversion_exit_code(conversion)
