@@ -239,11 +239,11 @@ def _shown(model: ConfiguredModel, result: CaseResult) -> str:
     from dataclasses import replace
 
     from tokverify.render import RenderOptions
-    from tokverify.render.layout import draw
-    from tokverify.render.run.case_section import case_sections
+    from tokverify.render.draw_table import draw_sections
+    from tokverify.render.run.cases import case_sections
 
     one = replace(_report(model), results=(result,), baseline=None)
-    return _for_log(draw(case_sections(one, verbose=False), RenderOptions()))
+    return _for_log(draw_sections(case_sections(one, verbose=False), RenderOptions()))
 
 
 def _plain(text: str) -> str:
