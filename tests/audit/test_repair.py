@@ -16,9 +16,9 @@ from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
 from tokverify.audit.repair import FIX, find_remedy, set_flag, with_remedies
 from tokverify.cli import main
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.render import RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.report.audit import AuditReport

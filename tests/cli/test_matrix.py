@@ -95,7 +95,7 @@ def test_several_at_a_time_come_out_as_one_by_one():
         result = run("-j", jobs)
         found = json.loads(Path("broken.json").read_text())
         reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["cases"]))
-        assert "typing 30 tokens" in result.stdout
+        assert "setting the type of 30 tokens" in result.stdout
     assert reports[0] == reports[1]
 
 

@@ -1,4 +1,4 @@
-"""Reports of `tokverify fuzz` and `diff` that hold something of every kind, in texts that try to break out."""
+"""Reports of `tokverify fuzz` and `diff` with every kind of content, in which every text is an attack."""
 
 from dataclasses import replace
 from functools import cache
@@ -23,7 +23,7 @@ SIDES = (
 
 
 class Reference(FakeTokenizer):
-    """Decodes `é` otherwise."""
+    """A tokenizer that decodes `é` differently."""
 
     def decode(self, ids: list[int]) -> bytes:
         return super().decode(ids).replace("é".encode(), b"\xff")
@@ -31,7 +31,7 @@ class Reference(FakeTokenizer):
 
 @cache
 def hostile_fuzz() -> FuzzReport:
-    """Fuzz two tokenizers that differ in every way there is."""
+    """Fuzz two tokenizers that differ in every possible way."""
     actual = FakeTokenizer(*LETTERS, "%", "é", *PIECES, adds_special=False)
     expected = Reference(*LETTERS, "", "é", *PIECES[1:])
     fuzzed = fuzz(actual, expected, FuzzPlan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)

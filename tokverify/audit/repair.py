@@ -9,7 +9,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.files.gguf.declaration import SPECIAL_IDS
+from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name
 

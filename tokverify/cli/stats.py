@@ -12,9 +12,10 @@ from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.stats import STATS_FORMATS, present
+from tokverify.report.stats import stats_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.report.stats import Stats
+    from tokverify.report.stats import StatsReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +51,10 @@ def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
     check_reports(wanted, [wanted.model, *wanted.others, *wanted.texts])
     measured = _measure(wanted)
     write_reports(wanted, present(measured))
-    return measured.exit_code
+    return stats_exit_code(measured)
 
 
-def _measure(options: StatsOptions) -> Stats:
+def _measure(options: StatsOptions) -> StatsReport:
     import platform
 
     from tokverify import __version__

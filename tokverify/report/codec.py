@@ -27,6 +27,7 @@ from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
+from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quoted
@@ -68,6 +69,7 @@ KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
     "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
+    "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
