@@ -18,11 +18,11 @@ def compare_settings(old: Declared, new: Declared) -> Iterator[PartChange]:
 
 
 def _list_settings(declared: Declared) -> dict[str, object]:
-    from tokverify.verify.side import settings_shown
+    from tokverify.verify.side import describe_settings
 
     spec = declared.spec
     listed: dict[str, object] = {"model": spec.model, "charsmap": spec.charsmap and digest(spec.charsmap)}
-    return listed if declared.settings is None else listed | _flatten(settings_shown(declared.settings))
+    return listed if declared.settings is None else listed | _flatten(describe_settings(declared.settings))
 
 
 def _flatten(settings: Mapping[str, object]) -> dict[str, object]:
