@@ -48,7 +48,7 @@ class _BpeFamily(ByteLevelFamily):
         return MergeCosts(frozenset(ranks), ranks, separator=" ")
 
 
-_SUMMARY = "joins neighbors that the merge list holds, those of the lowest rank first"
+_SUMMARY = "merges neighbors that are in the merge list, the lowest rank first"
 
 GPT2 = _BpeFamily(
     model="gpt2",

@@ -30,7 +30,7 @@ class _RwkvFamily(Family):
 RWKV = _RwkvFamily(
     model="rwkv",
     algorithm="rwkv",
-    summary="takes the longest token at each place",
+    summary="takes the longest token at each position",
     ranking=Ranking.LENGTH,
     affixes=Affixes.NEVER,
     declares_types=False,
