@@ -180,7 +180,7 @@ def test_where_there_is_no_git_lfs(lfs_versions, clone, tmp_path, monkeypatch):
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert told("HEAD:model.gguf") == (
-        "error: HEAD:model.gguf: is in Git LFS, and there is no git-lfs to fetch it; install git-lfs\n"
+        "error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n"
     )
 
 
