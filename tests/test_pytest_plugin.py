@@ -182,7 +182,7 @@ def test_the_shipped_suites_can_be_tested_too(pytester):
     [
         ('"absent.gguf"', "*absent.gguf: no such file*"),
         ('"sample.gguf", cases=["absent.yaml"]', "*absent.yaml*"),
-        ('"sample.gguf", cases="own.yaml"', "*cases is a list*"),
+        ('"sample.gguf", cases="own.yaml"', "*cases must be a list*"),
         ('"sample.gguf", refrence="x"', "*refrence*"),
         ('"sample.gguf", suites=["none"]', "*no case*"),
     ],
@@ -196,15 +196,15 @@ def test_mistakes_are_told_in_a_line(pytester, arguments, told):
 
 
 FAILING = """\
-import tokverify.tasks.comparison
+import tokverify.tasks.run
 from tokverify.errors import TokverifyError
 
-def verify_model(*arguments, **options):
+def run(*arguments, **options):
     with open("tried", "a") as file:
         file.write("once")
     raise TokverifyError("it is gone")
 
-tokverify.tasks.comparison.verify_model = verify_model
+tokverify.tasks.run.run = run
 """
 
 

@@ -25,8 +25,8 @@ TABLE = [
     ([], 2, [], ["Usage:"]),
     (["nonsense"], 2, [], ["No such command"]),
     (["rnu", MODEL], 2, [], ["No such command 'rnu'. Did you mean 'run'?"]),
-    (["run", MODEL, REFERENCE], 2, [], ["only one MODEL", "a reference is named with -r"]),
-    (["fuzz", MODEL, REFERENCE], 2, [], ["only one MODEL", "a reference is named with -r"]),
+    (["run", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
+    (["fuzz", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
     (["run"], 2, [], ["name a MODEL"]),
     (["run", MODEL, "--suite", "seed"], 0, ["stands beside the model", "16 cases: 16 match"], []),
     (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
@@ -50,8 +50,8 @@ TABLE = [
     (["run", MODEL, "--cases", "{tmp}/bad.yaml"], 2, [], ["bad.yaml:3: ", "bad.yaml:4: "]),
     (["run", MODEL, "--cases", "{tmp}/good.yaml"], 0, ["1 case: 1 match"], []),
     (["run", MODEL, "--cases", "{tmp}/good.yaml", "--cases", "{tmp}/surrogate.yaml"], 2, [], ["surrogate.yaml:2: "]),
-    (["run", MODEL, "--revision", "main"], 2, [], ["--revision goes with a hub id"]),
-    (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision goes with a hub id"]),
+    (["run", MODEL, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
+    (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
     (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
     (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
     (["run", "{tmp}"], 2, [], ["error: {tmp}: is a directory"]),
@@ -70,13 +70,13 @@ TABLE = [
     (["encode", MODEL, "--file", "{tmp}/crlf.txt", "--json"], 0, ['"\\n"', "<0x0D>"], []),
     (["encode", MODEL, "--file", "{tmp}/latin1.txt"], 2, [], ["byte 0xE9 at offset 3 is not UTF-8"]),
     (["encode", MODEL, "--file", "{tmp}/absent.txt"], 2, [], ["cannot read the text"]),
-    (["encode", MODEL, "a", "--file", "{tmp}/crlf.txt"], 2, [], ["give one"]),
+    (["encode", MODEL, "a", "--file", "{tmp}/crlf.txt"], 2, [], ["not both"]),
     (["encode", MODEL, "a\udcff"], 2, [], ["byte 0xFF at offset 1 is not UTF-8"]),
     (["decode", MODEL, "5", "1733"], 0, ["···w\n"], []),
     (["decode", MODEL, "[5, 1733]"], 0, ["···w\n"], []),
     (["decode", MODEL, "5", "--raw"], 0, ["   "], []),
     (["decode", MODEL, "5", "--json"], 0, ['"bytes": "202020"'], []),
-    (["decode", MODEL, "5", "--json", "--raw"], 2, [], ["give one"]),
+    (["decode", MODEL, "5", "--json", "--raw"], 2, [], ["not both"]),
     (["decode", MODEL, "five"], 2, [], ["error: 'five' is not a token id"]),
     (["decode", MODEL, "2000"], 2, [], ["error: id 2000"]),
     (["decode", MODEL, "9" * 5000], 2, [], ["is not a token id"]),
@@ -97,7 +97,7 @@ TABLE = [
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
-    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "As it should be"], []),
+    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
 ]
 
 
@@ -140,10 +140,10 @@ def test_every_command_of_the_table_exists():
 
 
 def test_the_demo_fails_where_the_sample_does_not_do_what_it_is_made_for(monkeypatch):
-    monkeypatch.setattr("tokverify.cli.demo._BROKEN_RUN", re.compile(r" {2}"))
+    monkeypatch.setattr("tokverify.tasks.demo._BROKEN_RUN", re.compile(r" {2}"))
     result = run("demo")
     assert result.exit_code == 1
-    assert "not what the sample is made to show" in result.stdout
+    assert "did not turn out as planned" in result.stdout
     assert "tabs/only-3" in result.stdout
 
 

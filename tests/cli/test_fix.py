@@ -109,7 +109,7 @@ def test_a_file_that_does_not_load_is_repaired(run, tmp_path: Path):
     ("arguments", "message"),
     [
         ([], "name the file to write with -o"),
-        (["-o", "there.gguf"], "exists already"),
+        (["-o", "there.gguf"], "already exists"),
         (["-o", "no/such/place.gguf"], "is no directory; create it first"),
         (["-o", "."], "it is a directory; name a file in it"),
         (["-o", "link.gguf", "--force"], "is MODEL itself"),

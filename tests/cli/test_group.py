@@ -83,8 +83,8 @@ def test_the_command_line_imports_no_other_command_than_the_one_it_runs():
     ("arguments", "code", "said"),
     [
         (["report", "show", str(REPORT), "-f", "github"], 1, ""),
-        (["run"], 2, "error: the current directory is gone; change to one that is there\n"),
-        (["report", "show", str(REPORT), "-o", "a.json"], 2, "error: the current directory is gone"),
+        (["run"], 2, "error: the current directory no longer exists; change to another one\n"),
+        (["report", "show", str(REPORT), "-o", "a.json"], 2, "error: the current directory no longer exists"),
     ],
 )
 def test_a_current_directory_that_is_gone_is_no_bug(tmp_path, monkeypatch, arguments, code, said):

@@ -80,7 +80,7 @@ def test_nothing_is_written_over(directory, taken):
     before = files(directory)
     result = init()
     assert result.exit_code == 2
-    assert result.stderr == f"error: {', '.join(taken)}: already there; move it away, or overwrite it with --force\n"
+    assert result.stderr == f"error: {', '.join(taken)}: already exists; move it away, or overwrite it with --force\n"
     assert files(directory) == before
     assert init("--force").exit_code == 0
     assert files(directory).keys() == before.keys() | {CONFIGURATION, WORKFLOW}
@@ -90,10 +90,10 @@ def test_nothing_is_written_over(directory, taken):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+        ([], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
         (["absent"], "absent: no such directory"),
         (["readme.md"], "readme.md: no such directory"),
-        (["--force"], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+        (["--force"], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
     ],
 )
 def test_where_there_is_nothing_to_verify_nothing_is_written(directory, arguments, error):

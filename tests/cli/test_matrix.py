@@ -146,7 +146,7 @@ def test_one_file_for_several_models_is_refused_before_anything_is_verified(head
     configure("good", "broken", head=head)
     result = run(*arguments)
     assert result.exit_code == 2
-    assert f"{place}: several models are verified; write {{name}} where their names go" in result.stderr
+    assert f"{place}: there are several models; write {{name}} in the path for the name of the model" in result.stderr
     assert result.stdout == ""
     assert not Path(place).exists()
     configure("good", head=head)
@@ -198,14 +198,14 @@ def test_what_fails_is_accepted_for_each_model_in_one_baseline():
 def test_nothing_configured():
     result = run()
     assert result.exit_code == 2
-    assert "name a MODEL, or write a tokverify.toml that names some; `tokverify init` writes one" in result.stderr
+    assert "name a MODEL, or configure models in tokverify.toml; `tokverify init` creates that file" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("head", "complaint"),
     [
-        ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is no format; write FORMAT=FILE"),
-        ('reports = ["junit"]', "tokverify.toml: reports: 'junit' names no file; write junit=FILE"),
+        ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is not a format; write FORMAT=FILE"),
+        ('reports = ["junit"]', "tokverify.toml: reports: 'junit' does not name a file; write junit=FILE"),
         ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is no directory"),
         ('reports = ["json={name}.gguf", "json={name}.gguf"]', "two reports go to good.gguf"),
         ("jobs = 0", "tokverify.toml: jobs must be a whole number"),

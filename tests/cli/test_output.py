@@ -7,7 +7,8 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.cli.output import ReportFile, ReportOptions, render_options
+from tokverify.cli.output import ReportFile, ReportOptions
+from tokverify.cli.stream import render_options
 from tokverify.errors import TokverifyError
 from tokverify.system.file_set import check_writable, write_file
 
@@ -110,7 +111,7 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
 def test_the_format_is_the_one_asked_for_or_that_of_the_file(name, output, chosen):
     path = Path(output) if output else None
     options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
-    assert options.files({"table", "json"}) == [ReportFile(chosen, path)]
+    assert options.report_files({"table", "json"}) == [ReportFile(chosen, path)]
 
 
 @pytest.mark.parametrize("command", ["run", "audit", "fuzz"])

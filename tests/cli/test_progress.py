@@ -25,7 +25,7 @@ def started(monkeypatch):
     totals = []
 
     class Bar:
-        def update(self, task, completed):
+        def update(self, task, completed, total):
             totals.append(completed)
 
         def stop(self):
@@ -68,9 +68,9 @@ FAR = Progress(strings=30_000, failing=12, causes=2, pieces=Share(1, 4), merges=
 
 
 def test_a_fuzz_run_tells_speed_failures_and_coverage():
-    assert fuzz_line(FAR, 2.0) == ("30,000 strings, 15,000/s, 12 fail (2 causes), pieces 25%, merges 12%")
-    assert fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0) == "1 string, 0/s, 0 fail, pieces 25%"
-    assert fuzz_line(Progress(9, 1, 1, Share(1, 4), None), 3.0) == "9 strings, 3/s, 1 fails (1 cause), pieces 25%"
+    assert fuzz_line(FAR, 2.0) == ("30,000 texts, 15,000/s, 12 fail (2 causes), pieces 25%, merges 12%")
+    assert fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0) == "1 text, 0/s, 0 fail, pieces 25%"
+    assert fuzz_line(Progress(9, 1, 1, Share(1, 4), None), 3.0) == "9 texts, 3/s, 1 fails (1 cause), pieces 25%"
 
 
 def test_a_fuzz_line_of_an_hour_fits_80_columns_with_the_mark_before_it():
@@ -82,7 +82,7 @@ def test_a_fuzz_line_appears_once_it_takes_long(monkeypatch, clock):
     shown = []
 
     class Status:
-        console = Console(width=27)
+        console = Console(width=25)
 
         @staticmethod
         def update(text):
@@ -99,7 +99,7 @@ def test_a_fuzz_line_appears_once_it_takes_long(monkeypatch, clock):
         assert shown == []
         clock[0] = 2.0
         line.update(FAR)
-    assert shown == ["30,000 strings, 15,000/s…", "stopped"]
+    assert shown == ["30,000 texts, 15,000/s…", "stopped"]
     with FuzzLine(wanted=False) as line:
         clock[0] = 9.0
         line.update(FAR)

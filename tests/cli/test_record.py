@@ -128,7 +128,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
     suite.write_text(SUITE + "  - {id: control, text: <bos>x}\n")
     result = record(lone, "-r", REFERENCE, "--cases", str(suite))
     assert result.exit_code == 1
-    assert "NOT RECORDED sentencepiece: it cannot do parse_special" in result.stdout
+    assert "NOT RECORDED sentencepiece: does not support parse_special" in result.stdout
     assert "1 case  ours/control" in result.stdout
     assert "3 cases: 2 added, 1 not recorded" in result.stdout
     assert record(lone, "-r", REFERENCE, "--cases", str(suite), "-k", "control").exit_code == 2
@@ -143,7 +143,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
         (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "for `tokverify run` alone"),
         (["--cases", "{tmp}/ours.yaml", "-r", "{tmp}/absent.json"], "no such file"),
         (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/ours.yaml"], "not a directory"),
-        (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/full"], "exists already, and is not the copy"),
+        (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/full"], "already exists, and differs from the copy"),
         (
             ["--cases", "{tmp}/ours.yaml", "--cases", "{tmp}/deep", "-o", "{tmp}/new"],
             "would be copied to the same file",

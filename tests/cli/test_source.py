@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cli import source
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
+from tokverify.tasks import text_file
 
 
 def test_nothing_is_changed_or_stripped(tmp_path: Path):
@@ -21,10 +21,10 @@ def test_nothing_is_changed_or_stripped(tmp_path: Path):
 def test_a_text_without_end_is_not_read_for_ever(monkeypatch, name: str):
     if not Path("/dev/zero").exists():
         pytest.skip("no /dev/zero on this system")
-    monkeypatch.setattr(source, "_MAX_BYTES", 1 << 16)
+    monkeypatch.setattr(text_file, "_MAX_BYTES", 1 << 16)
     with Path("/dev/zero").open("rb") as endless:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
-        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; give a part of it"):
+        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; use a part of it"):
             read_text(None, Path(name) if name != "stdin" else None)
 
 

@@ -164,7 +164,7 @@ def test_a_report_in_the_configuration(repository):
     configuration.write_text(configuration.read_text().replace("junit", "junk"))
     result = tokverify("run")
     assert result.exit_code == 2
-    assert "tokverify.toml: reports: 'junk' is no format" in result.stderr
+    assert "tokverify.toml: reports: 'junk' is not a format" in result.stderr
 
 
 def test_errors_of_one_model_are_told_safely_and_line_by_line(repository):

@@ -1,17 +1,13 @@
-"""`tokverify inspect`: show what a file's tokenizer is, at a glance or token by token."""
+"""`tokverify inspect`: summarize the tokenizer of a file, or list its tokens."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from tokverify.cli.options import json_option, model_argument, no_color_option
-from tokverify.cli.output import render_options, write_text
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.cli.stream import render_options, write_text
 
 
 @click.command()
@@ -20,41 +16,26 @@ if TYPE_CHECKING:
     "--tokens",
     "selection",
     metavar="RANGE|PATTERN",
-    help="List tokens: ids such as 5,107-137, or all whose stored text matches, such as '*_of_*'.",
+    help="List tokens by id, such as 5,107-137, or by a pattern of their stored text, such as '*_of_*'.",
 )
 @json_option
-@click.option("-v", "--verbose", is_flag=True, help="Nothing folded or left out.")
+@click.option("-v", "--verbose", is_flag=True, help="Fold nothing and leave nothing out.")
 @no_color_option
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
-    """Show MODEL's sizes, token types, special tokens and settings.
+    """Show MODEL's sizes, token types, special tokens and effective settings.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
-    The settings are those in effect. Of a GGUF file that cannot be loaded, what it declares is shown, and the reason.
+    If a GGUF file cannot be loaded, what it declares is shown, with the reason.
     """
-    spec, refusal = _read(model)
+    from tokverify.render.inspect.json import render as render_json
+    from tokverify.render.inspect.json import tokens_json
+    from tokverify.render.inspect.table import list_found, render
+    from tokverify.tasks.inspect import inspect_model, list_tokens
+
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
-        from tokverify.explain.token_search import find_tokens
-        from tokverify.render.inspect.json import tokens_json
-        from tokverify.render.inspect.table import list_found
-
-        found = find_tokens(spec, selection, is_loadable=refusal is None)
-        write_text(tokens_json(found) if as_json else list_found(found, options))
+        tokens = list_tokens(model, selection)
+        write_text(tokens_json(tokens) if as_json else list_found(tokens, options))
         return
-    from tokverify.explain.inspection import inspect as look_at
-    from tokverify.render.inspect.json import render as render_json
-    from tokverify.render.inspect.table import render
-
-    inspection = look_at(spec, refusal)
+    inspection = inspect_model(model)
     write_text(render_json(inspection, str(model)) if as_json else render(inspection, str(model), options))
-
-
-def _read(model: Path) -> tuple[TokenizerSpec, str | None]:
-    """Read a tokenizer; of a GGUF file that is refused all that can be read, with the reason."""
-    from tokverify.files.gguf.declaration import read_declaration
-    from tokverify.files.tokenizer_file import kind_of_model, read_spec
-
-    if kind_of_model(model) != "gguf":
-        return read_spec(model), None
-    declaration = read_declaration(model)
-    return declaration.spec, str(declaration.refusal) if declaration.refusal else None

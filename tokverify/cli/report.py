@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.baseline import baseline_options, judged, opened_baseline
+from tokverify.cli.baseline import baseline_options, check_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
@@ -53,14 +53,16 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
     by that baseline instead of the one it was made with.
     """
     from tokverify.report.saved import open_saved
+    from tokverify.verify.baseline import Baseline
 
     wanted = ShowOptions(**options)
     check_reports(wanted, [file, wanted.baseline], [wanted.baseline])
-    baseline = opened_baseline(wanted)
+    check_baseline(wanted)
+    baseline = Baseline.load(wanted.baseline, missing_ok=wanted.update_baseline) if wanted.baseline else None
     root = open_saved(file, ["run"] if baseline else _KINDS)
     kind = root.get("kind").string()
     shown, also = _judged_run(root, baseline, wanted) if baseline else (_shown(root), None)
-    for name, _ in wanted.files(shown.formats):
+    for name, _ in wanted.report_files(shown.formats):
         if name not in shown.formats:
             known = ", ".join(shown.formats)
             raise TokverifyError(f"{file}: is of `tokverify {kind}`, which has no format {name}; it has {known}")
@@ -71,9 +73,13 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
 def _judged_run(root: JsonNode, baseline: Baseline, options: ShowOptions) -> tuple[Presentation, Also]:
     from tokverify.render import present
     from tokverify.report.saved.run import restore_report
+    from tokverify.tasks.run import update_baseline
 
-    found, also = judged(restore_report(root), baseline, options)
-    return present(found), also
+    saved = restore_report(root)
+    if options.baseline and options.update_baseline:
+        updated, files = update_baseline(saved, baseline, options.baseline, options.reason)
+        return present(updated), files
+    return present(baseline.apply(saved)), {}
 
 
 def _shown(root: JsonNode) -> Presentation:

@@ -9,14 +9,14 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.render.layout import draw, labeled, words
-from tokverify.tasks.recording import Change
+from tokverify.tasks.record import Change
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render import RenderOptions
-    from tokverify.tasks.recording import RecordedCase, Recording
+    from tokverify.tasks.record import RecordedCase, Recording
 
 _VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold red"}
 

@@ -13,7 +13,7 @@ from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
-    from tokverify.train.run import Training
+    from tokverify.tasks.train import Training
 
 
 def render(training: Training, output: Path) -> str:

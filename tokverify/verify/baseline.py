@@ -40,6 +40,26 @@ class Baseline:
     entries: tuple[KnownDifference, ...]
     today: date
 
+    @classmethod
+    def load(cls, path: Path, *, missing_ok: bool = False) -> Baseline:
+        """Read a baseline as of today; with `missing_ok`, a file that does not exist is an empty baseline.
+
+        Raises:
+            TokverifyError: As `read_baseline` does.
+        """
+        if missing_ok and not path.exists():
+            return cls(str(path), (), utc_today())
+        return read_baseline(path, utc_today())
+
+    def apply(self, report: Report) -> Report:
+        """Accept the known failures of a report, whatever an earlier baseline accepted."""
+        judge = Judge(self, report.actual)
+        results = tuple(judge.judged(_unjudged(result)) for result in report.results)
+        # The diagnosis is about the cases that failed before.
+        same = [result.status for result in results] == [result.status for result in report.results]
+        diagnosis = report.diagnosis if same else None
+        return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
+
     def concerning(self, side: Side) -> list[KnownDifference]:
         """Return the entries that are about a model."""
         return [entry for entry in self.entries if _concerns(entry, side)]
@@ -107,16 +127,6 @@ class Judge:
             fixed=tuple(entry for entry in self._entries if statuses.get(entry.case) is Status.MATCH),
             not_run=tuple(entry for entry in self._entries if statuses.get(entry.case) in {None, Status.SKIPPED}),
         )
-
-
-def apply(baseline: Baseline, report: Report) -> Report:
-    """Judge all results of a report; what an earlier baseline said of them no longer counts."""
-    judge = Judge(baseline, report.actual)
-    results = tuple(judge.judged(_unjudged(result)) for result in report.results)
-    # The diagnosis is about the cases that failed before.
-    same = [result.status for result in results] == [result.status for result in report.results]
-    diagnosis = report.diagnosis if same else None
-    return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
 
 
 def _unjudged(result: CaseResult) -> CaseResult:

@@ -6,7 +6,7 @@ from tokverify.cases.suite import parse_suite
 from tokverify.errors import TokverifyError
 from tokverify.render.suite_edit import with_expected
 from tokverify.report.run import Side
-from tokverify.tasks.recording import Change, Recording, check_recorded, record, to_write
+from tokverify.tasks.record import Change, Recording, check_edit, ids_to_write, record_cases
 
 PIECES = ("a", "b", "<s>", "<", "s", ">")
 MODEL = FakeTokenizer(*PIECES, special=["<s>"], special_ids={"bos": 2})
@@ -19,7 +19,7 @@ def case(text: str, **fields) -> Case:
 
 
 def recorded(one: Case, reference=REFERENCE, model=MODEL):
-    return record(model, reference, [one], "key")[0]
+    return record_cases(model, reference, [one], "key")[0]
 
 
 def test_the_ids_are_those_of_the_reference():
@@ -63,25 +63,25 @@ def test_a_text_that_only_the_model_cannot_encode_is_recorded():
 def test_a_mode_that_the_reference_cannot_do_is_recorded_only_where_it_does_not_matter(text, options, unable):
     result = recorded(case(text, **options), LAME)
     assert result.change is Change.NOT_RECORDED
-    assert result.message == f"lame: it cannot do {unable}, which changes the ids of this text"
+    assert result.message == f"lame: does not support {unable}, which changes the ids of this text"
     assert recorded(case("ab"), LAME).ids == (0, 1)
     assert recorded(case("<s>", parse_special=False), LAME).ids == (3, 4, 5)
 
 
 def test_only_what_is_new_is_written():
     cases = [case("a"), case("b", expect={"key": (1,)}), case("%"), case("ab", expect={"key": (0,)})]
-    assert to_write(record(MODEL, REFERENCE, cases, "key")) == {"of-a": (0,), "of-ab": (0, 1)}
+    assert ids_to_write(record_cases(MODEL, REFERENCE, cases, "key")) == {"of-a": (0,), "of-ab": (0, 1)}
 
 
 @pytest.mark.parametrize(("texts", "code"), [("ab", 0), ("a%", 1), ("%&", 2)])
 def test_the_exit_code_tells_whether_all_some_or_none_were_recorded(texts, code):
-    results = tuple(record(MODEL, REFERENCE, [case(text) for text in texts], "key"))
+    results = tuple(record_cases(MODEL, REFERENCE, [case(text) for text in texts], "key"))
     assert Recording(Side("a", "a"), Side("b", "b"), "key", True, results).exit_code == code
 
 
 def test_progress_is_told():
     seen = []
-    record(MODEL, REFERENCE, [case("a"), case("b")], "key", on_progress=lambda *done: seen.append(done))
+    record_cases(MODEL, REFERENCE, [case("a"), case("b")], "key", on_progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]
 
 
@@ -90,7 +90,7 @@ SUITE = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n"
 
 def test_a_suite_that_says_what_it_said_is_good():
     suite = parse_suite(SUITE, "f.yaml", "f")
-    check_recorded(suite, SUITE.replace("text: x", "text: x, expect: {k: [1]}"), "k", {"a": (1,)})
+    check_edit(suite, SUITE.replace("text: x", "text: x, expect: {k: [1]}"), "k", {"a": (1,)})
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_suite_that_says_what_it_said_is_good():
 )
 def test_a_suite_that_says_anything_else_is_refused(text, reason):
     with pytest.raises(TokverifyError, match=r"f\.yaml: (cannot|would)") as caught:
-        check_recorded(parse_suite(SUITE, "f.yaml", "f"), text, "k", {"a": (1,)})
+        check_edit(parse_suite(SUITE, "f.yaml", "f"), text, "k", {"a": (1,)})
     assert reason in str(caught.value)
 
 
@@ -115,4 +115,4 @@ def test_a_text_that_ends_with_the_file_is_refused_with_what_to_do():
     text = "cases:\n  - id: one\n    text: |\n      a"
     suite = parse_suite(text, "s.yaml", "s")
     with pytest.raises(TokverifyError, match=r"and end each line, the last one too, with a newline$"):
-        check_recorded(suite, with_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})
+        check_edit(suite, with_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})
