@@ -27,7 +27,7 @@ TABLE = [
     (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR drift", "1 error"], []),
     (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json", "-f", "json"], 1, ['"kind": "drift"'], []),
     (["{tmp}/good.gguf", "-o", "{tmp}/out.json", "-q"], 0, [], []),
-    (["{tmp}/none.gguf"], 2, [], ["none.gguf: no chat template in it"]),
+    (["{tmp}/none.gguf"], 2, [], ["none.gguf: nothing to check: the model has no chat template"]),
     (["{tmp}/none.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR missing", "only the reference has"], []),
     (["{tmp}/good.gguf", "--conversations", "{tmp}/absent.yaml"], 2, [], ["cannot read the conversations"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),

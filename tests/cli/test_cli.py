@@ -92,7 +92,7 @@ TABLE = [
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--count", "0"], 0, ["written; it gives the same ids"], []),
     (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is a GGUF file already"]),
     (["inspect", MODEL], 0, ["2,000 tokens"], []),
-    (["chat", MODEL], 2, [], ["no chat template in it", "name with -r a reference that has one"]),
+    (["chat", MODEL], 2, [], ["the model has no chat template", "with -r, name a reference that has a template"]),
     (["diff", MODEL, MODEL, "-k", "seed/*"], 0, ["no part differs", "16 match"], []),
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),

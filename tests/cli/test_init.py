@@ -53,7 +53,7 @@ def test_what_it_finds_is_told_and_can_be_run(directory):
 
 def test_a_model_without_a_reference_is_said_to_lack_one(directory):
     fill(directory, "sample.gguf")
-    assert "sample.gguf against a reference that will be looked for; better name one" in init().stdout
+    assert "sample.gguf against a reference to be detected; naming one is better" in init().stdout
     [model] = read_configuration(Path(CONFIGURATION)).models
     assert (model.model, model.reference) == (Path("sample.gguf"), None)
 

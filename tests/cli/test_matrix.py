@@ -208,7 +208,7 @@ def test_nothing_configured():
         ('reports = ["junit"]', "tokverify.toml: reports: 'junit' does not name a file; write junit=FILE"),
         ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is no directory"),
         ('reports = ["json={name}.gguf", "json={name}.gguf"]', "two reports go to good.gguf"),
-        ("jobs = 0", "tokverify.toml: jobs must be a whole number"),
+        ("jobs = 0", "tokverify.toml: jobs must be a positive integer"),
     ],
 )
 def test_what_is_wrong_in_the_configuration_is_met_before_anything_is_verified(head, complaint):

@@ -121,7 +121,7 @@ def test_shipped_suites_are_copied(tmp_path, lone):
 def test_shipped_suites_are_never_recorded_into(suite, lone):
     result = record(lone, "-r", REFERENCE, "--cases", "shipped", "--cases", str(suite))
     assert result.exit_code == 2
-    assert "where to copy the shipped ones" in result.stderr
+    assert "a directory for copies of the shipped ones" in result.stderr
 
 
 def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
@@ -137,7 +137,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the suites to record into"),
+        ([], "name the suites to record in"),
         (["--cases", "{tmp}/absent.yaml"], "cannot read cases"),
         (["--cases", "{tmp}/ours.yaml", "-k", "zzz"], "no case selected"),
         (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "for `tokverify run` alone"),

@@ -94,7 +94,7 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--report", "junit={tmp}"], "it is a directory"),
         (["--report", "junit={tmp}/missing/x"], "create it first"),
         (["--report", f"junit={MODEL}"], "it is an input"),
-        (["--update-baseline"], "name it with --baseline"),
+        (["--update-baseline"], "--update-baseline requires --baseline"),
         (["--reason", "x"], "--reason requires --update-baseline"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be a non-empty line"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be a non-empty line"),
@@ -246,7 +246,7 @@ def test_a_saved_report_is_judged_by_a_baseline(saved: Path, tmp_path: Path):
     ("arguments", "told"),
     [
         (["audit.json", "--baseline", "{known}"], "is a report of `tokverify audit`; give one of `tokverify run`"),
-        (["bad.json", "--update-baseline"], "name it with --baseline"),
+        (["bad.json", "--update-baseline"], "--update-baseline requires --baseline"),
         (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known differences"),
         (["bad.json", "--baseline", "{known}", "-o", "{known}"], "it is an input"),
     ],

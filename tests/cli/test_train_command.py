@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from support.paths import DATA
 from support.real_data import SHARED
 from tokverify.cli import main
+from tokverify.tasks import train as training_task
 from tokverify.train import TRAINERS
-from tokverify.train import run as training_run
 
 SAMPLE_TEXT = DATA / "sample_text.txt"
 RESULTS = ["report.json", "tokenizer.gguf", "tokenizer.json", "tokenizer_config.json"]
@@ -38,9 +38,9 @@ def quick(monkeypatch: pytest.MonkeyPatch):
     """Train in this process, and verify with few texts."""
     from tokverify.cases.case import load_cases
 
-    convert = partial(training_run.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
-    monkeypatch.setattr(training_run, "train_in_child", lambda name, plan: TRAINERS[name](plan))
-    monkeypatch.setattr(training_run, "convert", convert)
+    convert = partial(training_task.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
+    monkeypatch.setattr(training_task, "train_in_child", lambda name, plan: TRAINERS[name](plan))
+    monkeypatch.setattr(training_task, "convert", convert)
 
 
 def names(path: Path) -> list[str]:

@@ -123,7 +123,7 @@ def test_own_suites_go_with_the_shipped_ones_where_they_can(tmp_path, suite, cas
     assert result.exit_code == 0, result.output
     [model] = tomllib.loads((tmp_path / "tokverify.toml").read_text())["models"]
     assert model["cases"] == cases
-    told = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, and not"
+    told = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, but not"
     assert told in result.stdout
     assert reason in result.stdout
 

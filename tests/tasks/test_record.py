@@ -96,11 +96,11 @@ def test_a_suite_that_says_what_it_said_is_good():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (SUITE, "without changing more"),
-        (SUITE.replace("text: x", "text: z, expect: {k: [1]}"), "without changing more"),
-        (SUITE.replace("text: x", "text: x, expect: {k: [2]}"), "without changing more"),
-        (SUITE.replace("text: x", "text: x, expect: {k: [1], l: [1]}"), "without changing more"),
-        ("cases:\n  - {id: a, text: x, expect: {k: [1]}}\n", "without changing more"),
+        (SUITE, "without changing anything else"),
+        (SUITE.replace("text: x", "text: z, expect: {k: [1]}"), "without changing anything else"),
+        (SUITE.replace("text: x", "text: x, expect: {k: [2]}"), "without changing anything else"),
+        (SUITE.replace("text: x", "text: x, expect: {k: [1], l: [1]}"), "without changing anything else"),
+        ("cases:\n  - {id: a, text: x, expect: {k: [1]}}\n", "without changing anything else"),
         (SUITE.replace("text: x", "text: x, expect: {k: [1}"), "write out aliases"),
         (SUITE + "#" * (16 << 20), "larger than 16 MiB"),
     ],
@@ -114,5 +114,5 @@ def test_a_suite_that_says_anything_else_is_refused(text, reason):
 def test_a_text_that_ends_with_the_file_is_refused_with_what_to_do():
     text = "cases:\n  - id: one\n    text: |\n      a"
     suite = parse_suite(text, "s.yaml", "s")
-    with pytest.raises(TokverifyError, match=r"and end each line, the last one too, with a newline$"):
+    with pytest.raises(TokverifyError, match=r"and end each line with a newline, including the last one$"):
         check_edit(suite, with_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})

@@ -45,7 +45,7 @@ class DiffOptions(ReportOptions):
 @click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
 @report_options(CHANGE_FORMATS, "Show every change; fold nothing.")
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
-    """Compare tokenizer B with A, such as a new version with an old one.
+    """Compare two tokenizers, such as a new version B with an old one A.
 
     Each is a GGUF file, a tokenizer.json, a .model, a tiktoken file, a directory, a hub id, the address of a
     llama-server, or REVISION:PATH for a file in a git revision, such as HEAD~1:tokenizer.json. The exit code is 0 if

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("directory", type=PATH, default=".")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(*, directory: Path, force: bool) -> None:
-    """Write a configuration and a workflow for the tokenizers in DIRECTORY.
+    """Write a configuration and a workflow for DIRECTORY.
 
     These are tokverify.toml and a GitHub workflow. After that, `tokverify run` verifies all tokenizers in DIRECTORY,
     both locally and on every change. Existing files are not overwritten.

@@ -22,10 +22,10 @@ from tokverify.cli.stream import render_options, write_text
 @click.option("-v", "--verbose", is_flag=True, help="Fold nothing and leave nothing out.")
 @no_color_option
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
-    """Show MODEL's sizes, token types, special tokens and effective settings.
+    """Show MODEL's sizes, token types, special tokens and settings.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
-    If a GGUF file cannot be loaded, what it declares is shown, with the reason.
+    The settings are the effective ones. If a GGUF file cannot be loaded, what it declares is shown, with the reason.
     """
     from tokverify.render.inspect.json import render as render_json
     from tokverify.render.inspect.json import tokens_json

@@ -13,7 +13,7 @@ from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates, special_texts
-from tokverify.tasks.opening import open_model, open_reference, python_version
+from tokverify.tasks.opening import open_model, open_reference
 
 if TYPE_CHECKING:
     from tokverify.report.chat import ChatReport
@@ -45,14 +45,14 @@ def check_chat(
     if not templates_of(opened.spec) and not (chat_reference and chat_reference.templates):
         raise TokverifyError(
             f"{opened.path}: nothing to check: the model has no chat template, and no reference provides one;"
-            " name a reference that has a template with -r"
+            " with -r, name a reference that has a template"
         )
     return replace(
         try_templates(opened.encoder, tried, chat_reference),
         actual=opened.side,
         expected=found.side if found else None,
         options=dict(options or {}),
-        versions={"tokverify": __version__, "jinja2": version("jinja2"), **_reference_versions(found)},
+        versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
     )
 
 
@@ -60,7 +60,3 @@ def _chat_reference(found: OpenedReference) -> ChatReference:
     if found.path is None:
         return ChatReference(found.tokenizer, {}, {})
     return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path))
-
-
-def _reference_versions(found: OpenedReference | None) -> dict[str, str]:
-    return {**python_version(), **found.versions} if found else {}

@@ -61,7 +61,7 @@ class OpenedReference:
     """The file it was read from, if any."""
 
     versions: Mapping[str, str]
-    """The versions of the libraries that load it."""
+    """The versions of Python and of the libraries that load it."""
 
 
 ModelSource: TypeAlias = "str | Path | OpenedModel"
@@ -99,7 +99,10 @@ def open_reference(model: OpenedModel, reference: ReferenceSource = None) -> Ope
     else:
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     return OpenedReference(
-        tokenizer=found.tokenizer, side=reference_side(found), path=found.path, versions=found.versions
+        tokenizer=found.tokenizer,
+        side=reference_side(found),
+        path=found.path,
+        versions={**python_version(), **found.versions},
     )
 
 

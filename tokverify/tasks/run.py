@@ -58,12 +58,13 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     compare = partial(
         verify_tokenizers, opened.encoder, cases=cases, baseline=known, fail_fast=fail_fast, on_progress=on_progress
     )
+    versions: Mapping[str, str]
     if expected_side := _expectation_side(opened, reference, cases):
         found, versions = None, python_version()
         report = compare(expected=None, sides=(opened.side, expected_side))
     else:
         found = open_reference(opened, reference)
-        versions = {**python_version(), **found.versions}
+        versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
     if not diagnose or (report.exit_code != 1 and not report.decode_differences):
