@@ -6,7 +6,7 @@ from __future__ import annotations
 # the import of this package more often than the handler behind it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
     from tokverify.files.load import load_gguf, load_model
     from tokverify.references import load_reference
     from tokverify.report.run import Report
@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "Report": "tokverify.report.run",
-    "load_cases": "tokverify.cases.case",
+    "load_cases": "tokverify.cases.loading",
     "load_gguf": "tokverify.files.load",
     "load_model": "tokverify.files.load",
     "load_reference": "tokverify.references",

@@ -1,13 +1,8 @@
-"""What can go wrong, as exceptions, and what can end a run early; this module knows nothing of the command line."""
-
-import signal
-
-ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""The signals that ask a run to end, of those that this system has."""
+"""Define the errors that tokverify raises; nothing here depends on the command line."""
 
 
 class TokverifyError(Exception):
-    """The run could not be done as asked; the message says what, where, and what to do."""
+    """The command could not run as requested; the message says what happened, where, and what to do."""
 
 
 class BrokenFileError(TokverifyError):
@@ -15,7 +10,7 @@ class BrokenFileError(TokverifyError):
 
 
 class UnsupportedError(TokverifyError):
-    """An input file is valid but uses a feature tokverify lacks; the message names the key and its value."""
+    """An input file is valid but uses a feature that tokverify lacks; the message names the key and its value."""
 
 
 class MissingLibraryError(TokverifyError):
@@ -23,4 +18,4 @@ class MissingLibraryError(TokverifyError):
 
 
 class EncodeError(TokverifyError):
-    """One text cannot be encoded by this tokenizer; the other texts are unaffected."""
+    """This tokenizer cannot encode one text; other texts are unaffected."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    HexBytes: TypeAlias = bytes
+else:
+
+    class HexBytes(bytes):
+        """Bytes in a report; JSON shows them in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +21,7 @@ class Token:
 
     id: int
     piece: str
-    token_bytes: bytes
+    token_bytes: HexBytes
 
 
 class Tokenizer(Protocol):

@@ -6,7 +6,8 @@ import pytest
 
 from support.paths import ROOT
 from support.suite_file import ONE_CASE, complaints, write
-from tokverify.cases.case import Case, load_cases, load_suites, shipped_suites
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases, load_suites, shipped_suites
 
 BAD_SUITES = {
     "empty file": ("", 1, ["empty", "`cases`"]),
@@ -19,11 +20,11 @@ BAD_SUITES = {
     "no id": ("cases:\n  - text: x\n", 2, ["no id"]),
     "no text": ("cases:\n  - id: x\n", 2, ["no text"]),
     "unknown field": ("cases:\n  - id: a\n    txt: x\n    text: y\n", 3, ["'txt'", "did you mean 'text'"]),
-    "unknown field, nothing near": ("zzz: 1\n" + ONE_CASE, 1, ["'zzz'", "known are suite, note"]),
-    "unknown default": ("defaults:\n  text: x\n" + ONE_CASE, 2, ["defaults", "'text'", "known are add_special"]),
+    "unknown field, nothing near": ("zzz: 1\n" + ONE_CASE, 1, ["'zzz'", "use one of suite, note"]),
+    "unknown default": ("defaults:\n  text: x\n" + ONE_CASE, 2, ["defaults", "'text'", "use one of add_special"]),
     "field twice": ("cases:\n  - id: a\n    text: x\n    text: y\n", 4, ["'text' twice", "first on line 3"]),
-    "id twice": ("cases:\n  - {id: a, text: x}\n  - {id: a, text: y}\n", 3, ["'a' is taken", "first on line 2"]),
-    "id twice in a line": ("cases: [{id: a, text: x}, {id: a, text: y}]\n", 1, ["'a' is taken"]),
+    "id twice": ("cases:\n  - {id: a, text: x}\n  - {id: a, text: y}\n", 3, ["'a' is already used on line 2"]),
+    "id twice in a line": ("cases: [{id: a, text: x}, {id: a, text: y}]\n", 1, ["'a' is already used"]),
     "id with a slash": ("cases:\n  - {id: a/b, text: x}\n", 2, ["id is 'a/b'", "letters, digits"]),
     "suite with a space": ("suite: a b\n" + ONE_CASE, 1, ["suite is 'a b'"]),
     "text no": ("cases:\n  - id: a\n    text: no\n", 3, ["text is no", "as true or false", "quote it"]),
@@ -105,7 +106,7 @@ def test_all_complaints_at_once_in_order_of_lines(tmp_path: Path):
 def test_too_many_complaints_are_counted(tmp_path: Path):
     lines = complaints(write(tmp_path, "cases:\n" + "  - {id: a}\n" * 200))
     assert len(lines) == 101
-    assert "more complaints left out" in lines[-1]
+    assert "more complaints omitted" in lines[-1]
 
 
 def test_complaints_hide_nothing_and_escape_everything(tmp_path: Path):

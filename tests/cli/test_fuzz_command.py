@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
-from tokverify.cases.case import load_cases, load_suites
+from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cli import main
 from tokverify.tasks import fuzz as task
 

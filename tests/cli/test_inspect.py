@@ -1,4 +1,4 @@
-"""`tokverify inspect`: what must be said, as text and as JSON, and hostile files."""
+"""`tokverify inspect`: required content as text and as JSON, and hostile files."""
 
 import json
 
@@ -10,6 +10,7 @@ from support.hostile import FORBIDDEN, TEXTS, write_hostile
 from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.files.gguf.cursor import ValueType
+from tokverify.report.codec import SCHEMA_VERSION
 
 MODEL = str(SAMPLE / "sample.gguf")
 
@@ -18,17 +19,17 @@ TABLE = [
     (
         [MODEL],
         0,
-        ["llama, the algorithm spm", "2,000 tokens", "eos 1 <eos> declared"],
+        ["llama, algorithm spm", "2,000 tokens", "eos 1 <eos> declared"],
         [],
     ),
-    ([MODEL], 0, ["add_bos true true", "ends a generation: 1 <eos>", "chat template none"], []),
+    ([MODEL], 0, ["add_bos true true", "ends generation: 1 <eos>", "chat template none"], []),
     ([MODEL, "--tokens", "4-6,1"], 0, ["4 ·· ·· 20 20 USER_DEFINED", "4 tokens"], []),
     ([MODEL, "--tokens", "<b*>"], 0, ["<bos> 3c 62 6f 73 3e CONTROL", "1 token"], []),
     ([MODEL, "--tokens", "4", "--json"], 0, ['"token_bytes": "2020"', '"declared": "USER_DEFINED"'], []),
-    ([MODEL, "--tokens", "?*"], 0, ["... 1,000 more, all of them with --json ...", "2,000 tokens"], []),
-    ([MODEL, "--tokens", "5000"], 2, [], ["no token selected by '5000': ids go from 0 to 1999"]),
-    ([MODEL, "--tokens", "9-1"], 2, [], ["no token selected"]),
-    ([MODEL, "--tokens", "-"], 2, [], ["is no range of ids"]),
+    ([MODEL, "--tokens", "?*"], 0, ["... 1,000 more, shown with --json ...", "2,000 tokens"], []),
+    ([MODEL, "--tokens", "5000"], 2, [], ["no token matches '5000': ids range from 0 to 1999"]),
+    ([MODEL, "--tokens", "9-1"], 2, [], ["no token matches"]),
+    ([MODEL, "--tokens", "-"], 2, [], ["is not a range of ids"]),
     (["absent.gguf"], 2, [], ["no such file"]),
 ]
 
@@ -50,7 +51,7 @@ def test_command(arguments, code, stdout, stderr):
 
 def test_json():
     document = json.loads(run(MODEL, "--json").stdout)
-    assert document["schema_version"] == 1
+    assert (document["schema_version"], document["kind"]) == (SCHEMA_VERSION, "inspect")
     assert document["types"][2]["name"] == "USER_DEFINED"
     assert document["types"][2]["runs"][0]["repeated"] == " "
     assert {"name": "add_bos", "declared": True, "effective": True, "reason": ""} in document["flags"]
@@ -76,10 +77,10 @@ def test_a_file_that_cannot_be_loaded_is_shown_with_the_reason(tmp_path, message
     path.write_bytes(make_gguf(fields | changed))
     result = run(str(path))
     assert result.exit_code == 0, result.output
-    told = " ".join(result.stdout.split())
-    assert "not loaded" in told
-    assert message in told
-    assert "3 tokens" in told
+    printed = " ".join(result.stdout.split())
+    assert "not loaded" in printed
+    assert message in printed
+    assert "3 tokens" in printed
     assert json.loads(run(str(path), "--json").stdout)["refusal"]
     assert "3 tokens" in run(str(path), "--tokens", "0-").stdout
 

@@ -10,7 +10,7 @@ from tokverify.cli import main
 from tokverify.cli.output import ReportFile, ReportOptions
 from tokverify.cli.stream import render_options
 from tokverify.errors import TokverifyError
-from tokverify.system.file_set import check_writable, write_file
+from tokverify.system.output_file import check_writable, write_file
 
 SAMPLES = SAMPLE
 

@@ -138,7 +138,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
     ("arguments", "message"),
     [
         ([], "name the suites to record in"),
-        (["--cases", "{tmp}/absent.yaml"], "cannot read cases"),
+        (["--cases", "{tmp}/absent.yaml"], "cannot read the cases"),
         (["--cases", "{tmp}/ours.yaml", "-k", "zzz"], "no case selected"),
         (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "for `tokverify run` alone"),
         (["--cases", "{tmp}/ours.yaml", "-r", "{tmp}/absent.json"], "no such file"),

@@ -36,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch):
     """Train in this process, and verify with few texts."""
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
 
     convert = partial(training_task.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
     monkeypatch.setattr(training_task, "train_in_child", lambda name, plan: TRAINERS[name](plan))

@@ -179,7 +179,7 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path, monkeypatch, err
     assert files(tmp_path) == set()
     if isinstance(error, OSError):
         assert str(raised.value).endswith(
-            "out.gguf: cannot be written: No space left on device; make room, or name another place"
+            "out.gguf: cannot be written: No space left on device; free some space, or name another place"
         )
 
 

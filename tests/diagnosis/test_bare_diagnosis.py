@@ -7,7 +7,7 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
@@ -49,7 +49,7 @@ def swapped(spec: TokenizerSpec, left: str, right: str) -> TokenizerSpec:
     return replace(spec, tokens=[other.get(token, token) for token in spec.tokens])
 
 
-def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special: bool = True) -> Diagnosis:
+def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special: bool = True) -> DiagnosisResult:
     expected = Bare(Encoder(right, "right"))
     cases = [Case(id=text, suite="s", text=text, parse_special=parse_special) for text in texts or TEXTS]
     actual = Encoder(wrong)
@@ -70,25 +70,28 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
     ],
 )
 def test_one_fault_is_named(right, wrong, sentence):
-    diagnosis = found(wrong, right)
-    best = diagnosis.explanations[0]
+    result = found(wrong, right)
+    best = result.diagnosis.explanations[0]
     assert best.sentence.startswith(sentence)
-    assert (best.explained, best.unexplained) == (diagnosis.failing, ())
+    assert (best.explained, best.unexplained) == (result.diagnosis.failing, ())
     assert best.expressible
-    changed, intact = Encoder(best.change.transform(wrong)), Encoder(right)
+    changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
     assert [changed.encode(text) for text in TEXTS] == [intact.encode(text) for text in TEXTS]
 
 
 def test_tokens_that_are_shown_even_where_control_tokens_are_not_looked_for():
-    best = found(typed(SPM, id266=CONTROL), typed(SPM, id266=USER_DEFINED), parse_special=False).explanations[0]
+    best = found(typed(SPM, id266=CONTROL), typed(SPM, id266=USER_DEFINED), parse_special=False).diagnosis.explanations[
+        0
+    ]
     assert best.sentence == 'typing token 266 "<x>" USER_DEFINED'
 
 
 def test_an_unused_token_that_the_reference_uses():
     wrong = typed(replace(SPM, tokens=[*SPM.tokens[:-1], "[PAD266]"]), id266=UNUSED)
-    best = found(wrong, SPM).explanations[0]
+    result = found(wrong, SPM)
+    best = result.diagnosis.explanations[0]
     assert best.sentence == 'using token 266 "[PAD266]" for what the reference shows'
-    assert Encoder(best.change.transform(wrong)).encode("a<x>b") == Encoder(SPM).encode("a<x>b")
+    assert Encoder(result.changes[0].transform(wrong)).encode("a<x>b") == Encoder(SPM).encode("a<x>b")
 
 
 def test_bytes_of_a_file_that_does_not_load():
@@ -97,13 +100,13 @@ def test_bytes_of_a_file_that_does_not_load():
     cases = [Case(id="a", suite="s", text="ab\n")]
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, facts_of(expected), refused).explanations[0]
+    best = diagnose(wrong, facts_of(expected), refused).diagnosis.explanations[0]
     assert best.sentence == "typing 256 tokens (ids 1-256, bytes) BYTE"
 
 
 def test_words_that_merging_misses_are_not_called_added_tokens():
     right = bpe_spec(["a b", "ab c", "c d", "abc d"])
-    diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab")
+    diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab").diagnosis
     assert all("USER_DEFINED" not in explanation.sentence for explanation in diagnosis.explanations)
 
 
@@ -116,6 +119,6 @@ def test_without_any_reference_what_cases_expect_is_enough():
     actual = Encoder(wrong)
     report = verify_tokenizers(actual, None, cases)
     assert report.exit_code == 1
-    best = diagnose(wrong, facts_of(None), report.results, encoder=actual).explanations[0]
+    best = diagnose(wrong, facts_of(None), report.results, encoder=actual).diagnosis.explanations[0]
     assert best.unexplained == ()
-    assert set(best.change.kind.split("+")) == {"types"}
+    assert set(best.kind.split("+")) == {"types"}

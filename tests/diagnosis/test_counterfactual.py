@@ -10,10 +10,11 @@ import pytest
 
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import Explanation, diagnose, facts_of
+from tokverify.diagnosis import diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references import open_reference
+from tokverify.report.diagnosis import Explanation
 from tokverify.spec import TokenizerSpec
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -29,7 +30,7 @@ def explanations(spec: TokenizerSpec, path: Path, *texts: str) -> tuple[Explanat
     ]
     encoder, found = Encoder(spec), open_reference(path)
     report = verify_tokenizers(encoder, found.tokenizer, cases)
-    return diagnose(spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder).explanations
+    return diagnose(spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder).diagnosis.explanations
 
 
 def assert_first(found: tuple[Explanation, ...], sentence: str) -> None:
@@ -37,7 +38,7 @@ def assert_first(found: tuple[Explanation, ...], sentence: str) -> None:
     best = found[0]
     assert (best.sentence, best.explained, best.unexplained) == (sentence, best.failing, ())
     assert not best.expressible
-    assert best.repair is None
+    assert best.gguf_command is None
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> Path:

@@ -14,7 +14,7 @@ from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify import load_reference
 from tokverify.cases.case import Case
 from tokverify.cli import main
-from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_spec
@@ -33,7 +33,7 @@ SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "▁a": -4, "<x>": 0}, {"<x>": CONT
 BPE = bpe_spec(["a b"], {"<x>": CONTROL, "é": USER_DEFINED})
 
 
-def found(wrong: TokenizerSpec, right: TokenizerSpec) -> Diagnosis | None:
+def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
     texts = ("a", "ab", "a\nb", "日本", "<x>a", "é")
     report = verify_tokenizers(
@@ -62,12 +62,12 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
     ],
 )
 def test_one_fault_is_named(right, wrong, sentence, count):
-    diagnosis = found(wrong, right)
-    best = diagnosis.explanations[0]
-    assert diagnosis.decoding
+    result = found(wrong, right)
+    best = result.diagnosis.explanations[0]
+    assert result.diagnosis.decoding
     assert (best.sentence, best.explained, best.failing, best.unexplained) == (sentence, count, count, ())
     assert best.expressible
-    changed, intact = Encoder(best.change.transform(wrong)), Encoder(right)
+    changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
     ids = range(len(right.tokens))
     assert [changed.token_bytes(id) for id in ids] == [intact.token_bytes(id) for id in ids]
 
@@ -79,7 +79,7 @@ def test_ids_come_first():
     cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
     report = verify_tokenizers(actual, expected, cases)
     assert report.decode_differences == 1
-    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual).diagnosis
     assert not diagnosis.decoding
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
 
@@ -111,10 +111,11 @@ def test_an_unknown_token_is_never_renamed():
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
     assert report.decode_differences == 1
-    (found,) = diagnose(spec, facts_of(expected), report.results, encoder=actual).explanations
+    result = diagnose(spec, facts_of(expected), report.results, encoder=actual)
+    (found,) = result.diagnosis.explanations
     assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
     assert not found.expressible
-    assert found.change.transform(spec) == spec
+    assert result.changes[0].transform(spec) == spec
 
 
 def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
@@ -123,7 +124,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert (report.exit_code, report.decode_differences) == (0, len(texts))
-    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).explanations[0]
+    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).diagnosis.explanations[0]
     assert (best.explained, best.expressible) == (len(texts), False)
     return best.sentence
 

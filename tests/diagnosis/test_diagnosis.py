@@ -9,8 +9,9 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from support.sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.cases.case import Case, load_cases
-from tokverify.diagnosis import Diagnosis, diagnose, facts_of
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.files.load import load_gguf, load_model
@@ -32,7 +33,7 @@ def cases(*texts: str) -> list[Case]:
     ]
 
 
-def diagnosis(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> Diagnosis | None:
+def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
     report = verify_tokenizers(actual, expected, cases(*(texts or TEXTS)))
     return diagnose(wrong, facts_of(expected), report.results, encoder=actual)
@@ -45,7 +46,7 @@ def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
 
 
 def test_nothing_is_told_of_the_reference_of_another_model():
-    assert diagnosis(load_gguf(SAMPLE / "sample.gguf").spec, SPM, *TEXTS) is None
+    assert found(load_gguf(SAMPLE / "sample.gguf").spec, SPM, *TEXTS) is None
 
 
 @pytest.mark.parametrize(
@@ -69,11 +70,11 @@ def test_nothing_is_told_of_the_reference_of_another_model():
     ],
 )
 def test_one_fault_is_named(right: TokenizerSpec, wrong: TokenizerSpec, sentence: str):
-    found = diagnosis(wrong, right)
-    best = found.explanations[0]
-    assert (best.sentence, best.explained, best.unexplained) == (sentence, found.failing, ())
+    result = found(wrong, right)
+    best = result.diagnosis.explanations[0]
+    assert (best.sentence, best.explained, best.unexplained) == (sentence, result.diagnosis.failing, ())
     assert best.expressible
-    changed = Encoder(best.change.transform(wrong))
+    changed = Encoder(result.changes[0].transform(wrong))
     intact = Encoder(right)
     assert [changed.encode(text, add_special=True) for text in TEXTS] == [
         intact.encode(text, add_special=True) for text in TEXTS
@@ -82,23 +83,22 @@ def test_one_fault_is_named(right: TokenizerSpec, wrong: TokenizerSpec, sentence
 
 def test_two_faults_are_named_together():
     wrong = replace(retyped(BPE, "<x>", TokenType.NORMAL), pre="qwen2")
-    best = diagnosis(wrong, BPE).explanations[0]
-    assert best.change.kind in {"types+pre", "pre+types"}
+    best = found(wrong, BPE).diagnosis.explanations[0]
+    assert best.kind in {"types+pre", "pre+types"}
     assert best.unexplained == ()
-    assert best.repair is None
+    assert best.gguf_command is None
 
 
 def test_a_change_that_breaks_what_matches_is_not_told():
     # Without "12" in the vocabulary the failing text needs no merge, the matching one does.
     right, wrong = BPE, replace(BPE, pre="qwen2")
-    found = diagnosis(wrong, right, "12", "12ab", "abc")
-    for explanation in found.explanations:
-        changed = Encoder(explanation.change.transform(wrong))
+    for change in found(wrong, right, "12", "12ab", "abc").changes:
+        changed = Encoder(change.transform(wrong))
         assert changed.encode("abc") == Encoder(right).encode("abc")
 
 
 def test_nothing_fails():
-    assert diagnosis(SPM, SPM) is None
+    assert found(SPM, SPM) is None
 
 
 def test_a_reference_that_tells_nothing_but_ids():
@@ -111,25 +111,24 @@ def test_a_reference_that_tells_nothing_but_ids():
     wrong = retyped(retyped(SPM, "  ", TokenType.NORMAL), "<x>", TokenType.NORMAL)
     actual, expected = Encoder(wrong), Plain(*SPM.tokens)
     report = verify_tokenizers(actual, expected, cases("a  b", "ab", "b<x>a"))
-    best = diagnose(wrong, facts_of(expected), report.results, encoder=actual).explanations[0]
-    assert best.unexplained == ()
-    assert resolve(best.change.transform(wrong)).added_tokens == resolve(SPM).added_tokens
+    result = diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    assert result.diagnosis.explanations[0].unexplained == ()
+    assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
 
 
 def test_out_of_time():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
-    found = diagnose(wrong, facts_of(expected), report.results, encoder=actual, seconds=-1)
+    found = diagnose(wrong, facts_of(expected), report.results, encoder=actual, seconds=-1).diagnosis
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
 
 
 def test_the_broken_sample():
     encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    best = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder).explanations[
-        0
-    ]
+    result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    best = result.diagnosis.explanations[0]
     assert best.sentence.startswith("typing 30 tokens (ids 4-33, runs of spaces, runs of tabs")
     assert best.sentence.endswith("USER_DEFINED")
     assert best.explained == best.failing >= 80
@@ -143,7 +142,8 @@ def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
     encoder, found = load_model(tmp_path / "x.model"), open_reference(tmp_path / "x.model")
     texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
     report = verify_tokenizers(encoder, found.tokenizer, texts)
-    told = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    told = result.diagnosis
     assert told.explanations[0].explained == told.failing == 6
     assert told.explanations[0].sentence == (
         'typing token 4 "<x>" NORMAL'
@@ -162,8 +162,8 @@ def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
 def test_real_differences(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    best = diagnose(
-        encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder, seconds=100
-    ).explanations[0]
-    assert set(best.change.kind.split("+")) == kinds
+    facts = facts_of(found.tokenizer, found.path)
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, seconds=100)
+    best = result.diagnosis.explanations[0]
+    assert set(best.kind.split("+")) == kinds
     assert len(best.unexplained) == unexplained

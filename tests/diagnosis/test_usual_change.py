@@ -8,7 +8,7 @@ from support import spec_maker
 from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import Explanation, diagnose, facts_of, usual_change
+from tokverify.diagnosis import TokenizerChange, diagnose, facts_of, usual_change
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -30,8 +30,8 @@ GEMMA = spec_maker.spec_of(
 TEXTS = ("abc", "abcd", "a abc", "bcd", "  abc", "ab", "bc abc", "a<x>bc")
 
 
-def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> Explanation:
-    """Return what is named first with a reference that gives ids; a file that is refused fails in all cases."""
+def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerChange:
+    """Return the best change for a reference that only gives ids; a refused file fails every case."""
     expected = Bare(Encoder(right, "right"))
     cases = [Case(id=text, suite="s", text=text) for text in texts or TEXTS]
     try:
@@ -41,11 +41,12 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> Explanation
     results = verify_tokenizers(actual or expected, expected, cases).results
     if actual is None:
         results = [replace(result, status=Status.ERROR, actual=()) for result in results]
-    found = diagnose(wrong, facts_of(expected), results, encoder=actual).explanations[0]
+    result = diagnose(wrong, facts_of(expected), results, encoder=actual)
+    found = result.diagnosis.explanations[0]
     assert (found.explained, found.unexplained, found.expressible) == (found.failing, (), True)
-    changed, intact = Encoder(found.change.transform(wrong)), Encoder(right)
+    changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
     assert [changed.encode(text) for text in TEXTS] == [intact.encode(text) for text in TEXTS]
-    return found
+    return result.changes[0]
 
 
 @pytest.mark.parametrize(
@@ -60,13 +61,13 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> Explanation
 def test_merges_in_the_order_of_the_tokens(merges, told):
     found = best(replace(BPE, merges=merges), BPE)
     assert found.sentence == f"taking the 5 merges that the order of the tokens implies ({told})"
-    assert found.change.transform(replace(BPE, merges=merges)).merges == list(BPE.merges)
+    assert found.transform(replace(BPE, merges=merges)).merges == list(BPE.merges)
 
 
 def test_merges_of_pieces_with_a_mark_for_spaces_are_all_the_ways_to_make_them():
     found = best(replace(GEMMA, merges=["ab c"]), GEMMA)
     assert found.sentence.startswith("taking the 4 merges that the order of the tokens implies (3 are missing here")
-    assert found.change.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
+    assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
 
 
 def test_missing_merges_are_put_last_where_the_others_follow_another_order():
@@ -94,7 +95,7 @@ def test_scores_that_are_sums_are_kept_in_falling_order():
     wrong = replace(UNIGRAM, scores=[*UNIGRAM.scores[:start], *UNIGRAM.scores[start:][::-1]])
     found = best(wrong, UNIGRAM)
     assert found.sentence == "putting the scores of tokens in the order of their ids, as trainers number them"
-    assert found.change.transform(wrong).scores == list(UNIGRAM.scores)
+    assert found.transform(wrong).scores == list(UNIGRAM.scores)
 
 
 def test_the_charsmap_that_sentencepiece_comes_with():
@@ -118,7 +119,7 @@ def test_tokens_that_the_reference_has_beyond_the_last_one():
     wrong = replace(right, tokens=right.tokens[:257], types=right.types[:257])
     found = best(wrong, right, "ab<x>", "é<x>", "a é")
     assert found.sentence == "adding 4 tokens (ids 257-260) that the reference has"
-    made = found.change.transform(wrong)
+    made = found.transform(wrong)
     assert made.tokens == right.tokens
     # Nothing tells that `<y>` is no control token.
     assert made.types[257:] == [TokenType.NORMAL, CONTROL, CONTROL, TokenType.UNUSED]

@@ -1,4 +1,4 @@
-"""The trace is the truth: it ends in the ids that encoding gives, and notes the decisions that led there."""
+"""Traces and explanations: they end in the ids of the encoder, and record the decisions that led there."""
 
 import json
 from itertools import pairwise
@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 
 from support.paths import SAMPLE
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import trace_merge
 from tokverify.engine.pre_token import alternatives, trace_pre_tokens
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import Lattice, Matching, Merging, Whole
+from tokverify.engine.trace import Lattice, Matching, Merging, Stretch, Whole
 from tokverify.errors import EncodeError
 from tokverify.explain.explanation import explain
-from tokverify.explain.stages import Outcome
 from tokverify.references import load_reference
+from tokverify.report import explain as report
+from tokverify.report.explain import Replacement, StageOutcome
 from tokverify.spec import TokenizerSpec
 
 VOCABULARIES = (
@@ -35,23 +36,32 @@ def unigram_spec(scores: dict[str, float], **fields: object) -> TokenizerSpec:
 
 
 def words(encoder: Encoder, text: str):
-    return [word for stretch in explain(encoder, text).stretches for word in stretch.trace.words]
+    fragments = encoder.trace(text).fragments
+    return [word for stretch in fragments if isinstance(stretch, Stretch) for word in stretch.trace.words]
+
+
+def stretches(explained: report.Explanation) -> list[report.Stretch]:
+    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
+
+
+def matches(explained: report.Explanation) -> list[report.AddedTokenMatch]:
+    return [fragment.added_token for fragment in explained.fragments if fragment.added_token]
 
 
 class TestMerges:
-    def test_by_rank_with_the_competitors(self):
+    def test_merges_by_rank_list_their_competitors(self):
         (word,) = words(Encoder(bpe_spec(["b c", "a b", "a bc"])), "abc")
         assert isinstance(word.how, Merging)
-        told = [(j.pair.joined, j.pair.weight, [(r.joined, r.weight) for r in j.rivals]) for j in word.how.joins]
-        assert told == [("bc", 0, [("ab", 1)]), ("abc", 2, [])]
+        recorded = [(j.pair.joined, j.pair.weight, [(r.joined, r.weight) for r in j.rivals]) for j in word.how.joins]
+        assert recorded == [("bc", 0, [("ab", 1)]), ("abc", 2, [])]
 
-    def test_by_score_the_leftmost_of_equals(self):
+    def test_merges_by_score_take_the_leftmost_of_equal_pairs(self):
         encoder = Encoder(spm_spec({"a": -9, "b": -9, "aa": -1, "ab": -1}, add_space_prefix=False))
         (word,) = words(encoder, "aab")
         assert [(j.index, j.pair.joined, j.pair.weight) for j in word.how.joins] == [(0, "aa", -1.0)]
         assert [rival.joined for rival in word.how.joins[0].rivals] == ["ab"]
 
-    def test_one_pair_at_several_places(self):
+    def test_a_pair_that_occurs_twice_counts_its_places(self):
         encoder = Encoder(spm_spec({"a": -9, "b": -9, "ab": -1, "ba": -2}, add_space_prefix=False))
         first, second = words(encoder, "abab")[0].how.joins
         assert (first.pair.places, [(r.joined, r.places) for r in first.rivals]) == (2, [("ba", 1)])
@@ -59,7 +69,7 @@ class TestMerges:
 
     @pytest.mark.parametrize("length", [3, 300])
     @given(data=st.data())
-    def test_the_merges_are_those_of_the_fast_loop(self, length, data):
+    def test_the_traced_merges_equal_those_of_the_fast_loop(self, length, data):
         symbols = data.draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=length))
         pieces = data.draw(st.lists(st.text("abc", min_size=2, max_size=4), unique=True, max_size=12))
         costs = {piece: float(data.draw(st.integers(0, 4))) for piece in pieces}
@@ -81,11 +91,11 @@ class TestMerges:
             ("<0xA9>", (2, 3), "byte"),
         ]
 
-    def test_a_space_that_the_pre_tokenizer_puts_in(self):
+    def test_a_space_inserted_by_the_pre_tokenizer_has_no_source(self):
         spec = TokenizerSpec(model="gpt2", pre="mmbert", tokens=["▁", "a", "b", "▁a"], types=[1] * 4, merges=["▁ a"])
         explained = explain(Encoder(spec), "ab a")
-        told = [(t.token.piece, t.span) for t in explained.tokens]
-        assert told == [("▁a", (0, 1)), ("b", (1, 2)), ("▁a", (2, 4))]
+        recorded = [(t.token.piece, t.span) for t in explained.tokens]
+        assert recorded == [("▁a", (0, 1)), ("b", (1, 2)), ("▁a", (2, 4))]
 
     def test_a_whole_piece_ignores_merges(self):
         spec = bpe_spec(["a b"], tokens=["ba"], pre="llama-bpe")
@@ -157,8 +167,8 @@ class TestStages:
 
     def test_spans_lead_back_to_the_text(self):
         explained = explain(Encoder(self.SPM), "é<u> a", add_special=True)
-        told = [(t.token.piece, t.span, t.source) for t in explained.tokens]
-        assert told == [
+        recorded = [(t.token.piece, t.span, t.source) for t in explained.tokens]
+        assert recorded == [
             ("<s>", (0, 0), "special"),
             ("▁", (0, 0), "model"),
             ("<0xC3>", (0, 1), "byte"),
@@ -169,24 +179,20 @@ class TestStages:
         ]
 
     def test_normalization(self):
-        (stretch,) = explain(Encoder(self.SPM), "a a").stretches
-        assert [(c.span, c.before, c.after) for c in stretch.trace.rewriting.changes] == [
-            ((0, 0), b"", "▁".encode()),
-            ((1, 2), b" ", "▁".encode()),
-        ]
+        (stretch,) = stretches(explain(Encoder(self.SPM), "a a"))
+        assert stretch.changes == (Replacement((0, 0), "", "▁"), Replacement((1, 2), " ", "▁"))
 
-    def test_a_token_that_the_model_could_never_make(self):
+    def test_a_token_that_the_model_could_never_produce(self):
         explained = explain(Encoder(self.SPM), "a  a")
-        (match,) = explained.matches
-        assert explained.added[match.id].missing == "▁▁"
-        assert [token.piece for token in explained.unsplit] == ["▁a", "▁", "▁a"]
+        assert [match.missing_piece for match in matches(explained)] == ["▁▁"]
+        assert [token.piece for token in explained.without_user_defined] == ["▁a", "▁", "▁a"]
 
-    def test_what_would_be_without_user_defined_tokens_keeps_control_tokens(self):
+    def test_encoding_without_user_defined_tokens_keeps_control_tokens(self):
         explained = explain(Encoder(self.SPM), "a<c>a  a")
-        assert [token.piece for token in explained.unsplit] == ["▁a", "<c>", "▁a", "▁", "▁a"]
-        assert explain(Encoder(self.SPM), "a<c>a").unsplit is None
+        assert [token.piece for token in explained.without_user_defined] == ["▁a", "<c>", "▁a", "▁", "▁a"]
+        assert explain(Encoder(self.SPM), "a<c>a").without_user_defined is None
 
-    def test_whitespace_swallowed_by_a_token_is_part_of_nothing(self):
+    def test_whitespace_stripped_by_an_added_token_belongs_to_no_token(self):
         spec = bpe_spec(["a b"], {"</s>": CONTROL, "<unk>": CONTROL, "<s>": CONTROL, "<|endoftext|>": CONTROL, "<|end|>": CONTROL}, general={"name": "phi-3"})  # noqa: E501  # fmt: skip
         explained = explain(Encoder(spec), "a<|end|> \n ab")
         assert [t.span for t in explained.tokens] == [(0, 1), (1, 8), (11, 13)]
@@ -208,10 +214,10 @@ class TestPreTokens:
     def test_alternatives(self, pattern, expected):
         assert alternatives(pattern) == expected
 
-    def test_which_alternative_of_which_pattern(self):
+    def test_each_pre_token_names_its_pattern_and_alternative(self):
         cut = trace_pre_tokens(PRE_TOKENIZERS["starcoder"], "ab 12!")
-        told = [(text, token.hit.pattern_index, token.hit.alternative) for text, token in cut]
-        assert told == [
+        recorded = [(text, token.hit.pattern_index, token.hit.alternative) for text, token in cut]
+        assert recorded == [
             ("ab", 1, r" ?\p{L}+"),
             (" ", 1, r"\s+(?!\S)"),
             ("1", 1, r" ?\p{N}+"),
@@ -228,7 +234,7 @@ class TestPreTokens:
         ]
 
     @pytest.mark.parametrize("name", sorted(PRE_TOKENIZERS))
-    def test_cut_as_the_encoder_cuts(self, name):
+    def test_the_trace_splits_as_the_encoder_does(self, name):
         split = splitter(PRE_TOKENIZERS[name])
         for text in [case.text for case in load_cases()[::5]] + [
             "12345 678",
@@ -266,13 +272,13 @@ def test_every_shipped_case_on_every_vocabulary(encoder_of, name):
         except EncodeError:
             continue
         explained = explain(encoder, case.text, parse_special=case.parse_special)
-        assert explained.ids == ids, case.text
+        assert list(explained.ids) == ids, case.text
         spans = [token.span for token in explained.tokens]
         assert all(0 <= start <= end <= len(case.text.encode()) for start, end in spans), case.text
         assert spans == sorted(spans), case.text
-        for stretch in explained.stretches:
-            tiles = stretch.trace.pre_tokens
-            assert all(before.end <= after.start for before, after in pairwise(tiles))
+        for stretch in stretches(explained):
+            spans = [pre_token.span for pre_token in stretch.pre_tokens]
+            assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "t5", "bert-bge", "gemma-3"])
@@ -280,20 +286,20 @@ def test_llama_cpps_own_ids_too(shared, encoder_of, name):
     rows = map(json.loads, (shared / "golden" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[::8])
     for row in rows:
         options = {key: row[key] for key in ("add_special", "parse_special")}
-        assert explain(encoder_of(name), row["text"], **options).ids == row["ids"]
+        assert explain(encoder_of(name), row["text"], **options).ids == tuple(row["ids"])
 
 
 class TestSeeds:
     def test_runs_of_spaces_of_seed_000(self, encoder_of):
         explained = explain(encoder_of("gemma-3"), "word   with")
-        assert explained.ids == [3017, 139, 4060]
-        assert explained.added[139].missing == "▁▁▁"
-        assert [token.piece for token in explained.unsplit] == ["word", "▁", "▁", "▁with"]
+        assert explained.ids == (3017, 139, 4060)
+        assert [(match.id, match.missing_piece) for match in matches(explained)] == [(139, "▁▁▁")]
+        assert [token.piece for token in explained.without_user_defined] == ["word", "▁", "▁", "▁with"]
 
     def test_lattice_of_seed_001(self, encoder_of):
         rows = [row for word in words(encoder_of("t5"), "What is LoRA?") for row in word.how.rows]
-        told = [(row.best.end, row.best.id, row.best.start) for row in rows]
-        assert told == [
+        recorded = [(row.best.end, row.best.id, row.best.start) for row in rows]
+        assert recorded == [
             (3, 3, 0), (4, 549, 0), (5, 107, 4), (6, 1024, 4), (7, 363, 0), (10, 3, 7), (11, 23, 10), (12, 19, 7),
             (15, 3, 12), (16, 301, 12), (17, 1815, 12), (18, 448, 17), (19, 4763, 17), (20, 58, 19),
         ]  # fmt: skip
@@ -303,28 +309,28 @@ class TestSeeds:
 
 class TestReference:
     @staticmethod
-    def parting(encoder_of, vocabs, name, text, suffix="tokenizer.json", **options):
-        return explain(encoder_of(name), text, load_reference(vocabs / f"{name}.{suffix}"), **options).parting
+    def compare(encoder_of, vocabs, name, text, suffix="tokenizer.json", **options):
+        return explain(encoder_of(name), text, load_reference(vocabs / f"{name}.{suffix}"), **options).reference
 
-    def test_mpt_parts_at_the_normalization(self, encoder_of, vocabs):
-        parting = self.parting(encoder_of, vocabs, "mpt", "a cafe\u0301")
-        assert parting.first == "normalization"
-        assert [stage.outcome for stage in parting.stages] == [Outcome.SAME, *[Outcome.DIFFERS] * 3]
+    def test_mpt_diverges_at_the_normalization(self, encoder_of, vocabs):
+        divergence = self.compare(encoder_of, vocabs, "mpt", "a cafe\u0301")
+        assert divergence.first == "normalization"
+        assert [stage.outcome for stage in divergence.stages] == [StageOutcome.SAME, *[StageOutcome.DIFFERS] * 3]
 
-    def test_equal_ids_part_nowhere(self, encoder_of, vocabs):
+    def test_equal_ids_have_no_divergence(self, encoder_of, vocabs):
         for name, text in [("gpt-2", "Hello  world 123"), ("gemma-3", "word   with <table>"), ("llama-spm", "a <s> b")]:
-            assert self.parting(encoder_of, vocabs, name, text).first is None
+            assert self.compare(encoder_of, vocabs, name, text).first is None
 
-    def test_bert_parts_at_the_normalization(self, encoder_of, vocabs):
-        parting = self.parting(encoder_of, vocabs, "bert-bge", "b 한 a", add_special=True)
-        assert parting.first == "normalization"
-        assert [stage.stage for stage in parting.stages][-1] == "special tokens"
+    def test_bert_diverges_at_the_normalization(self, encoder_of, vocabs):
+        divergence = self.compare(encoder_of, vocabs, "bert-bge", "b 한 a", add_special=True)
+        assert divergence.first == "normalization"
+        assert [stage.stage for stage in divergence.stages][-1] == "special tokens"
 
-    def test_the_broken_sample_parts_at_the_model(self):
+    def test_the_broken_sample_diverges_at_the_model(self):
         from tokverify.files.load import load_gguf
 
         reference = load_reference(SAMPLE / "sample.tokenizer.model")
-        parting = explain(load_gguf(SAMPLE / "sample-broken.gguf"), "word   with", reference).parting
-        assert parting.first == "model"
-        assert parting.differing == {2, 3, 4}
-        assert parting.notes
+        divergence = explain(load_gguf(SAMPLE / "sample-broken.gguf"), "word   with", reference).reference
+        assert divergence.first == "model"
+        assert divergence.differing_tokens == (2, 3, 4)
+        assert divergence.notes

@@ -9,30 +9,31 @@ import pytest
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.override import Override
-from tokverify.explain.inspection import Flag, Run, SpecialToken, inspect, net_overrides
-from tokverify.render.inspect.json import render as render_json
+from tokverify.explain.inspection import inspect, net_overrides
+from tokverify.report.codec import encode
+from tokverify.report.inspect import EogToken, Flag, SpecialToken, TokenRun
 
 SPM = spm_spec({"▁a": -1.0, "  ": -9.0, "   ": -9.0, "<b>": -9.0, "c": -2.0})
 SPM = replace(SPM, types=[*SPM.types[:260], *[USER_DEFINED] * 3, 1], special_ids={"bos": 1})
 
 
-def test_types_are_told_in_runs_by_kind():
+def test_types_are_split_into_runs_by_kind():
     found = {summary.name: summary for summary in inspect(SPM).types}
     assert list(found) == ["NORMAL", "UNKNOWN", "CONTROL", "USER_DEFINED", "BYTE"]
     assert found["NORMAL"].count == 2
-    assert found["NORMAL"].runs == (Run(259, 259, "▁a", "▁a"), Run(263, 263, "c", "c"))
-    assert found["USER_DEFINED"].runs == (Run(260, 261, "  ", "   ", " "), Run(262, 262, "<b>", "<b>"))
-    assert found["BYTE"].runs == (Run(3, 258, "<0x00>", "<0xFF>"),)
-    assert found["BYTE"].runs[0].count == 256
+    assert found["NORMAL"].runs == (TokenRun(259, 259, "▁a", "▁a"), TokenRun(263, 263, "c", "c"))
+    assert found["USER_DEFINED"].runs == (TokenRun(260, 261, "  ", "   ", " "), TokenRun(262, 262, "<b>", "<b>"))
+    assert found["BYTE"].runs == (TokenRun(3, 258, "<0x00>", "<0xFF>"),)
+    assert found["BYTE"].count == 256
 
 
-def test_special_tokens_say_why():
+def test_special_tokens_have_a_reason():
     assert inspect(SPM).special == (
         SpecialToken("bos", 1, "<s>", declared=True),
         SpecialToken("eos", 2, "</s>", declared=False, reason="llama.cpp's default for the model llama: '</s>'"),
         SpecialToken("unk", 0, "<unk>", declared=False, reason="llama.cpp's default for the model llama: '<unk>'"),
     )
-    assert inspect(SPM).eog == ((2, "</s>"),)
+    assert inspect(SPM).eog == (EogToken(2, "</s>"),)
 
 
 def test_flags_are_declared_and_effective():
@@ -60,7 +61,7 @@ def test_sizes_and_fingerprint():
     assert inspect(SPM).scores == (-9.0, 0.0)
 
 
-def test_refused_tokenizer_is_told_as_declared():
+def test_a_refused_tokenizer_is_described_as_declared():
     found = inspect(replace(SPM, tokens=["<s>", *SPM.tokens[1:]], special_ids={"bos": 1, "eos": 9999}))
     assert "twice" in found.refusal
     assert found.fingerprint is None
@@ -68,13 +69,13 @@ def test_refused_tokenizer_is_told_as_declared():
     assert all(flag.effective is None for flag in found.flags)
 
 
-def test_what_the_reader_refuses_is_told_as_far_as_it_can_be_read():
+def test_a_file_refused_by_the_reader_is_described_as_far_as_possible():
     found = inspect(replace(SPM, types=[1, 3], scores=[1.0, nan], special_ids={"eos": 9999}), "two types")
     assert found.refusal == "two types"
     assert [(summary.name, summary.count) for summary in found.types] == [
         ("NORMAL", 1),
         ("CONTROL", 1),
-        ("untold", 262),
+        ("undeclared", 262),
     ]
     assert found.scores == (1.0, 1.0)
     assert found.special == (SpecialToken("eos", 9999, "", declared=True),)
@@ -87,16 +88,16 @@ def test_more_types_than_tokens():
 
 def test_infinite_scores_are_strings_in_json():
     found = inspect(replace(SPM, scores=[-inf, inf, *SPM.scores[2:]]))
-    told = json.loads(render_json(found, "model.gguf"), parse_constant=pytest.fail)
-    assert told["scores"] == ["-inf", "inf"]
+    document = json.loads(encode(found), parse_constant=pytest.fail)
+    assert document["scores"] == ["-inf", "inf"]
 
 
 def test_untyped_tokens():
     [summary] = inspect(replace(SPM, types=None)).types
-    assert (summary.name, summary.count) == ("untold", 264)
+    assert (summary.name, summary.count) == ("undeclared", 264)
 
 
-def test_overrides_in_turn_are_joined():
+def test_successive_overrides_are_combined():
     first, second = Override("a", 1, 2, "x"), Override("a", 2, 3, "y")
     assert net_overrides([first, second]) == (Override("a", 1, 3, "y"),)
     assert net_overrides([first, Override("a", 2, 1, "z")]) == ()
@@ -105,10 +106,10 @@ def test_overrides_in_turn_are_joined():
 def test_table_of_the_seed(spec_of):
     found = {summary.name: summary for summary in inspect(spec_of("gemma-3")).types}["USER_DEFINED"]
     assert found.count == 163
-    assert [(run.first, run.last, run.count, run.repeated) for run in found.runs] == [
-        (5, 5, 1, None),
-        (107, 137, 31, "\n"),
-        (138, 167, 30, " "),
-        (168, 237, 70, None),
-        (255968, 255998, 31, "\t"),
+    assert [(run.first, run.last, run.repeated) for run in found.runs] == [
+        (5, 5, None),
+        (107, 137, "\n"),
+        (138, 167, " "),
+        (168, 237, None),
+        (255968, 255998, "\t"),
     ]

@@ -13,26 +13,38 @@ from click.testing import CliRunner
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.diagnosis import Change, Diagnosis, Explanation
-from tokverify.diagnosis.repair import repairs
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
 from tokverify.report.saved.run import read_report
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
 
 
-def explanation(*, expressible: bool = True, repair: str | None = None) -> Explanation:
-    return Explanation("x", 1, 1, (), expressible, repair, Change(kind="k", sentence="x", cost=1))
+def explanation(*, expressible: bool = True, gguf_command: str | None = None) -> Explanation:
+    return Explanation(
+        kind="k",
+        sentence="x",
+        explained=1,
+        failing=1,
+        unexplained=(),
+        expressible=expressible,
+        gguf_command=gguf_command,
+    )
 
 
 def report(*explanations: Explanation, **options: object) -> Report:
     found = explanations or (explanation(),)
     sides = Side("m", "m"), Side("sentencepiece", "sentencepiece")
     return Report(*sides, None, (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
+
+
+def repairs(report: Report) -> list[Repair]:
+    return [found.repair for found in with_repairs(report).diagnosis.explanations]
 
 
 def commands(report: Report) -> list[str]:
@@ -67,8 +79,8 @@ def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
 
 def test_a_command_of_nothing_is_shown_as_it_is():
     # Of a saved report that somebody wrote by hand.
-    blank = report(explanation(), explanation(repair=" "))
-    assert "     repair:\n" in FORMATS["table"](blank, RenderOptions())
+    blank = report(explanation(), explanation(gguf_command=" "))
+    assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
 
 
 def test_what_is_not_known_is_said_to_be():
@@ -84,19 +96,19 @@ def test_what_cases_expect_is_no_reference_to_fix_by():
 
 
 def test_the_commands_of_the_gguf_package_name_the_files_too():
-    new = explanation(repair="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
+    new = explanation(gguf_command="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
     assert commands(report(new, model="FIXED"))[1:] == [
         "or: gguf-new-metadata --pre-tokenizer x FIXED FIXED-fixed.gguf"
     ]
-    named = explanation(repair="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
+    named = explanation(gguf_command="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
     assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
-    in_place = explanation(repair="gguf-set-metadata MODEL a.key ''")
+    in_place = explanation(gguf_command="gguf-set-metadata MODEL a.key ''")
     assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
 
 
 def test_no_argument_of_theirs_is_parted():
     words = ("gguf-new-metadata", "--chat-template", "a  MODEL $(b)", "MODEL", "FIXED")
-    (repair,) = repairs(report(explanation(repair=shlex.join(words))))
+    (repair,) = repairs(report(explanation(gguf_command=shlex.join(words))))
     assert repair.commands[1].arguments == (*words[:2], "'a  MODEL $(b)'", "m.gguf", "m-fixed.gguf")
 
 
@@ -110,7 +122,7 @@ def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
 
 
 def test_fix_is_said_of_the_repair_that_it_makes():
-    first, second, third = (explanation(), explanation(), explanation(repair="gguf-new-metadata MODEL FIXED"))
+    first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"
     assert [repair.remark for repair in found] == [not_possible, "", "GGUF can express it, too", ""]
@@ -151,7 +163,7 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](read_report(Path("saved.json")), narrow), "repair: ")
+        command = from_table(FORMATS["table"](with_repairs(read_report(Path("saved.json"))), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
@@ -184,7 +196,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
 
 def test_a_command_is_parted_only_between_arguments():
     long = "directory/" * 9 + "m.gguf"
-    text = FORMATS["table"](report(model=long, cases=["a.yaml"]), RenderOptions(width=40))
+    text = FORMATS["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
     lines = text[text.index("repair: ") :].split("\n")[:5]
     assert lines == [
         "repair: tokverify fix \\",

@@ -122,14 +122,14 @@ def test_a_token_that_shows_nothing_still_counts_as_one(stand_in):
 
 
 def test_nobody_there():
-    with pytest.raises(TokverifyError, match=r"^http://127\.0\.0\.1:1: no answer \(Connection refused\)$"):
+    with pytest.raises(TokverifyError, match=r"^http://127\.0\.0\.1:1: no response \(Connection refused\)$"):
         open_reference("http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
     ("path", "answer", "error", "message"),
     [
-        ("/v1/models", (404, "<html>"), TokverifyError, r"/v1/models: HTTP 404: it knows no such path"),
+        ("/v1/models", (404, "<html>"), TokverifyError, r"/v1/models: HTTP 404: the server does not know this path"),
         ("/v1/models", (200, "<html>"), TokverifyError, r"HTTP 200: not a JSON object; is it a llama-server\?"),
         ("/v1/models", (200, "[" * 5000), TokverifyError, "HTTP 200: not a JSON object"),
         ("/v1/models", (401, {"error": {"message": "Invalid API Key"}}), TokverifyError, "LLAMA_API_KEY"),
@@ -156,7 +156,7 @@ def test_what_is_no_llama_server_gives_one_line(stand_in, path, answer, error, m
         ((500, {"error": {"message": "vector::_M_range_check\nmore"}}), "HTTP 500: vector::_M_range_check$"),
         ((200, {"tokens": ["a"]}), "the tokens it answers are not ids"),
         ((200, "nonsense"), "not a JSON object"),
-        (None, r"no answer \(Remote end closed connection without response\)"),
+        (None, r"no response \(Remote end closed connection without response\)"),
     ],
 )
 def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
@@ -184,7 +184,7 @@ def test_a_version_is_not_needed(stand_in):
 def test_a_server_that_is_too_slow_ends_the_run(stand_in):
     tokenizer = load(Request(stand_in.address), seconds=0.2).tokenizer
     stand_in.hold = True
-    with pytest.raises(TokverifyError, match=r"no answer within 0\.2 s") as caught:
+    with pytest.raises(TokverifyError, match=r"no response within 0\.2 s") as caught:
         encode(tokenizer, "a")
     assert not isinstance(caught.value, EncodeError)
 
@@ -206,7 +206,7 @@ def test_the_key_is_that_of_the_server_itself(stand_in, monkeypatch):
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http:///path", "http://a b:x"])
 def test_what_is_no_address(address):
-    with pytest.raises(TokverifyError, match=r"not an address such as http://127\.0\.0\.1:8080"):
+    with pytest.raises(TokverifyError, match=r"not a valid address, such as http://127\.0\.0\.1:8080"):
         open_reference(address)
 
 

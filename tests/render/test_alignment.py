@@ -1,8 +1,8 @@
 import pytest
 
 from tokverify.render.alignment import Cell, Fold, Row, rows
+from tokverify.report.difference import Block, Difference, Divergence
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Block, Difference, Divergence
 
 FIRST = Divergence(0, 0, None, None)
 
@@ -20,7 +20,7 @@ def differing(actual: str, expected: str) -> Block:
 
 
 def drawn(*blocks: Block, fold: bool = True) -> list[str]:
-    return [_line(row) for row in rows(Difference(blocks, FIRST), fold=fold)]
+    return [_line(row) for row in rows(Difference(first=FIRST, blocks=blocks), fold=fold)]
 
 
 def _line(row: Row | Fold) -> str:

@@ -2,13 +2,22 @@
 
 import pytest
 
-from tokverify.diagnosis import Change, Diagnosis, Explanation
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import Report, Side
 
 
 def explanation(*, expressible: bool) -> Explanation:
-    return Explanation("x", 1, 1, (), expressible, None, Change(kind="k", sentence="x", cost=1))
+    return Explanation(
+        kind="k",
+        sentence="x",
+        explained=1,
+        failing=1,
+        unexplained=(),
+        expressible=expressible,
+        gguf_command=None,
+    )
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])
@@ -16,7 +25,7 @@ def test_what_can_be_done_is_told(format: str):
     found = tuple(explanation(expressible=expressible) for expressible in (False, True, True))
     options = {"model": "m.gguf", "reference": "r.json"}
     report = Report(Side("m", "m"), Side("r", "r"), None, (), options, diagnosis=Diagnosis(found, 1, 3))
-    text = FORMATS[format](report, RenderOptions())
+    text = FORMATS[format](with_repairs(report), RenderOptions())
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
     assert "GGUF can express it, too" in text

@@ -9,8 +9,8 @@ from support.spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, s
 from tokverify.engine.encoder import Encoder
 from tokverify.explain.explanation import explain
 from tokverify.render import RenderOptions
-from tokverify.render.explain.json import render as render_json
 from tokverify.render.explain.table import render
+from tokverify.report.codec import encode as render_json
 from tokverify.spec import TokenizerSpec
 
 DOCS = ROOT / "docs" / "explain.md"
@@ -42,14 +42,14 @@ def test_nothing_hostile_reaches_the_terminal(name, options):
     assert "[/INST]" in text
 
 
-def test_hostile_text_beside_a_reference():
+def test_hostile_text_next_to_a_reference():
     class Other(Encoder):
         def encode(self, text, *, add_special=False, parse_special=True):
             return super().encode(text, add_special=add_special, parse_special=False)
 
     text = render(explain(Encoder(SPM), HOSTILE, Other(SPM, "[/red]\x1b")), RenderOptions())
     assert all(line.isprintable() for line in text.split("\n"))
-    assert "[/red]\\x1b gives other ids" in text
+    assert "[/red]\\x1b returns different ids" in text
 
 
 def test_words_of_one_token_are_left_out():
@@ -74,10 +74,10 @@ def test_dna_is_explained_once_and_without_merges():
     assert text.count("six bases at a time") == 1
 
 
-def test_as_many_tokens_are_not_said_to_be_instead_of_as_many():
+def test_the_same_number_of_other_tokens_is_not_called_a_replacement():
     spec = spm_spec({"▁": -5, "a": -1, "b": -1, "▁b": -2, "  ": 0}, {"  ": USER_DEFINED})
     lines = render(explain(Encoder(spec), "a  b"), RenderOptions()).splitlines()
-    assert "   Were USER_DEFINED tokens not looked for: ▁ a ▁ ▁b  (4 tokens as well, but others)" in lines
+    assert "   Without matching USER_DEFINED tokens: ▁ a ▁ ▁b  (4 tokens too, but different ones)" in lines
 
 
 def test_an_empty_text():
@@ -85,22 +85,25 @@ def test_an_empty_text():
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_json_is_ascii_stable_and_whole(name):
+def test_the_json_is_ascii_stable_and_complete(name):
     first, second = (render_json(explain(Encoder(SPECS[name]), HOSTILE, add_special=True)) for _ in range(2))
     assert first == second
     assert first.isascii()
-    told = json.loads(first)
-    assert told["text"] == HOSTILE
-    words = [word for fragment in told["fragments"] for word in fragment.get("words", ())]
-    added = [fragment["added_token"] for fragment in told["fragments"] if "added_token" in fragment]
-    in_order = [id for word in words for id in word["ids"]]
-    assert sorted(told["ids"]) == sorted([*told["prefix"], *in_order, *added, *told["suffix"]])
+    document = json.loads(first)
+    assert document["text"] == HOSTILE
+    stretches = [fragment["stretch"] for fragment in document["fragments"] if fragment["stretch"]]
+    added = [fragment["added_token"]["id"] for fragment in document["fragments"] if fragment["added_token"]]
+    encoded = [id for stretch in stretches for word in stretch["words"] for id in word["ids"]]
+    affixes = [token["id"] for side in ("prefix", "suffix") for token in document[side]]
+    assert sorted(document["ids"]) == sorted([*affixes, *encoded, *added])
 
 
-def test_json_tells_each_merge_with_its_competitors():
-    told = json.loads(render_json(explain(Encoder(BPE), "ba[/")))
-    merges = [merge for fragment in told["fragments"] for word in fragment["words"] for merge in word.get("merges", ())]
-    assert [(merge["left"], merge["right"], merge["rank"]) for merge in merges] == [("b", "a", 2), ("[", "/", 0)]
+def test_the_json_lists_each_merge_with_its_competitors():
+    document = json.loads(render_json(explain(Encoder(BPE), "ba[/")))
+    words = [word for fragment in document["fragments"] for word in fragment["stretch"]["words"]]
+    pairs = [merge["pair"] for word in words for merge in word["merging"]["merges"]]
+    assert {word["merging"]["by"] for word in words} == {"rank"}
+    assert [(pair["left"], pair["right"], pair["weight"]) for pair in pairs] == [("b", "a", 2), ("[", "/", 0)]
 
 
 EXAMPLES = re.findall(
@@ -109,9 +112,9 @@ EXAMPLES = re.findall(
 
 
 @pytest.mark.parametrize(("name", "text", "printed"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
-def test_the_examples_of_the_docs_are_what_is_printed(encoder_of, name, text, printed):
+def test_the_examples_in_the_docs_match_the_output(encoder_of, name, text, printed):
     assert printed == render(explain(encoder_of(name), text), RenderOptions())
 
 
-def test_the_docs_hold_both_seeds():
+def test_the_docs_contain_both_examples():
     assert [(name, text) for name, text, _ in EXAMPLES] == [("gemma-3", "word   with"), ("t5", "What is LoRA?")]

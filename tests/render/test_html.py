@@ -15,7 +15,6 @@ from support.hostile_finding import hostile_change, hostile_fuzz, present_change
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
 from tokverify.cases.case import Case
-from tokverify.diagnosis import Change, Diagnosis, Explanation
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.render.chat import CHAT_FORMATS
@@ -27,6 +26,7 @@ from tokverify.render.run.html import _percent
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.audit import AuditReport
+from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
@@ -318,8 +318,15 @@ def test_a_match_whose_tokens_the_report_does_not_tell_holds_its_ids():
 
 
 def explanation(sentence: str, *unexplained: str) -> Explanation:
-    change = Change(kind="k", sentence=sentence, cost=1)
-    return Explanation(sentence, 1, 2, unexplained, True, None, change)
+    return Explanation(
+        kind="k",
+        sentence=sentence,
+        explained=1,
+        failing=2,
+        unexplained=unexplained,
+        expressible=True,
+        gguf_command=None,
+    )
 
 
 def test_causes_are_the_explanations_that_hold_for_a_case():

@@ -13,7 +13,9 @@ from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.diff.part import Change, Part
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
@@ -63,7 +65,7 @@ def pages(tmp_path_factory) -> Path:
     )
     texts = {
         "broken": FORMATS["html"](broken, options),
-        "spaced": FORMATS["html"](replace(broken, options={"model": "two  spaces .gguf"}), options),
+        "spaced": FORMATS["html"](with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
         "hostile": FORMATS["html"](injecting_report(), options),
         "wide": FORMATS["html"](wide_report(), options),
         "audit": AUDIT_FORMATS["html"](hostile_audit(), options),

@@ -3,7 +3,8 @@
 import pytest
 from rich.cells import cell_len
 
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
 from tokverify.render import RenderOptions
 from tokverify.render.listing import list_cases
 

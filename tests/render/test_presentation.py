@@ -38,13 +38,13 @@ def test_every_renderer_is_there_and_takes_what_it_is_given(report: str, format:
     signature = inspect.signature(load(TABLES[report][format].place))
     options = ["RenderOptions"] if format in FOR_EYES else []
     assert [parameter.annotation for parameter in signature.parameters.values()] == [report, *options]
-    assert signature.return_annotation == ("Told" if format in CI_FORMATS else "str")
+    assert signature.return_annotation == ("CiReport" if format in CI_FORMATS else "str")
 
 
 @pytest.mark.parametrize("format", CI_FORMATS)
 def test_every_renderer_for_ci_systems_is_there_and_takes_what_it_is_given(format: str):
-    signature = inspect.signature(load(CI_FORMATS[format]))
-    assert [parameter.annotation for parameter in signature.parameters.values()] == ["Told"]
+    signature = inspect.signature(CI_FORMATS[format])
+    assert [parameter.annotation for parameter in signature.parameters.values()] == ["CiReport"]
     assert signature.return_annotation == "str"
 
 

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.cases.case import shipped_suites
+from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
 from tokverify.render.suite_edit import with_expected
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.cases.case import Case, load_cases, load_suites
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cases.yaml_node import Mapping, Scalar, parse
 from tokverify.render.suite import quoted, render_suite
 

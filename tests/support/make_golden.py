@@ -11,9 +11,10 @@ from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
-from tokverify.diagnosis import Change, Diagnosis, Explanation
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.errors import UnsupportedError
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
 from tokverify.verify.baseline import Baseline, digest
 from tokverify.verify.comparison import verify_tokenizers
@@ -72,7 +73,8 @@ def hostile_report() -> Report:
     report = verify_tokenizers(actual, expected, list(_cases()), sides=sides)
     report = hostile_baseline(report.results).apply(report)
     report = replace(report, diagnosis=hostile_diagnosis())
-    return replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
+    report = replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
+    return with_repairs(report)
 
 
 def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
@@ -102,9 +104,15 @@ def hostile_diagnosis() -> Diagnosis:
     ]
     explanations = tuple(
         Explanation(
-            sentence, 10 - len(left), 10, left, expressible, repair, Change(kind="k", sentence=sentence, cost=1)
+            kind="k",
+            sentence=sentence,
+            explained=10 - len(left),
+            failing=10,
+            unexplained=left,
+            expressible=expressible,
+            gguf_command=command,
         )
-        for sentence, left, expressible, repair in told
+        for sentence, left, expressible, command in told
     )
     return Diagnosis(explanations, failing=10, tried=42, stopped_early=True)
 

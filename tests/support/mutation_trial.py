@@ -20,7 +20,8 @@ from support.spec_maker import BYTE_PIECES
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
-from tokverify.cases.case import Case, load_cases
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Explanation, Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -32,6 +33,7 @@ from tokverify.fix.fixing import Plan, Verification, make_plan, verification, wr
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.trial import Kind, Trial
 from tokverify.references import open_reference
+from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fuzz import Plan as FuzzPlan
 from tokverify.spec import TokenizerSpec, TokenType
@@ -85,7 +87,7 @@ class Outcome:
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
     """Whether an explanation names a fault."""
-    return explanation is not None and set(explanation.change.kind.split("+")) <= set(mutation.kinds)
+    return explanation is not None and set(explanation.kind.split("+")) <= set(mutation.kinds)
 
 
 def explains_all(explanation: Explanation | None) -> bool:

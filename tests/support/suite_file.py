@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
 
 ONE_CASE = "cases: [{id: a, text: x}]\n"

@@ -1,6 +1,7 @@
-"""Files appear whole or not at all, whatever they are called and wherever they are."""
+"""Files appear complete or not at all, whatever they are called and however a run ends."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -10,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.system.output_file import check_place, put_in_place, sync, temporary_beside
+from tokverify.system.output_file import (
+    append_text,
+    check_place,
+    put_in_place,
+    sync,
+    temporary_beside,
+    write_file,
+    write_files,
+)
 
 LEFT_OVER = ".report.json.0123456789abcdef.tokverify.tmp"
 LIMITED = """
@@ -71,7 +80,7 @@ def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("to", "complaint"), [("absent/report.json", "is no directory"), ("link.json", "symbolic link")]
+    ("to", "complaint"), [("absent/report.json", "is not a directory"), ("link.json", "symbolic link")]
 )
 def test_links_that_lead_nowhere(tmp_path: Path, to: str, complaint: str):
     link = tmp_path / "link.json"
@@ -109,16 +118,127 @@ def test_what_a_killed_run_left_is_removed_by_a_later_one(tmp_path: Path):
 
 
 def test_a_file_that_cannot_grow_leaves_nothing(tmp_path: Path):
-    told = subprocess.run([sys.executable, "-c", LIMITED, tmp_path / "x"], capture_output=True, text=True, check=True)
-    assert told.stdout == f"{tmp_path / 'x'}: cannot be written: File too large; make room, or name another place\n"
+    run = subprocess.run([sys.executable, "-c", LIMITED, tmp_path / "x"], capture_output=True, text=True, check=True)
+    assert (
+        run.stdout == f"{tmp_path / 'x'}: cannot be written: File too large; free some space, or name another place\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_where_nothing_can_be_created_is_known_beforehand(tmp_path: Path, monkeypatch):
     check_place(tmp_path / "report.json")
-    with pytest.raises(TokverifyError, match="absent is no directory; create it first"):
+    with pytest.raises(TokverifyError, match="absent is not a directory; create it first"):
         check_place(tmp_path / "absent" / "report.json")
     # Root may write anywhere, so permissions would prove nothing.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(TokverifyError, match=r"no file can be created in .*, which is done before one is replaced"):
+    with pytest.raises(TokverifyError, match=r"no file can be created in .*, which is necessary even to replace one"):
         check_place(tmp_path / "report.json")
+
+
+# Writes a large report over and over; says so once it has begun.
+WRITER = """
+import signal, sys
+from pathlib import Path
+from tokverify.system.output_file import write_files
+# As the command line has it.
+signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+letter, *paths = sys.argv[1:]
+print("ready", flush=True)
+while True:
+    write_files({Path(path): letter * 3_000_000 for path in paths})
+"""
+
+
+def writer(letter: str, *paths: Path) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, "-c", WRITER, letter, *map(str, paths)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def stop(process: subprocess.Popen[bytes], number: int) -> None:
+    process.send_signal(number)
+    process.wait()
+    process.stdout.close()
+
+
+def test_all_files_are_written_or_none(tmp_path: Path):
+    kept, absent = tmp_path / "kept.json", tmp_path / "missing" / "report.xml"
+    kept.write_text("old")
+    with pytest.raises(TokverifyError, match=r"report\.xml: cannot be written: No such file or directory"):
+        write_files({kept: "new", absent: "new"})
+    assert kept.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("moment", range(3))
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_run_leaves_whole_files_and_hinders_no_later_one(tmp_path: Path, number: int, moment: int):
+    paths = [tmp_path / "report.json", tmp_path / "report.xml"]
+    process = writer("a", *paths)
+    time.sleep(moment * 0.004)
+    stop(process, number)
+    for path in paths:
+        assert not path.exists() or path.read_text() == "a" * 3_000_000
+    left_over = [path for path in tmp_path.iterdir() if path not in paths]
+    assert all(path.name.endswith(".tokverify.tmp") for path in left_over)
+    if number != signal.SIGKILL:
+        assert left_over == []
+    write_files(dict.fromkeys(paths, "later"))
+    assert [path.read_text() for path in paths] == ["later", "later"]
+
+
+def test_two_runs_do_not_mix(tmp_path: Path):
+    path = tmp_path / "report.json"
+    processes = [writer(letter, path) for letter in "ab"]
+    seen = set()
+    deadline = time.monotonic() + 20
+    while len(seen) < 2 and time.monotonic() < deadline:
+        if path.exists():
+            text = path.read_text()
+            assert text in {"a" * 3_000_000, "b" * 3_000_000}
+            seen.add(text[0])
+    for process in processes:
+        stop(process, signal.SIGTERM)
+    assert seen == {"a", "b"}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_device_that_fails_keeps_the_files_from_being_replaced(tmp_path: Path):
+    kept, new = tmp_path / "kept.json", tmp_path / "new.html"
+    kept.write_text("old")
+    with pytest.raises(TokverifyError, match="/dev/full: cannot be written: No space left on device"):
+        write_files({kept: "new", Path("/dev/full"): "x" * 10, new: "new"})
+    assert kept.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.skipif(not Path("/dev/fd/1").exists(), reason="no /dev/fd on this system")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_what_goes_to_stdout_by_name_stands_between_what_else_does(tmp_path: Path, name: str, mode: str):
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    code = (
+        "from pathlib import Path; from tokverify.system.output_file import check_writable, write_file\n"
+        f"print('first'); check_writable(Path({name!r})); write_file(Path({name!r}), 'report\\n'); print('last')"
+    )
+    with log.open(mode) as stdout:
+        subprocess.run([sys.executable, "-c", code], stdout=stdout, check=True)
+    assert log.read_text() == ("before\n" if mode == "ab" else "") + "first\nreport\nlast\n"
+    assert list(tmp_path.iterdir()) == [log]
+
+
+def test_handlers_of_signals_are_as_before(tmp_path: Path):
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    write_file(tmp_path / "report.json", "x")
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_text_is_added_at_the_end(tmp_path: Path):
+    path = tmp_path / "summary.md"
+    append_text(path, "one é\n")
+    append_text(path, "two\n")
+    assert path.read_text(encoding="utf-8") == "one é\ntwo\n"
+    with pytest.raises(TokverifyError, match="cannot be written"):
+        append_text(tmp_path, "x")

@@ -7,12 +7,12 @@ import pytest
 
 IN_A_CHILD = """
 import os
-from tokverify.system.stderr import held
+from tokverify.system.stderr import capture_stderr
 
 def told(text, times=1000):
     mixed = 0
     for _ in range(times):
-        with held() as kept:
+        with capture_stderr() as kept:
             os.write(2, text)
             mixed += kept.take() != text
     return mixed
@@ -29,11 +29,11 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 WHILE_HELD = """
 import os, signal, threading, time
-from tokverify.system.stderr import held
+from tokverify.system.stderr import capture_stderr
 
 began = threading.Event()
 def hold():
-    with held() as kept:
+    with capture_stderr() as kept:
         began.set()
         time.sleep(0.2)
         kept.drop()
@@ -44,7 +44,7 @@ began.wait()
 child = os.fork()
 if not child:
     signal.alarm(10)
-    with held() as kept:
+    with capture_stderr() as kept:
         os.write(2, b"held")
         kept.drop()
     os.write(2, b"shown")

@@ -1,4 +1,4 @@
-from tokverify.text.code_point import code_points
+from tokverify.text.visible import code_points
 
 
 def test_characters_are_named():

@@ -3,8 +3,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokverify.report.difference import Difference
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Difference, compare, excerpt
+from tokverify.verify.alignment import compare
 
 
 def tokens(*pieces: str | bytes | tuple[int, str | bytes]) -> list[Token]:
@@ -80,17 +81,17 @@ def test_excerpt_starts_at_a_whole_character():
     emoji = "🦙".encode()
     difference = compare(tokens("a", emoji[:2], emoji[2:3], emoji[3:]), tokens("a", emoji[:2], emoji[2:]))
     assert difference.first.byte_offset == 3
-    shown = excerpt(difference)
+    shown = difference.excerpt
     assert (shown.before, shown.actual, shown.expected) == ("a", "🦙", "🦙")
 
 
 def test_excerpt_tells_apart_what_each_side_decodes():
-    shown = excerpt(compare(tokens("caf", "e\u0301", "!"), tokens("caf", "é", "!")))
+    shown = compare(tokens("caf", "e\u0301", "!"), tokens("caf", "é", "!")).excerpt
     assert (shown.before, shown.actual, shown.expected) == ("caf", "e\u0301!", "é!")
 
 
 def test_excerpt_is_short_in_a_long_text():
-    shown = excerpt(compare(tokens("🦙" * 50, "x", "é" * 50), tokens("🦙" * 50, "x" + "é" * 50)))
+    shown = compare(tokens("🦙" * 50, "x", "é" * 50), tokens("🦙" * 50, "x" + "é" * 50)).excerpt
     assert (shown.before, shown.actual) == ("🦙" * 8, "x" + "é" * 7)
 
 

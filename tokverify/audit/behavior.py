@@ -24,7 +24,7 @@ def probes() -> tuple[str, ...]:
     Texts with characters that llama.cpp's Unicode tables are too old to know are left out: they come out otherwise for
     every model.
     """
-    from tokverify.cases.case import load_cases
+    from tokverify.cases.loading import load_cases
     from tokverify.engine.pre_search import PROBES
 
     texts = (case.text for case in load_cases() if 0 < len(case.text) <= _LONGEST and not has_unassigned(case.text))

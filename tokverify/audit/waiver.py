@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.cases.checker import Checker, shown
+from tokverify.cases.checker import Checker, quote
 from tokverify.cases.entry_file import read_entries, read_fields
 from tokverify.cases.yaml_node import Scalar
 
@@ -78,7 +78,7 @@ def read_waivers(path: Path, codes: Collection[str]) -> list[Waiver]:
         if values is None:
             return None
         if values["code"] not in codes:
-            checker.complain(node.line, f"there is no rule {shown(values['code'])}; known are {', '.join(codes)}")
+            checker.complain(node.line, f"there is no rule {quote(values['code'])}; known are {', '.join(codes)}")
         return Waiver(**values, place=f"{path}:{node.line}")
 
     return read_entries(path, "waiver", read)

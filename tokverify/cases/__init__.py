@@ -1,1 +1,1 @@
-"""Read YAML suites into cases."""
+"""Read cases from YAML suites."""

@@ -1,6 +1,6 @@
-"""Entry files: YAML or JSON lists of what is known and accepted, each entry a mapping with a reason.
+"""Read YAML or JSON lists of accepted findings or failures; each entry is a mapping with a reason.
 
-Imports PyYAML through `tokverify.cases.checker`, so import this module only where a file is about to be read.
+This imports PyYAML, so import it only where a file is about to be read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokverify.cases.checker import Checker
 from tokverify.errors import TokverifyError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import read_text
 
 if TYPE_CHECKING:
     from tokverify.cases.yaml_node import Node
@@ -24,13 +24,18 @@ _MAX_FILE_BYTES = 16 << 20
 
 
 def read_entries(path: Path, what: str, read: Callable[[Checker, Node], _Entry | None]) -> list[_Entry]:
-    """Read a file that is a list; `read` makes an entry, or complains and returns None. `what` names an entry.
+    """Read a file that contains a list.
+
+    Args:
+        path: The file.
+        what: The name of an entry in messages, such as `waiver`.
+        read: Converts a node to an entry, or adds complaints and returns None.
 
     Raises:
-        TokverifyError: If anything is wrong, with all complaints, one a line.
+        TokverifyError: If anything is wrong; lists all complaints, one per line.
     """
     checker = Checker(str(path), f"a list of {what}s")
-    root = checker.parse(_read_text(path, what))
+    root = checker.parse(read_text(path, f"{what}s", _MAX_FILE_BYTES))
     nodes = checker.sequence(root, f"the file of {what}s") if root is not None else None
     entries = [read(checker, node) for node in nodes or ()]
     if checker.complaints:
@@ -41,7 +46,7 @@ def read_entries(path: Path, what: str, read: Callable[[Checker, Node], _Entry |
 def read_fields(
     checker: Checker, node: Node, what: str, readers: Readers, required: Collection[str]
 ) -> dict[str, Any] | None:
-    """Read the fields of an entry; `required` ones are strings, and not empty. None if something is wrong."""
+    """Read the fields of an entry, or return None if there are complaints; `required` fields are non-empty strings."""
     fields = checker.mapping(node, f"a {what}", readers)
     if fields is None:
         return None
@@ -52,17 +57,3 @@ def read_fields(
         elif values[name] is not None and not values[name].strip():
             checker.complain(fields[name].line, f"{name} is empty; write one")
     return None if None in values.values() or not set(required) <= fields.keys() else values
-
-
-def _read_text(path: Path, what: str) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES + 1)
-        require_fetched(path, data)
-        text = data.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise TokverifyError(f"{path}: cannot read the {what}s: {reason}; check the path") from error
-    if len(data) > _MAX_FILE_BYTES:
-        raise TokverifyError(f"{path}: larger than {_MAX_FILE_BYTES >> 20} MiB, too large for a list of {what}s")
-    return text

@@ -1,6 +1,6 @@
-"""Suite: the format of one YAML file of cases (docs/cases.md), checked field by field.
+"""Read one YAML file of cases (see docs/cases.md) and check every field.
 
-Imports PyYAML through `tokverify.cases.checker`, so import this module only where a file is about to be read.
+This imports PyYAML, so import it only where a file is about to be read.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.cases.case import Case
-from tokverify.cases.checker import Checker, shown
+from tokverify.cases.case import Case, Expect
+from tokverify.cases.checker import Checker, quote
 from tokverify.cases.yaml_node import Scalar
-from tokverify.errors import TokverifyError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import UnfitContentError, read_text
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Expect
     from tokverify.cases.yaml_node import Node
 
 _NAME = re.compile(r"\w[\w.+-]*")
@@ -32,79 +30,59 @@ _HIDDEN = re.compile("[\xa0\xad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u20
 
 @dataclass(slots=True)
 class Suite:
-    """What was read of one file; `cases` is complete only where there are no complaints.
-
-    `line` is where the suite is named. `hints` are about what is allowed but probably not meant.
-    """
+    """The content of one file."""
 
     file: str
     name: str
     line: int = 1
+    """The line that names the suite, starting at 1."""
     cases: list[Case] = field(default_factory=list)
+    """The cases; complete only if there are no complaints."""
     complaints: list[str] = field(default_factory=list)
+    """What is wrong with the file, each beginning with `file:line: `."""
     hints: list[str] = field(default_factory=list)
+    """What is allowed but probably a mistake, in the same form."""
 
 
-def read_suite(path: Path, shown_as: str | None = None) -> Suite:
-    """Read one file; complaints and cases name it as `shown_as`, by default its path.
+def read_suite(path: Path, display_name: str | None = None) -> Suite:
+    """Read one file; complaints and cases call it `display_name`, by default its path.
 
     Raises:
         TokverifyError: If the file cannot be read at all.
     """
-    name = shown_as or str(path)
-    checker = _checker(name)
-    source = _read_text(path, checker)
-    if source is None:
-        return Suite(name, _name_of(path.stem), complaints=checker.complaints)
+    name = display_name or str(path)
+    try:
+        source = read_text(path, "cases", MAX_FILE_BYTES)
+    except UnfitContentError as error:
+        return Suite(name, _default_name(path.stem), complaints=[f"{name}:{error.line}: {error.problem}"])
     return parse_suite(source, name, path.stem)
 
 
 def parse_suite(source: str, file: str, stem: str) -> Suite:
-    """Read the text of a file, which names the suite by its `stem` if the text does not."""
-    checker = _checker(file)
-    suite = Suite(file, _name_of(stem))
+    """Read the text of a file; the suite is named after the `stem` of the file name unless the text names it."""
+    checker = Checker(file, "a `cases` list")
+    suite = Suite(file, _default_name(stem))
     root = checker.parse(source)
     if root is not None:
         _SuiteReader(checker, suite).read(root)
-        suite.hints = _hidden_characters(suite.file, source) + suite.hints
+        suite.hints = _find_hidden_characters(suite.file, source) + suite.hints
     suite.complaints = checker.complaints
     return suite
 
 
-def _name_of(stem: str) -> str:
+def _default_name(stem: str) -> str:
     return re.sub(r"[^\w.+]+", "-", stem).strip("-.+") or "suite"
 
 
-def _checker(file: str) -> Checker:
-    return Checker(file, "a `cases` list")
-
-
-def _read_text(path: Path, checker: Checker) -> str | None:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TokverifyError(f"{path}: cannot read cases: {reason}; check the path") from error
-    require_fetched(path, data)
-    if len(data) > MAX_FILE_BYTES:
-        checker.complain(1, f"larger than {MAX_FILE_BYTES >> 20} MiB, too large for a suite; split it")
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        checker.complain(line, f"byte 0x{data[error.start]:02X} is not UTF-8; save the file as UTF-8")
-        return None
-
-
-def _hidden_characters(file: str, source: str) -> list[str]:
-    return [
-        f"{file}:{line}: raw U+{ord(found[0]):04X}, which looks like a space or nothing; "
-        f"write \\u{ord(found[0]):04x} in double quotes"
-        for line, text in enumerate(source.split("\n"), 1)
-        if (found := _HIDDEN.search(text))
-    ]
+def _find_hidden_characters(file: str, source: str) -> list[str]:
+    hints = []
+    for line, text in enumerate(source.split("\n"), 1):
+        match = _HIDDEN.search(text)
+        if match:
+            code = f"{ord(match[0]):04x}"
+            advice = f"write \\u{code} in double quotes"
+            hints.append(f"{file}:{line}: raw U+{code.upper()}, which is invisible or looks like a space; {advice}")
+    return hints
 
 
 class _SuiteReader:
@@ -113,20 +91,20 @@ class _SuiteReader:
         self._suite = suite
         self._defaults: dict[str, Any] = {}
         self._lines: dict[str, int] = {}
-        self._same: dict[tuple[str, bool, bool], Case] = {}
+        self._by_input: dict[tuple[str, bool, bool], Case] = {}
         self._repeated = 0
 
     def read(self, root: Node) -> None:
         fields = self._checker.mapping(root, "a suite", _SUITE_READERS)
         if fields is None:
             return
-        values = _values(self._checker, fields, _SUITE_READERS)
+        values = _read_values(self._checker, fields, _SUITE_READERS)
         self._suite.name = values.get("suite") or self._suite.name
         self._suite.line = fields["suite"].line if "suite" in fields else 1
         self._defaults = values.get("defaults") or {}
         nodes = values.get("cases", [])
         if nodes == []:
-            self._checker.complain(root.line, "no cases; write a list of at least one under `cases`")
+            self._checker.complain(root.line, "no cases; write a list of at least one case under `cases`")
         for node in nodes or ():
             self._read_case(node)
 
@@ -134,7 +112,7 @@ class _SuiteReader:
         fields = self._checker.mapping(node, "a case", _CASE_READERS)
         if fields is None:
             return
-        values = _values(self._checker, fields, _CASE_READERS)
+        values = _read_values(self._checker, fields, _CASE_READERS)
         for name in ("id", "text"):
             if name not in fields:
                 self._checker.complain(node.line, f"a case has no {name}; add `{name}: ...`")
@@ -142,45 +120,46 @@ class _SuiteReader:
         if None in (values.get("id"), values.get("text")) or None in values.values():
             return
         repeat = values.pop("repeat", 1)
-        if not self._fits(values["text"], repeat, node.line):
+        if not self._check_size(values["text"], repeat, node.line):
             return
         values["text"] *= repeat
         values["tags"] = tuple(dict.fromkeys(self._defaults.get("tags", ()) + values.get("tags", ())))
         case = Case(**self._defaults | values, suite=self._suite.name, file=self._suite.file, line=node.line)
         self._suite.cases.append(case)
-        self._look_at(case, fields["text"])
+        self._add_hints(case, fields["text"])
 
     def _check_unique(self, id: str | None, line: int) -> None:
         if id in self._lines:
-            message = f"the id {shown(id)} is taken, first on line {self._lines[id]}; rename one"
+            message = f"the id {quote(id)} is already used on line {self._lines[id]}; rename one"
             self._checker.complain(line, message)
         elif id is not None:
             self._lines[id] = line
 
-    def _fits(self, text: str, repeat: int, line: int) -> bool:
+    def _check_size(self, text: str, repeat: int, line: int) -> bool:
         if repeat > 1:
             self._repeated += len(text) * repeat
         if self._repeated <= _MAX_REPEATED_CHARACTERS:
             return True
         limit = f"{_MAX_REPEATED_CHARACTERS:,}"
-        self._checker.complain(line, f"repeat makes more than {limit} characters in this file; lower it")
+        self._checker.complain(line, f"repeat produces more than {limit} characters in this file; reduce it")
         return False
 
-    def _look_at(self, case: Case, text: Node) -> None:
+    def _add_hints(self, case: Case, text: Node) -> None:
         here = f"{case.file}:{text.line}: "
-        quoted = isinstance(text, Scalar) and text.style in {'"', "|", ">"}
-        if not quoted and (found := _ESCAPE_LOOK_ALIKE.search(case.text)):
-            message = f"text holds a backslash and {found[0][1]!r}; if an escape is meant, use double quotes"
+        is_quoted = isinstance(text, Scalar) and text.style in {'"', "|", ">"}
+        escape = None if is_quoted else _ESCAPE_LOOK_ALIKE.search(case.text)
+        if escape:
+            message = f"text contains a backslash and {escape[0][1]!r}; to write an escape, use double quotes"
             self._suite.hints.append(here + message)
         if not case.note:
-            self._suite.hints.append(f"{here}case {case.id} has no note; say what it is there to catch")
-        first = self._same.setdefault((case.text, case.add_special, case.parse_special), case)
+            self._suite.hints.append(f"{here}case {case.id} has no note; explain what it is meant to catch")
+        first = self._by_input.setdefault((case.text, case.add_special, case.parse_special), case)
         if first is not case:
-            message = f"case {case.id} repeats {first.id} on line {first.line}; drop one"
+            message = f"case {case.id} repeats {first.id} on line {first.line}; remove one"
             self._suite.hints.append(here + message)
 
 
-def _values(
+def _read_values(
     checker: Checker, fields: Mapping[str, Node], readers: Mapping[str, Callable[[Checker, Node, str], Any]]
 ) -> dict[str, Any]:
     return {name: readers[name](checker, node, name) for name, node in fields.items()}
@@ -196,21 +175,22 @@ def _read_tags(checker: Checker, node: Node, what: str) -> tuple[str, ...]:
 
 
 def _read_expect(checker: Checker, node: Node, what: str) -> dict[str, Expect]:
-    return {name: _read_tokens(checker, value, shown(name)) for name, value in checker.entries(node, what)}
+    return {name: _read_tokens(checker, value, quote(name)) for name, value in checker.entries(node, what)}
 
 
-def _read_tokens(checker: Checker, node: Node, whose: str) -> Expect:
-    items = checker.sequence(node, f"the ids of {whose}") or []
-    strings = [isinstance(item, Scalar) and item.tag == "str" for item in items]
-    if not any(strings):
-        ids = [checker.integer(item, f"an id of {whose}", 0, _MAX_ID) for item in items]
+def _read_tokens(checker: Checker, node: Node, tokenizer: str) -> Expect:
+    items = checker.sequence(node, f"the ids of {tokenizer}") or []
+    are_strings = [isinstance(item, Scalar) and item.tag == "str" for item in items]
+    if not any(are_strings):
+        ids = [checker.integer(item, f"an id of {tokenizer}", 0, _MAX_ID) for item in items]
         return tuple(id for id in ids if id is not None)
-    if not all(strings):
-        line = items[strings.index(False)].line
-        checker.complain(line, f"the list of {whose} mixes pieces with others; quote every piece, or write ids only")
-        return ()
-    pieces = [checker.string(item, f"a piece of {whose}") for item in items]
-    return tuple(piece for piece in pieces if piece is not None)
+    if all(are_strings):
+        pieces = [checker.string(item, f"a piece of {tokenizer}") for item in items]
+        return tuple(piece for piece in pieces if piece is not None)
+    line = items[are_strings.index(False)].line
+    message = f"the list of {tokenizer} mixes pieces with other values; quote every piece, or write only ids"
+    checker.complain(line, message)
+    return ()
 
 
 def _read_repeat(checker: Checker, node: Node, what: str) -> int | None:
@@ -218,7 +198,7 @@ def _read_repeat(checker: Checker, node: Node, what: str) -> int | None:
 
 
 def _read_defaults(checker: Checker, node: Node, what: str) -> dict[str, Any]:
-    values = _values(checker, checker.mapping(node, what, _DEFAULT_READERS) or {}, _DEFAULT_READERS)
+    values = _read_values(checker, checker.mapping(node, what, _DEFAULT_READERS) or {}, _DEFAULT_READERS)
     return {name: value for name, value in values.items() if value is not None}
 
 

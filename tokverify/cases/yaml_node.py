@@ -1,6 +1,6 @@
-"""Parse YAML into nodes that know where they stand; knows nothing of cases.
+"""Parse YAML into nodes with their positions in the file.
 
-Imports PyYAML, so import this module only where a file is about to be read.
+This imports PyYAML, so import it only where a file is about to be read.
 """
 
 from __future__ import annotations
@@ -18,23 +18,27 @@ _MAX_NODES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value; `tag` is what YAML takes it for (`str`, `int`, ...), `style` its quote sign or None.
+    """A single value.
 
-    As for all nodes, `line` is 1-based, and `start` and `end` are offsets in characters, quotes and anchor included. An
-    alias is the very node it stands for, with the place of that.
+    An alias is represented by the node it refers to, with the position of that node.
     """
 
     line: int
+    """Starts at 1, as in all nodes."""
     value: str
     tag: str
+    """The type that YAML gives the value: `str`, `int`, ..."""
     style: str | None
+    """The quotation mark, or None."""
     start: int = 0
+    """The offset of the first character, as in all nodes; quotes and anchor are included."""
     end: int = 0
+    """The offset after the last character, as in all nodes."""
 
 
 @dataclass(slots=True)
 class Sequence:
-    """A list; `flow` where it is written in brackets."""
+    """A list; `flow` if it is written in brackets."""
 
     line: int
     items: list[Node] = field(default_factory=list)
@@ -45,7 +49,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Mapping:
-    """Keys and values, `items` holding them in turn, duplicates included; `flow` where it is written in braces."""
+    """Keys and values, alternating in `items` and including duplicate keys; `flow` if it is written in braces."""
 
     line: int
     items: list[Node] = field(default_factory=list)
@@ -54,7 +58,7 @@ class Mapping:
     flow: bool = False
 
     def pairs(self) -> Iterator[tuple[Node, Node]]:
-        """Pair up keys and values in the order written."""
+        """Pair keys with values, in order."""
         return zip(self.items[::2], self.items[1::2], strict=True)
 
 
@@ -62,7 +66,7 @@ Node = Scalar | Sequence | Mapping
 
 
 class YamlError(Exception):
-    """A text is not YAML, or YAML of a shape that no honest file has; `line` is 1-based."""
+    """A text is not valid YAML, or is nested or expanded beyond the limits; `line` starts at 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -70,13 +74,13 @@ class YamlError(Exception):
 
 
 def parse(text: str) -> Node | None:
-    """Parse one YAML document; None if there is none.
+    """Parse one YAML document; None if the text contains none.
 
-    Builds from parser events, because PyYAML's own composer recurses (its C version dies on deep nesting) and
-    follows any number of aliases.
+    This builds nodes from parser events because PyYAML's own composer is recursive (its C version crashes on deep
+    nesting) and follows any number of aliases.
 
     Raises:
-        YamlError: On the first fault.
+        YamlError: At the first error.
     """
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     builder = _Builder()
@@ -84,14 +88,14 @@ def parse(text: str) -> Node | None:
         for event in yaml.parse(text, loader):
             builder.feed(event)
     except yaml.MarkedYAMLError as error:
-        raise _explained(error, text) from error
+        raise _explain(error, text) from error
     except (yaml.YAMLError, ValueError) as error:
         raise YamlError(1, f"not valid YAML: {str(error).splitlines()[0]}; fix or remove it") from error
     return builder.root
 
 
-def _explained(error: yaml.MarkedYAMLError, text: str) -> YamlError:
-    """Turn PyYAML's several lines into a line number and one sentence."""
+def _explain(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+    """Convert PyYAML's message of several lines to a line number and one sentence."""
     mark = error.problem_mark or error.context_mark
     line: int = mark.line + 1 if mark else 1
     source = [*text.splitlines(), ""][line - 1]
@@ -106,17 +110,17 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> YamlError:
 
 
 def _end(node: Sequence | Mapping, event: yaml.CollectionEndEvent) -> int:
-    # subtle: without brackets, the event stands where the next thing begins, after comments and blank lines.
+    # subtle: without brackets, the end event is where the next node begins, after comments and blank lines.
     return _offset(event.end_mark) if node.flow else max((item.end for item in node.items), default=node.start)
 
 
-def _offset(mark: Any) -> int:  # noqa: ANN401 - each of PyYAML's two parsers has marks of its own
+def _offset(mark: Any) -> int:  # noqa: ANN401 - PyYAML's two parsers have different types of marks
     return mark.index if mark else 0
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping not yet closed; `size` counts its nodes with aliases expanded."""
+    """A list or mapping that is not closed yet; `size` counts its nodes with aliases expanded."""
 
     node: Sequence | Mapping
     anchor: str | None
@@ -137,7 +141,7 @@ class _Builder:
             case yaml.ScalarEvent():
                 self._add(self._scalar(event, line), event.anchor, 1)
             case yaml.AliasEvent():
-                self._add(*self._aliased(event.anchor, line))
+                self._add(*self._expand(event.anchor, line))
             case yaml.SequenceStartEvent():
                 self._push(Sequence(line, start=start, flow=bool(event.flow_style)), event.anchor)
             case yaml.MappingStartEvent():
@@ -147,7 +151,7 @@ class _Builder:
                 done.node.end = _end(done.node, event)
                 self._add(done.node, done.anchor, done.size)
             case yaml.DocumentStartEvent() if self.root is not None:
-                raise YamlError(line, "a second YAML document begins; write one suite a file, without `---`")
+                raise YamlError(line, "a second YAML document begins; write one suite per file, without `---`")
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Scalar:
         tag = event.tag
@@ -157,7 +161,7 @@ class _Builder:
         span = _offset(event.start_mark), _offset(event.end_mark)
         return Scalar(line, event.value, tag, event.style or None, *span)
 
-    def _aliased(self, name: str | None, line: int) -> tuple[Node, None, int]:
+    def _expand(self, name: str | None, line: int) -> tuple[Node, None, int]:
         if name is None or name not in self._anchors:
             raise YamlError(line, f"the alias *{name} has no finished anchor &{name} above it; write one")
         node, size = self._anchors[name]
@@ -165,7 +169,7 @@ class _Builder:
 
     def _push(self, node: Sequence | Mapping, anchor: str | None) -> None:
         if len(self._open) >= _MAX_DEPTH:
-            raise YamlError(node.line, f"nested more than {_MAX_DEPTH} deep; five levels are enough for any file")
+            raise YamlError(node.line, f"nested more than {_MAX_DEPTH} levels deep; every valid file has at most five")
         self._open.append(_Open(node, anchor))
 
     def _add(self, node: Node, anchor: str | None, size: int) -> None:
@@ -178,4 +182,4 @@ class _Builder:
         parent.node.items.append(node)
         parent.size += size
         if parent.size > _MAX_NODES:
-            raise YamlError(node.line, f"more than {_MAX_NODES:,} values, aliases expanded; split the file")
+            raise YamlError(node.line, f"more than {_MAX_NODES:,} values with aliases expanded; split the file")

@@ -59,7 +59,7 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
-    from tokverify.cases.checker import shown
+    from tokverify.cases.checker import quote
     from tokverify.cases.entry_file import read_fields
 
     values = read_fields(checker, node, "conversation", _READERS, ("id",))
@@ -69,7 +69,7 @@ def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conv
         checker.complain(node.line, "a conversation has no messages; write at least one under `messages`")
         return None
     if values["id"] in seen:
-        message = f"the id {shown(values['id'])} is taken, first on line {seen[values['id']]}; rename one"
+        message = f"the id {quote(values['id'])} is taken, first on line {seen[values['id']]}; rename one"
         checker.complain(node.line, message)
     seen.setdefault(values["id"], node.line)
     return Conversation(**values, file=file, line=node.line)

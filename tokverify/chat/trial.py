@@ -23,9 +23,9 @@ from tokverify.verify.side import side_of
 if TYPE_CHECKING:
     from tokverify.chat.conversation import Conversation
     from tokverify.engine.encoder import Encoder
+    from tokverify.report.difference import Difference
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
-    from tokverify.verify.alignment import Difference
 
 DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import click
 
 from tokverify.cli.options import PATH
-from tokverify.system.file_set import check_writable
+from tokverify.system.output_file import check_writable
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 

@@ -58,7 +58,7 @@ def check(*, paths: Sequence[SuiteSource]) -> None:
 
     Mistakes are errors, with file and line. Anything that is allowed but probably unintended is a hint.
     """
-    from tokverify.cases.case import load_suites
+    from tokverify.cases.loading import load_suites
     from tokverify.text.wording import plural
 
     suites = load_suites(paths or None)

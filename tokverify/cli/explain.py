@@ -55,9 +55,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     source = read_text(text, file)
     explanation = explain_text(model, source, reference, add_special=add_special, parse_special=parse_special)
     if as_json:
-        from tokverify.render.explain.json import render as render_json
+        from tokverify.report.codec import encode
 
-        write_text(render_json(explanation))
+        write_text(encode(explanation))
         return
     from tokverify.render.explain.table import render
 

@@ -17,7 +17,7 @@ from tokverify.cli.stream import write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
 from tokverify.render.fuzz import FUZZ_FORMATS, present
-from tokverify.system.file_set import check_writable
+from tokverify.system.output_file import check_writable
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:

@@ -27,15 +27,14 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
     The settings are the effective ones. If a GGUF file cannot be loaded, what it declares is shown, with the reason.
     """
-    from tokverify.render.inspect.json import render as render_json
-    from tokverify.render.inspect.json import tokens_json
-    from tokverify.render.inspect.table import list_found, render
+    from tokverify.render.inspect.table import render, render_tokens
+    from tokverify.report.codec import encode
     from tokverify.tasks.inspect import inspect_model, list_tokens
 
     options = render_options(no_color=no_color, verbose=verbose)
     if selection is not None:
         tokens = list_tokens(model, selection)
-        write_text(tokens_json(tokens) if as_json else list_found(tokens, options))
+        write_text(encode(tokens) if as_json else render_tokens(tokens, options))
         return
     inspection = inspect_model(model)
-    write_text(render_json(inspection, str(model)) if as_json else render(inspection, str(model), options))
+    write_text(encode(inspection) if as_json else render(inspection, options))

@@ -15,7 +15,7 @@ from tokverify.cases.case import name_of_source
 from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.render import SUFFIXES, RenderOptions
 from tokverify.render.presentation import CI_FORMATS
-from tokverify.system.file_set import append_text, check_writable, write_files
+from tokverify.system.output_file import append_text, check_writable, write_files
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from tokverify.render.report_diff import DIFF_FORMATS
 
 if TYPE_CHECKING:
     from tokverify.render.presentation import Presentation
+    from tokverify.report.run import Report
     from tokverify.report.saved.json_node import JsonNode
     from tokverify.verify.baseline import Baseline
 
@@ -72,14 +73,21 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
 
 def _judged_run(root: JsonNode, baseline: Baseline, options: ShowOptions) -> tuple[Presentation, Also]:
     from tokverify.render import present
-    from tokverify.report.saved.run import restore_report
     from tokverify.tasks.run import update_baseline
 
-    saved = restore_report(root)
+    saved = _restore_run(root)
     if options.baseline and options.update_baseline:
         updated, files = update_baseline(saved, baseline, options.baseline, options.reason)
         return present(updated), files
     return present(baseline.apply(saved)), {}
+
+
+def _restore_run(root: JsonNode) -> Report:
+    """Read a report of `tokverify run`; its commands are computed, as those in a file could be anybody's."""
+    from tokverify.diagnosis.repair import with_repairs
+    from tokverify.report.saved.run import restore_report
+
+    return with_repairs(restore_report(root))
 
 
 def _shown(root: JsonNode) -> Presentation:
@@ -89,7 +97,7 @@ def _shown(root: JsonNode) -> Presentation:
 
 
 _KINDS: Mapping[str, tuple[str, str]] = {
-    "run": ("tokverify.report.saved.run:restore_report", "tokverify.render:present"),
+    "run": ("tokverify.cli.report:_restore_run", "tokverify.render:present"),
     "fuzz": ("tokverify.report.saved.fuzz:restore_fuzz", "tokverify.render.fuzz:present"),
     "diff": ("tokverify.report.saved.diff:restore_change", "tokverify.render.diff:present"),
     "audit": ("tokverify.report.saved.audit:restore_audit", "tokverify.render.audit:present"),

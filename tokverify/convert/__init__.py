@@ -198,7 +198,7 @@ class _Job:
 def _cases(cases: Iterable[Case] | None) -> list[Case]:
     """Return the cases, the shipped ones if none are given, without what they expect of certain tokenizers."""
     if cases is None:
-        from tokverify.cases.case import load_cases
+        from tokverify.cases.loading import load_cases
 
         cases = load_cases()
     return [replace(case, expect={}) for case in cases]

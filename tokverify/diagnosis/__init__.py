@@ -3,9 +3,8 @@
 A new kind of change is one generator in `tokverify.diagnosis.counterfactual`.
 """
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.facts import Facts, facts_of
-from tokverify.diagnosis.search import diagnose
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.diagnosis.search import DiagnosisResult, diagnose
 
-__all__ = ["Change", "Diagnosis", "Explanation", "Facts", "diagnose", "facts_of"]
+__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "diagnose", "facts_of"]

@@ -1,4 +1,4 @@
-"""Change: one way in which a tokenizer could be another, as data that can be tried, told and written to a file."""
+"""TokenizerChange: a way in which a tokenizer could differ, as data that can be tried, shown and written."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def unchanged(spec: TokenizerSpec) -> TokenizerSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class TokenizerChange:
     """A change to a tokenizer.
 
     `kind` is a short name, such as `pre` or `types`; `sentence` says what is done, beginning with a gerund, as in
     `naming the pre-tokenizer llama-bpe`. `cost` orders changes that explain the same, the simplest first. `transform`
-    makes the changed tokenizer of the declared one; what GGUF has no key for is in `deviation`. `repair` is a command
-    of the `gguf` package that does the same, where there is one.
+    makes the changed tokenizer of the declared one; what GGUF has no key for is in `deviation`. `gguf_command` is
+    the command of the `gguf` package that does the same, where there is one.
     """
 
     kind: str
@@ -44,16 +44,16 @@ class Change:
     cost: float
     transform: Callable[[TokenizerSpec], TokenizerSpec] = unchanged
     deviation: Deviation = field(default_factory=Deviation)
-    repair: str | None = None
+    gguf_command: str | None = None
 
     @property
     def expressible(self) -> bool:
         """Whether a GGUF file can say it."""
         return not self.deviation
 
-    def then(self, other: Change) -> Change:
+    def then(self, other: TokenizerChange) -> TokenizerChange:
         """Return this change with another one after it."""
-        return Change(
+        return TokenizerChange(
             kind=f"{self.kind}+{other.kind}",
             sentence=f"{self.sentence}, and {other.sentence}",
             cost=self.cost + other.cost,
@@ -61,7 +61,7 @@ class Change:
             deviation=self.deviation.joined(other.deviation),
         )
 
-    def expressed(self) -> Change:
+    def expressed(self) -> TokenizerChange:
         """Return the part of it that a GGUF file can say."""
         return replace(self, deviation=Deviation())
 

@@ -18,10 +18,10 @@ from tokverify.diagnosis import (
 )
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.change import Change
+    from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
 
-COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
+COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
     "types": token_change.types,
@@ -45,7 +45,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[Change]]] = {
 }
 """What is tried where ids differ."""
 
-DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[Change]]] = {
+DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
     "types": decoding_change.types,
     "texts": decoding_change.texts,
     "special tokens": decoding_change.special_tokens,

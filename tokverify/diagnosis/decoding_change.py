@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
 from tokverify.diagnosis.spelling import attribute_of, spelled
@@ -28,7 +28,7 @@ _CLOSING = frozenset({b" .", b" ,", b" ?", b" !"})
 _NAMED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 
 
-def types(evidence: DecodingEvidence) -> Iterator[Change]:
+def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Give tokens the type with which they stand for what they do in the reference, and all alike with them."""
     settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
     wanted = {
@@ -53,7 +53,7 @@ def _type_for(wanted: bytes, piece: str, settings: Settings) -> TokenType | None
     return next(fitting, None)
 
 
-def texts(evidence: DecodingEvidence) -> Iterator[Change]:
+def texts(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Write special tokens as the reference shows them; unknown ones many show in a way of their own, or not at all."""
     settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
     entries = {
@@ -68,7 +68,7 @@ def texts(evidence: DecodingEvidence) -> Iterator[Change]:
         yield change_to(entries, "tokens", sentence, 3.2)
 
 
-def special_tokens(evidence: DecodingEvidence) -> Iterator[Change]:
+def special_tokens(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Show special tokens as the reference does, which is asked for each: some leave them out, or mark unknown ones."""
     settings, encoder = evidence.encoder.settings, evidence.encoder
     ids = sorted({id for target in evidence.targets for id in target.ids if settings.attributes[id] & VERBATIM})
@@ -76,7 +76,7 @@ def special_tokens(evidence: DecodingEvidence) -> Iterator[Change]:
     shown = {id: data for id, data in told.items() if data is not None and data != encoder.token_bytes(id)}
     for decoded in ({id: b"" for id in shown if not shown[id]}, {id: data for id, data in shown.items() if data}):
         if decoded:
-            yield Change(
+            yield TokenizerChange(
                 kind="special_decoding",
                 sentence=_shown_as(decoded, evidence.spec),
                 cost=6,
@@ -93,13 +93,13 @@ def _shown_as(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
     return f"decoding {named} as {quoted(text)}" if text else f"leaving {named} out of decoded text"
 
 
-def words(evidence: DecodingEvidence) -> Iterator[Change]:
+def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
     if evidence.encoder.settings.algorithm != "wordpiece":
         return
     for cleanup in (True, False):
         but = ", none before . , ? !" if cleanup else ""
-        yield Change(
+        yield TokenizerChange(
             kind="word_decoding",
             sentence=f"joining words as HuggingFace's decoder does (no space before the first, one before special "
             f"tokens{but})",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.text.wording import plural
@@ -36,12 +36,12 @@ NORMALIZERS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def normalizers(evidence: Evidence) -> Iterator[Change]:
+def normalizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Normalize texts first: as the reference says that it does, then in the ways that are usual."""
     told = evidence.facts.normalizer
     words = evidence.facts.words
     if words and evidence.spec.model == "bert":
-        yield Change(
+        yield TokenizerChange(
             kind="word_normalizer",
             sentence=f"normalizing and cutting texts as the reference does ({words[0]}) instead of llama.cpp's clean-up"
             " (which keeps one character of a decomposition and drops all marks)",
@@ -56,8 +56,8 @@ def normalizers(evidence: Evidence) -> Iterator[Change]:
             yield _normalizer(name, f"normalizer {name}", told[1] if told and is_told else normalize, 6 - 0.5 * is_told)
 
 
-def _normalizer(name: str, kind: str, normalize: Callable[[str], str], cost: float) -> Change:
-    return Change(
+def _normalizer(name: str, kind: str, normalize: Callable[[str], str], cost: float) -> TokenizerChange:
+    return TokenizerChange(
         kind=kind,
         sentence=f"normalizing texts with {name} first",
         cost=cost,
@@ -65,21 +65,21 @@ def _normalizer(name: str, kind: str, normalize: Callable[[str], str], cost: flo
     )
 
 
-def engines(evidence: Evidence) -> Iterator[Change]:
+def engines(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Do the other things that llama.cpp does in its own way, or by names alone."""
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
     if settings.algorithm == "wordpiece":
         limit = evidence.facts.longest_word or 100
-        yield Change(
+        yield TokenizerChange(
             kind="longest_word",
             sentence=f"taking words of more than {limit} characters for unknown",
             cost=6,
             deviation=Deviation(longest_word=limit),
         )
         if ESCAPED_SPACE in evidence.text:
-            yield Change(
+            yield TokenizerChange(
                 kind="plain_marker",
                 sentence="taking a ▁ in a text for a character like others (GGUF marks by it what begins words)",
                 cost=6,
@@ -87,7 +87,7 @@ def engines(evidence: Evidence) -> Iterator[Change]:
             )
     if settings.algorithm == "bpe":
         on = not settings.ignore_merges
-        yield Change(
+        yield TokenizerChange(
             kind="ignore_merges",
             sentence=f"{'taking a pre-token that is a piece as one token' if on else 'merging every pre-token'}"
             f" (ignore_merges {'on' if on else 'off'})",
@@ -99,10 +99,10 @@ def engines(evidence: Evidence) -> Iterator[Change]:
         yield from _no_byte_fallback(evidence.facts.fuses_unknown)
 
 
-def _no_byte_fallback(told: bool | None) -> Iterator[Change]:
+def _no_byte_fallback(told: bool | None) -> Iterator[TokenizerChange]:
     for fuse in (True, False) if told is None else (told,):
         sentence = "taking what the vocabulary lacks for unknown instead of spelling its bytes"
-        yield Change(
+        yield TokenizerChange(
             kind="byte_fallback",
             sentence=sentence if fuse else f"{sentence}, each character by itself",
             cost=6,
@@ -110,7 +110,7 @@ def _no_byte_fallback(told: bool | None) -> Iterator[Change]:
         )
 
 
-def _stripping(evidence: Evidence) -> Iterator[Change]:
+def _stripping(evidence: Evidence) -> Iterator[TokenizerChange]:
     told = evidence.facts.added_tokens
     if told is None or evidence.encoder is None:
         return
@@ -121,7 +121,7 @@ def _stripping(evidence: Evidence) -> Iterator[Change]:
     }
     if flags:
         count = plural(len(flags), "added token")
-        yield Change(
+        yield TokenizerChange(
             kind="stripping",
             sentence=f"stripping spaces around {count} as the reference's lstrip and rstrip say",
             cost=5.9,

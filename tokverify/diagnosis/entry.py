@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.engine.family import BY_TYPE_ALGORITHMS, FAMILIES
 from tokverify.engine.models.plamo2 import BYTE_PIECE
 from tokverify.engine.normalizer import unescape_spaces
@@ -90,9 +90,9 @@ def _id_ranges(ids: Iterable[int]) -> str:
     return ", ".join([*shown, "..."] if len(ranges) > _SHOWN_RANGES else shown)
 
 
-def change_to(entries: Mapping[int, Entry], kind: str, sentence: str, cost: float) -> Change:
+def change_to(entries: Mapping[int, Entry], kind: str, sentence: str, cost: float) -> TokenizerChange:
     """Return the change that makes tokens what they should be."""
-    return Change(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _with_entries(spec, entries))
+    return TokenizerChange(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _with_entries(spec, entries))
 
 
 def _with_entries(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> TokenizerSpec:
@@ -112,7 +112,7 @@ def _replaced(values: Sequence[_Value], changes: Mapping[int, _Value]) -> list[_
     return made
 
 
-def typing(spec: TokenizerSpec, entries: Mapping[int, Entry], type: TokenType, cost: float) -> Change:
+def typing(spec: TokenizerSpec, entries: Mapping[int, Entry], type: TokenType, cost: float) -> TokenizerChange:
     """Return the change that gives tokens a type."""
     return change_to(entries, "types", typed(spec, entries, type), cost)
 

@@ -13,7 +13,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.run import Status
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.change import Change
+    from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.facts import Facts
     from tokverify.engine.encoder import Encoder
     from tokverify.report.run import CaseResult
@@ -35,7 +35,7 @@ class Problem(Generic[_Goal]):
 
     failing: Sequence[_Goal]
     controls: Sequence[Goal]
-    changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Iterator[Change]]
+    changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Iterator[TokenizerChange]]
     decoding: bool = False
 
 
@@ -45,7 +45,9 @@ def id_problem(results: Sequence[CaseResult], facts: Facts) -> Problem[Target] |
     return Problem(failing, matching, partial(_id_changes, facts)) if failing else None
 
 
-def _id_changes(facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Iterator[Change]:
+def _id_changes(
+    facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]
+) -> Iterator[TokenizerChange]:
     evidence = Evidence(spec, encoder, facts, left)
     for generate in COUNTERFACTUALS.values():
         yield from generate(evidence)
@@ -101,7 +103,7 @@ def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encod
 
 def _decoding_changes(
     facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[DecodingTarget]
-) -> Iterator[Change]:
+) -> Iterator[TokenizerChange]:
     if encoder is None:
         return
     evidence = DecodingEvidence(spec, encoder, facts, left)

@@ -3,58 +3,39 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import PurePath
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.text.visible import visible_message
+from tokverify.report.diagnosis import Command, Repair
+from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 from tokverify.verify.expectation import EXPECT
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Explanation
     from tokverify.report.run import Report
 
-_FIXED = "-fixed.gguf"
-# On most systems.
-_MAX_NAME_BYTES = 255
 _IN_PLACE = "gguf-set-metadata"
 # What `run` encodes as a GGUF file would, and `fix` cannot write.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
-# A word of a command as `shlex.join` writes it: spaces within quotes part no words.
-_WORD = re.compile(r"(?:[^\s']|'[^']*'|')+")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command line, and the words that lead to it; `arguments` are quoted, options in one with their values."""
+def with_repairs(report: Report) -> Report:
+    """Store in a report how each explanation of its diagnosis can be repaired.
 
-    label: str
-    arguments: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return " ".join(self.arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """What can be done about an explanation: commands, of which each alone will do, or why there is none."""
-
-    commands: tuple[Command, ...] = ()
-    remark: str = ""
-
-
-def repairs(report: Report) -> list[Repair]:
-    """Return how each explanation of a report can be repaired.
-
-    MODEL or REFERENCE stands for what the report of a library caller does not know, and for what cannot be shown as
-    it is, so that nobody could paste it.
+    The commands name the files in the report's options. MODEL or REFERENCE stands for a file that the report does not
+    name, as in a report of a Python program, and for one whose name cannot be shown as it is, so that nobody could
+    paste it.
     """
-    explanations = report.diagnosis.explanations if report.diagnosis else ()
-    # What `fix` writes is the first that a file can say.
-    fixed = next((found for found in explanations if found.expressible), None)
-    return [_repair(found, report, is_fixed=found is fixed) for found in explanations]
+    diagnosis = report.diagnosis
+    if diagnosis is None:
+        return report
+    # `tokverify fix` writes the first explanation that a file can express.
+    fixed = next((found for found in diagnosis.explanations if found.expressible), None)
+    explanations = tuple(
+        replace(found, repair=_repair(found, report, is_fixed=found is fixed)) for found in diagnosis.explanations
+    )
+    return replace(report, diagnosis=replace(diagnosis, explanations=explanations))
 
 
 def _repair(found: Explanation, report: Report, *, is_fixed: bool) -> Repair:
@@ -78,35 +59,13 @@ def _model(report: Report) -> str | None:
 def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
     fixed = fixed_name(model)
     if is_fixed:
-        files = _word(model, "MODEL"), *_reference(report), f"-o {_word(fixed, 'FIXED.gguf')}"
+        files = quote_argument(model, "MODEL"), *_reference(report), f"-o {quote_argument(fixed, 'FIXED.gguf')}"
         # By all, as a repair is worth what proves it; a filter mostly is for reading.
         label = "repair, by all cases" if _is_of_some_cases(report) else "repair"
         yield Command(label, ("tokverify fix", *files, *_cases(report)))
-    if found.repair:
-        in_place = ", in the file itself" if found.repair.startswith(_IN_PLACE) else ""
-        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", filled_in(found.repair, model, fixed))
-
-
-def fixed_name(model: str | None) -> str | None:
-    """Name the repaired copy of a model, to stand in the current directory."""
-    if not model:
-        return None
-    room = _MAX_NAME_BYTES - len(_FIXED)
-    stem = PurePath(model).stem[:room]
-    while len(stem.encode(errors="surrogatepass")) > room:
-        stem = stem[:-1]
-    return stem + _FIXED
-
-
-def filled_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:
-    """Name the files in a command, as far as they are known."""
-    # subtle: word by word, as a file may be called FIXED.
-    words = {
-        "MODEL": _word(model, "MODEL"),
-        "FIXED": _word(fixed, "FIXED.gguf"),
-        "REFERENCE": _word(reference, "REFERENCE"),
-    }
-    return tuple(words.get(word, word) for word in _WORD.findall(command))
+    if found.gguf_command:
+        in_place = ", in the file itself" if found.gguf_command.startswith(_IN_PLACE) else ""
+        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(found.gguf_command, model, fixed))
 
 
 def _reference(report: Report) -> Iterator[str]:
@@ -115,22 +74,14 @@ def _reference(report: Report) -> Iterator[str]:
     if report.expected.name == EXPECT or "reference" not in report.options:
         yield "-r REFERENCE"
     elif isinstance(location, str):
-        yield f"-r {_word(f'{location}@{revision}' if revision else location, 'REFERENCE')}"
+        yield f"-r {quote_argument(f'{location}@{revision}' if revision else location, 'REFERENCE')}"
 
 
 def _cases(report: Report) -> Iterator[str]:
     cases = report.options.get("cases")
     for path in cases if isinstance(cases, list | tuple) else ():
-        yield f"--cases {_word(path, 'CASES')}"
+        yield f"--cases {quote_argument(path, 'CASES')}"
 
 
 def _is_of_some_cases(report: Report) -> bool:
     return any(report.options.get(option) for option in ("suites", "tags", "patterns", "fail_fast"))
-
-
-def _word(value: object, placeholder: str) -> str:
-    """Quote an argument for the shell, if it can be shown as it is."""
-    if not isinstance(value, str) or visible_message(value) != value:
-        return placeholder
-    # An argument that begins with a dash would be taken for an option.
-    return shlex.quote(f"./{value}" if value.startswith("-") else value)

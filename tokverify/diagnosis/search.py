@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.errors import TokverifyError
@@ -31,6 +31,16 @@ _BEAM = 3
 _LISTED = 3
 
 
+@dataclass(frozen=True, slots=True)
+class DiagnosisResult:
+    """A diagnosis, and the changes that its explanations describe."""
+
+    diagnosis: Diagnosis
+    """What goes into a report."""
+    changes: tuple[TokenizerChange, ...]
+    """The change behind each explanation, in the same order."""
+
+
 def diagnose(
     spec: TokenizerSpec,
     facts: Facts,
@@ -38,7 +48,7 @@ def diagnose(
     *,
     encoder: Encoder | None = None,
     seconds: float = SECONDS,
-) -> Diagnosis | None:
+) -> DiagnosisResult | None:
     """Explain the failing cases; if none fails, those whose ids are decoded differently.
 
     None if there are neither, or no change of our side could put right what there is. Decoding that nothing explains
@@ -57,13 +67,13 @@ def diagnose(
     ids = id_problem(results, facts)
     if ids:
         if not _is_of_another_model(spec, facts):
-            return _Search(spec, encoder, ids, deadline).diagnosis()
+            return _Search(spec, encoder, ids, deadline).result()
         # Parts of another model's tokenizer make some texts match too, but explain nothing.
-        told = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).diagnosis()
-        return told if told.explanations else None
+        told = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).result()
+        return told if told.changes else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
-    found = _Search(spec, encoder, decoding, deadline).diagnosis() if decoding else None
-    return found if found and found.explanations else None
+    found = _Search(spec, encoder, decoding, deadline).result() if decoding else None
+    return found if found and found.changes else None
 
 
 def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
@@ -77,14 +87,14 @@ def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
 class _Trial:
     """Changes that were tried together: the names of the failing cases they explain, and how far the others are."""
 
-    parts: tuple[Change, ...]
+    parts: tuple[TokenizerChange, ...]
     encoder: Encoder
     explained: frozenset[str]
     distance: int
 
     @property
-    def change(self) -> Change:
-        return reduce(Change.then, self.parts)
+    def change(self) -> TokenizerChange:
+        return reduce(TokenizerChange.then, self.parts)
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -111,7 +121,7 @@ class _Search(Generic[_Goal]):
         self._late = False
         self._trials: list[_Trial] = []
 
-    def diagnosis(self) -> Diagnosis:
+    def result(self) -> DiagnosisResult:
         beam = list(self._extend(None))
         for _ in range(_DEPTH - 1):
             if self._is_explained() or self._late:
@@ -120,14 +130,15 @@ class _Search(Generic[_Goal]):
             tops = [trial for trial in best if trial in beam]
             beam = [longer for trial in tops for longer in self._extend(trial)]
         self._prune()
-        explanations = tuple(map(self._explanation, self._ranked()))
-        return Diagnosis(
-            explanations,
+        ranked = self._ranked()
+        diagnosis = Diagnosis(
+            tuple(map(self._explanation, ranked)),
             len(self._failing),
             len(self._seen),
             stopped_early=self._late,
             decoding=self._problem.decoding,
         )
+        return DiagnosisResult(diagnosis, tuple(trial.change for trial in ranked))
 
     def _extend(self, trial: _Trial | None) -> Iterator[_Trial]:
         """Try every change on top of one that is a part of the explanation already."""
@@ -158,13 +169,13 @@ class _Search(Generic[_Goal]):
     def _is_explained(self) -> bool:
         return any(len(trial.explained) == len(self._failing) for trial in self._trials)
 
-    def _try(self, parts: tuple[Change, ...], before: _Trial | None) -> _Trial | None:
+    def _try(self, parts: tuple[TokenizerChange, ...], before: _Trial | None) -> _Trial | None:
         """Return what changes together explain; None if that is no more than before, or they break what matches."""
         sentences = frozenset(part.sentence for part in parts)
         if sentences in self._seen:
             return None
         self._seen.add(sentences)
-        change = reduce(Change.then, parts)
+        change = reduce(TokenizerChange.then, parts)
         try:
             encoder = change.encoder(self._spec, self._encoder)
         except TokverifyError:
@@ -200,13 +211,13 @@ class _Search(Generic[_Goal]):
         left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
         change = trial.change
         return Explanation(
-            change.sentence,
-            len(trial.explained),
-            len(self._failing),
-            left,
-            change.expressible,
-            change.repair,
-            change,
+            kind=change.kind,
+            sentence=change.sentence,
+            explained=len(trial.explained),
+            failing=len(self._failing),
+            unexplained=left,
+            expressible=change.expressible,
+            gguf_command=change.gguf_command,
         )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.text.wording import quoted
@@ -38,7 +38,7 @@ _LIKELY = 0.5
 """What a change costs less if the reference tells so too."""
 
 
-def flags(evidence: Evidence) -> Iterator[Change]:
+def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Turn each flag that has an effect to the other side."""
     if evidence.encoder is None:
         return
@@ -50,20 +50,20 @@ def flags(evidence: Evidence) -> Iterator[Change]:
         yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def _flag(evidence: Evidence, name: str, *, value: bool) -> Change:
+def _flag(evidence: Evidence, name: str, *, value: bool) -> TokenizerChange:
     told = evidence.facts.spec is not None and getattr(evidence.facts.spec, name) is value
     declared = getattr(evidence.spec, name) is not None
     fields: dict[str, Any] = {name: value}
-    return Change(
+    return TokenizerChange(
         kind=name,
         sentence=f"turning {name} {'on' if value else 'off'}",
         cost=1 - _LIKELY * told,
         transform=lambda spec: replace(spec, **fields),
-        repair=set_flag(_KEYS[name], value=value, declared=declared) if declared else None,
+        gguf_command=set_flag(_KEYS[name], value=value, declared=declared) if declared else None,
     )
 
 
-def special_ids(evidence: Evidence) -> Iterator[Change]:
+def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take another token for BOS, EOS, SEP or the unknown one: what the reference calls so, or really adds."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     told = evidence.facts.special_ids
@@ -81,17 +81,17 @@ def special_ids(evidence: Evidence) -> Iterator[Change]:
                 yield _special_id(evidence.spec, role, id, likely=role in told)
 
 
-def _special_id(spec: TokenizerSpec, role: str, id: int, *, likely: bool) -> Change:
-    return Change(
+def _special_id(spec: TokenizerSpec, role: str, id: int, *, likely: bool) -> TokenizerChange:
+    return TokenizerChange(
         kind=f"{role}_id",
         sentence=f"making token {id} {quoted(spec.tokens[id])} the {role} token ({key_of(role)})",
         cost=1.2 - _LIKELY * likely,
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
-        repair=set_special_id(role, id),
+        gguf_command=set_special_id(role, id),
     )
 
 
-def pre_tokenizers(evidence: Evidence) -> Iterator[Change]:
+def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Name each other pre-tokenizer, those alike only once, unless none of the failing texts is cut otherwise."""
     spec, facts = evidence.spec, evidence.facts
     current = evidence.encoder.settings if evidence.encoder else None
@@ -112,12 +112,12 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[Change]:
         same = old and implied == (old.ignore_merges, old.add_bos, old.always_bos)
         if same and cut == list(map(splitter(pre_tokenizer), texts)):
             continue
-        yield Change(
+        yield TokenizerChange(
             kind="pre",
             sentence=f"naming the pre-tokenizer {name} (tokenizer.ggml.pre)",
             cost=2 - _LIKELY * (name == told),
             transform=partial(replace, pre=name),
-            repair=set_pre_tokenizer(name),
+            gguf_command=set_pre_tokenizer(name),
         )
 
 
@@ -126,7 +126,7 @@ def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:
     return replace(pre_tokenizer, clean_spaces=True, keeps_case=False)
 
 
-def names(evidence: Evidence) -> Iterator[Change]:
+def names(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take away the model's name where llama.cpp strips whitespace around added tokens because of it."""
     name = evidence.spec.general.get("name", "")
     found = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
@@ -139,28 +139,28 @@ def names(evidence: Evidence) -> Iterator[Change]:
         matched = new[at : at + len(part)]
         apart = matched.replace("-", " ") if "-" in matched else f"{matched[:-1]} {matched[-1]}"
         new = f"{new[:at]}{apart}{new[at + len(part) :]}"
-    yield Change(
+    yield TokenizerChange(
         kind="name",
         sentence=f"renaming the model {quoted(new)}, as by general.name llama.cpp strips spaces around added tokens,",
         cost=2.5,
         transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
-        repair=None,
+        gguf_command=None,
     )
 
 
-def charsmaps(evidence: Evidence) -> Iterator[Change]:
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the charsmap of the reference, or none."""
     told = evidence.facts.spec
     if told is not None and told.charsmap != evidence.spec.charsmap:
         charsmap = told.charsmap
-        yield Change(
+        yield TokenizerChange(
             kind="charsmap",
             sentence=f"taking the reference's charsmap of {len(charsmap):,} bytes" if charsmap else _NO_CHARSMAP,
             cost=4 - _LIKELY,
             transform=lambda spec: replace(spec, charsmap=charsmap),
         )
     elif told is None and evidence.spec.charsmap:
-        yield Change(
+        yield TokenizerChange(
             kind="charsmap", sentence=_NO_CHARSMAP, cost=4, transform=lambda spec: replace(spec, charsmap=None)
         )
 
@@ -168,13 +168,13 @@ def charsmaps(evidence: Evidence) -> Iterator[Change]:
 _NO_CHARSMAP = "leaving the charsmap (tokenizer.ggml.precompiled_charsmap) out"
 
 
-def merges(evidence: Evidence) -> Iterator[Change]:
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the merges of the reference."""
     told = evidence.facts.spec.merges if evidence.facts.spec else None
     current = evidence.spec.merges
     if not told or list(told) == list(current or ()):
         return
-    yield Change(
+    yield TokenizerChange(
         kind="merges",
         sentence=f"taking the reference's {len(told):,} merges ({difference_of_merges(current or (), told)})",
         cost=4.5 - _LIKELY,
@@ -191,7 +191,7 @@ def difference_of_merges(current: Sequence[str], told: Sequence[str]) -> str:
     return f"the same in another order from rank {first:,} on"
 
 
-def scores(evidence: Evidence) -> Iterator[Change]:
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the scores of the reference, or scores that rank pieces as its merges do."""
     told, spec = evidence.facts.spec, evidence.spec
     if told is None or spec.merges or len(told.tokens) != len(spec.tokens):
@@ -203,7 +203,7 @@ def scores(evidence: Evidence) -> Iterator[Change]:
     else:
         return
     count = sum(left != right for left, right in zip(spec.scores or [0.0] * len(wanted), wanted, strict=False))
-    yield Change(
+    yield TokenizerChange(
         kind="scores",
         sentence=f"taking {origin} ({count:,} are others here)",
         cost=4.5 - _LIKELY,
@@ -218,7 +218,7 @@ def _scores_by_rank(told: TokenizerSpec) -> list[float]:
     return [-float(ranks.get(token, 0)) for token in told.tokens]
 
 
-def models(evidence: Evidence) -> Iterator[Change]:
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the model of the reference, with the pre-tokenizer and flags that go with it."""
     told, spec = evidence.facts.spec, evidence.spec
     if told is None or told.model == spec.model:
@@ -228,7 +228,7 @@ def models(evidence: Evidence) -> Iterator[Change]:
         for name in ("model", "pre", "scores", "merges")
         if name == "model" or getattr(spec, name) is None
     }
-    yield Change(
+    yield TokenizerChange(
         kind="model",
         sentence=f"calling the model {told.model} instead of {spec.model} (tokenizer.ggml.model)",
         cost=5 - _LIKELY,

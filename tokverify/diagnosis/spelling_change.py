@@ -11,14 +11,14 @@ from tokverify.engine.attribute import Attribute
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.change import Change
+    from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.diagnosis.spelling import Respelling
 
 _NEVER_SHOWN = (Attribute.UNUSED | Attribute.UNKNOWN).value
 
 
-def usual_texts(evidence: Evidence) -> Iterator[Change]:
+def usual_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Write tokens as their family does, where they look like another's and what the reference shows allows it."""
     spec = evidence.spec
     if evidence.facts.spec is not None:
@@ -39,7 +39,7 @@ def _respelled(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int
                 yield id, Entry(right)
 
 
-def shown_texts(evidence: Evidence) -> Iterator[Change]:
+def shown_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Write tokens so that they stand for what they do in the reference."""
     spec, encoder, shown = evidence.spec, evidence.encoder, evidence.facts.token_bytes
     if evidence.facts.spec is not None or encoder is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.entry import RUNS, Entry, change_to, is_by_type, kind_of, tokens_named, typed, types_of, typing
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
@@ -20,7 +20,7 @@ _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
 
 
-def types(evidence: Evidence) -> Iterator[Change]:
+def types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Type tokens as the reference does, and without its word, those that failing texts hold and ids lack."""
     if evidence.spec.types is None:
         yield from _all_types(evidence)
@@ -41,7 +41,7 @@ def types(evidence: Evidence) -> Iterator[Change]:
         yield change_to(wanted, "types", " and ".join(parts), 3.4)
 
 
-def _all_types(evidence: Evidence) -> Iterator[Change]:
+def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take all types from the reference: where none is declared, those that no text shows are missing as well."""
     told = evidence.facts.spec.types if evidence.facts.spec else None
     entries = {
@@ -65,7 +65,7 @@ def _with_others(spec: TokenizerSpec, entries: Mapping[int, Entry]) -> Mapping[i
     return {id: like[key] for id, text in candidates if (key := (kind_of(text), types[id])) in like} | dict(entries)
 
 
-def _plain(evidence: Evidence) -> Iterator[Change]:
+def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Type tokens NORMAL that look like ordinary ones and are cut out; of a unigram vocabulary any.
 
     For the latter this is the way around llama.cpp's own fault, too: to it, what stands on each side of such a token is
@@ -81,7 +81,7 @@ def _plain(evidence: Evidence) -> Iterator[Change]:
             yield _way_around(change, len(chosen)) if is_way_around else change
 
 
-def _way_around(change: Change, count: int) -> Change:
+def _way_around(change: TokenizerChange, count: int) -> TokenizerChange:
     told = f"the reference has {'it' if count == 1 else 'them'} USER_DEFINED, too"
     reason = f"({told}, but llama.cpp drops and adds spaces around such tokens)"
     return replace(change, sentence=f"{change.sentence} {reason}")
@@ -93,7 +93,7 @@ def _are_told_to_be(evidence: Evidence, ids: Iterable[int], type: TokenType) -> 
     return all(id < len(types) and types[id] == type for id in ids)
 
 
-def _bytes(evidence: Evidence) -> Iterator[Change]:
+def _bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Type tokens BYTE that are named like bytes, where the model goes by that."""
     spec = evidence.spec
     ids = [id for id, text in enumerate(spec.tokens) if kind_of(text) == "bytes"] if is_by_type(spec) else []
@@ -180,7 +180,7 @@ def _shown_types(evidence: Evidence) -> dict[int, Entry]:
     return wanted
 
 
-def texts(evidence: Evidence) -> Iterator[Change]:
+def texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Write tokens as the reference does, by the way in which they differ."""
     told = evidence.facts.spec
     if told is None:
@@ -206,7 +206,7 @@ def _way(now: str, wanted: str) -> str:
     return "as the reference does"
 
 
-def added(evidence: Evidence) -> Iterator[Change]:
+def added(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Add the tokens that the reference has beyond the last one here, and those it has with another text and type."""
     told, spec = evidence.facts.spec, evidence.spec
     if told is None:
@@ -215,7 +215,7 @@ def added(evidence: Evidence) -> Iterator[Change]:
     told_types = types_of(told)
     if size > now:
         ids = range(now, size)
-        yield Change(
+        yield TokenizerChange(
             kind="added",
             sentence=f"adding {tokens_named(ids, spec)} of the reference",
             cost=3.5,

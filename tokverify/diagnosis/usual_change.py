@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.change import Change
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.entry import kind_of, tokens_named, types_of
 from tokverify.diagnosis.setting_change import difference_of_merges
 from tokverify.engine.normalizer import escape_spaces
@@ -33,7 +33,7 @@ _CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 """sentencepiece's own rules; the first is its default."""
 
 
-def merges(evidence: Evidence) -> Iterator[Change]:
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the merges that the order of the tokens implies, or of these the missing ones, as the last."""
     spec, current = evidence.spec, list(evidence.spec.merges or ())
     if evidence.facts.spec is not None or spec.model not in {"gpt2", "gemma4"} or _follow_ids(spec, current):
@@ -50,8 +50,10 @@ def merges(evidence: Evidence) -> Iterator[Change]:
         yield _merges(current + missing, f"adding {plural(len(missing), 'merge')} that the order of the tokens implies")
 
 
-def _merges(merges: Sequence[str], sentence: str) -> Change:
-    return Change(kind="merges", sentence=sentence, cost=4.7, transform=lambda spec: replace(spec, merges=merges))
+def _merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
+    return TokenizerChange(
+        kind="merges", sentence=sentence, cost=4.7, transform=lambda spec: replace(spec, merges=merges)
+    )
 
 
 def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
@@ -87,7 +89,7 @@ def _splits(spec: TokenizerSpec) -> list[str]:
     return implied
 
 
-def scores(evidence: Evidence) -> Iterator[Change]:
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Score tokens in the order of their ids: where it is the rank that counts, anew, else with the scores there are.
 
     Runs of spaces, which Llama's vocabulary was given afterwards, may come last.
@@ -110,7 +112,7 @@ def scores(evidence: Evidence) -> Iterator[Change]:
 
 def _scores(
     spec: TokenizerSpec, ids: Sequence[int], sentence: str, falling: Sequence[float] | None = None
-) -> Iterator[Change]:
+) -> Iterator[TokenizerChange]:
     """Give tokens falling scores: minus their rank if no others are given."""
     old = list(spec.scores) if spec.scores is not None else [0.0] * len(spec.tokens)
     ranked = [old[id] for id in ids]
@@ -118,10 +120,12 @@ def _scores(
     for rank, id in enumerate(ids):
         new[id] = falling[rank] if falling else -float(rank)
     if ranked != sorted(set(ranked), reverse=True) and new != old:
-        yield Change(kind="scores", sentence=sentence, cost=4.7, transform=lambda spec: replace(spec, scores=new))
+        yield TokenizerChange(
+            kind="scores", sentence=sentence, cost=4.7, transform=lambda spec: replace(spec, scores=new)
+        )
 
 
-def charsmaps(evidence: Evidence) -> Iterator[Change]:
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take the charsmaps that sentencepiece comes with, where there is none."""
     spec = evidence.spec
     if evidence.facts.spec is not None or spec.model != "t5" or spec.charsmap:
@@ -133,7 +137,7 @@ def charsmaps(evidence: Evidence) -> Iterator[Change]:
     for rule in _CHARSMAPS:
         message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())
         charsmap = message.normalizer_spec.precompiled_charsmap
-        yield Change(
+        yield TokenizerChange(
             kind="charsmap",
             sentence=f"taking the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
             cost=4.7,
@@ -141,13 +145,13 @@ def charsmaps(evidence: Evidence) -> Iterator[Change]:
         )
 
 
-def models(evidence: Evidence) -> Iterator[Change]:
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Take a model that uses the merges, where the file holds some for nothing."""
     spec = evidence.spec
     if evidence.facts.spec is not None or not spec.merges or spec.model in MODELS_WITH_MERGES:
         return
     for model in ("gemma4", "gpt2"):
-        yield Change(
+        yield TokenizerChange(
             kind="model",
             sentence=f"calling the model {model} instead of {spec.model} (tokenizer.ggml.model), which ignores merges,",
             cost=5,
@@ -155,14 +159,14 @@ def models(evidence: Evidence) -> Iterator[Change]:
         )
 
 
-def added(evidence: Evidence) -> Iterator[Change]:
+def added(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Add the tokens that the reference has beyond the last one here; what looks like a tag is cut out of texts."""
     spec, shown = evidence.spec, evidence.facts.token_bytes
     start = len(spec.tokens)
     if evidence.facts.spec is not None or len(shown) <= start:
         return
     further = [_entry(id, shown[id], evidence) for id in range(start, len(shown))]
-    yield Change(
+    yield TokenizerChange(
         kind="added",
         sentence=f"adding {tokens_named(range(start, len(shown)), spec)} that the reference has",
         cost=3.6,

@@ -15,7 +15,7 @@ from tokverify.files.config import beside
 from tokverify.files.location import file_and_rest
 from tokverify.references import REFERENCES
 from tokverify.system.git import git
-from tokverify.system.lfs_pointer import MAX_POINTER_BYTES, POINTER
+from tokverify.system.input_file import MAX_POINTER_BYTES, POINTER
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess

@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import has_lone_byte, to_bytes
 
 if TYPE_CHECKING:
@@ -144,14 +145,10 @@ def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 def prefix_tree_pattern(texts: Sequence[str]) -> str:
     """Return a pattern for the longest of `texts`, sorted, that looks at each character once."""
-    common = _common_prefix(texts[0], texts[-1])
-    rests = [text[len(common) :] for text in texts]
+    length = common_length(texts[0], texts[-1])
+    rests = [text[length:] for text in texts]
     branches = ["".join(prefix_tree_pattern(list(group))) for _, group in groupby(filter(None, rests), itemgetter(0))]
-    pattern = re.escape(common)
+    pattern = re.escape(texts[0][:length])
     if not branches:
         return pattern
     return f"{pattern}(?:{'|'.join(branches)}){'?' if '' in rests else ''}"
-
-
-def _common_prefix(first: str, last: str) -> str:
-    return "".join(left for left, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))

@@ -1,9 +1,9 @@
-"""Explanation: the whole way of one text through the pipeline, and where a reference's way parts from it."""
+"""Explain how a text becomes tokens, and where a reference diverges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,82 +12,28 @@ from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
-from tokverify.explain.stages import Parting, part
+from tokverify.explain.record import record_stretch
+from tokverify.explain.stages import compare_stages
+from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
 from tokverify.text.utf8 import replace_lone_bytes
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.engine.rewriting import Span
     from tokverify.tokenizer import Tokenizer
 
-
-@dataclass(frozen=True, slots=True)
-class ExplainedToken:
-    """A token of the result, the bytes of the text that it comes from, and what brought it about.
-
-    `source` is `model`, `byte` (one byte of something that is no piece), `unknown`, `added` or `special`. `word` is the
-    index of the word that it belongs to, counted through all stretches; None for added and special tokens.
-    """
-
-    token: Token
-    span: Span
-    source: str
-    word: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AddedNote:
-    """An added token that was found: its type, and what the model would look for instead if that is no piece."""
-
-    type: str
-    missing: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """How `text` came to its tokens.
-
-    `pieces` are those of all ids in the trace, `patterns` the number of the pre-tokenizer's. `unsplit` are the tokens
-    there would be if none of the USER_DEFINED tokens were looked for in the text; None where none was found.
-    """
-
-    text: str
-    name: str
-    algorithm: str
-    pre: str | None
-    patterns: int
-    add_special: bool
-    parse_special: bool
-    added_tokens: int
-    trace: EncoderTrace
-    tokens: tuple[ExplainedToken, ...]
-    pieces: Mapping[int, str]
-    special_ids: Mapping[str, int]
-    added: Mapping[int, AddedNote]
-    unsplit: tuple[Token, ...] | None
-    warnings: tuple[str, ...]
-    parting: Parting | None = None
-
-    @property
-    def ids(self) -> list[int]:
-        """The ids of the result."""
-        return [explained.token.id for explained in self.tokens]
-
-    @property
-    def unknown_id(self) -> int | None:
-        """The id of the unknown token, if there is one."""
-        return self.special_ids.get("unk")
-
-    @property
-    def stretches(self) -> list[Stretch]:
-        """What lies between the added tokens."""
-        return [fragment for fragment in self.trace.fragments if isinstance(fragment, Stretch)]
-
-    @property
-    def matches(self) -> list[Match]:
-        """The added tokens found."""
-        return [fragment for fragment in self.trace.fragments if isinstance(fragment, Match)]
+_SUMMARIES: Mapping[str, str] = {
+    "spm": "merges neighbors that form a piece, the highest score first",
+    "bpe": "merges neighbors that are in the merge list, the lowest rank first",
+    "hybriddna": "merges neighbors that are in the merge list, and has one token for every six bases of DNA",
+    "whitespace": "merges neighbors that are in the merge list, the lowest rank first",
+    "cpp-hybrid": "takes words that are pieces as a whole, and merges neighbors that are in the merge list elsewhere",
+    "wordpiece": "takes the longest piece at each position of a word, which starts with ▁",
+    "unigram": "takes the pieces with the highest total score",
+    "rwkv": "takes the longest token at each position",
+    "plamo2": "takes the pieces with the lowest total cost",
+    "plamo3": "takes the pieces with the lowest total cost",
+}
 
 
 def explain(
@@ -98,52 +44,45 @@ def explain(
     add_special: bool = False,
     parse_special: bool = True,
 ) -> Explanation:
-    """Trace `text` through all stages of `encoder`, beside those of `reference` as far as its library shows them.
+    """Trace `text` through all stages of `encoder`, and compare them with those that `reference` exposes.
 
     Raises:
         EncodeError: If one of the two cannot encode this text.
     """
     trace = encoder.trace(text, add_special=add_special, parse_special=parse_special)
-    tokens = tuple(_tokens(encoder, trace, len(text.encode())))
-    ids = [explained.token.id for explained in tokens]
-    if ids != encoder.encode(text, add_special=add_special, parse_special=parse_special):
-        # A trace that is not what the encoder does would be worse than none.
-        raise RuntimeError(f"the trace of {text!r} ends in other ids than encoding it does")
+    tokens = tuple(_explain_tokens(encoder, trace, len(text.encode())))
+    ids = tuple(explained.token.id for explained in tokens)
+    if list(ids) != encoder.encode(text, add_special=add_special, parse_special=parse_special):
+        # A wrong trace would be worse than none.
+        raise RuntimeError(f"the trace of {text!r} ends in ids other than those of the encoder")
     settings = encoder.settings
+    has_pre_tokenizer = settings.algorithm in BYTE_PAIR_ALGORITHMS
     explained = Explanation(
         text=text,
         name=encoder.name,
         algorithm=settings.algorithm,
-        pre=settings.pre if settings.algorithm in BYTE_PAIR_ALGORITHMS else None,
-        patterns=_patterns(encoder),
+        summary=_SUMMARIES[settings.algorithm],
+        pre=settings.pre if has_pre_tokenizer else None,
+        patterns=len(PRE_TOKENIZERS[settings.pre].patterns) if has_pre_tokenizer else 0,
         add_special=add_special,
         parse_special=parse_special,
         added_tokens=sum(1 for token in settings.added_tokens if parse_special or not token.special),
-        trace=trace,
+        prefix=tuple(_token(encoder, id) for id in trace.prefix),
+        fragments=tuple(_record_fragment(encoder, fragment) for fragment in trace.fragments),
+        suffix=tuple(_token(encoder, id) for id in trace.suffix),
+        without_user_defined=_without_user_defined(encoder, trace, text),
+        ids=ids,
         tokens=tokens,
-        pieces={id: encoder.piece(id) for id in _ids(trace)},
-        special_ids=dict(settings.special_ids),
-        added={match.id: _note(encoder, match.id) for match in trace.fragments if isinstance(match, Match)},
-        unsplit=_unsplit(encoder, trace, text),
-        warnings=tuple(encoder.warnings(ids)) if add_special else (),
-        parting=None,
+        warnings=tuple(encoder.warnings(list(ids))) if add_special else (),
+        reference=None,
     )
-    return explained if reference is None else _compared(explained, encoder, reference)
+    if reference is None:
+        return explained
+    return replace(explained, reference=compare_stages(explained, encoder, reference))
 
 
-def _compared(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Explanation:
-    from dataclasses import replace
-
-    return replace(explained, parting=part(explained, encoder, reference))
-
-
-def _patterns(encoder: Encoder) -> int:
-    settings = encoder.settings
-    known = settings.algorithm in BYTE_PAIR_ALGORITHMS
-    return len(PRE_TOKENIZERS[settings.pre].patterns) if known else 0
-
-
-def _tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[ExplainedToken]:
+def _explain_tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[ExplainedToken]:
+    """Yield the tokens of the result; `length` is that of the text in bytes."""
     for id in trace.prefix:
         yield ExplainedToken(_token(encoder, id), (0, 0), "special")
     words = 0
@@ -163,38 +102,43 @@ def _tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[Expl
 
 
 def _token(encoder: Encoder, id: int) -> Token:
-    # subtle: a vocabulary without an unknown token gives -1, which stands for nothing.
+    # subtle: a vocabulary without an unknown token yields -1, which represents no bytes.
     return Token(id, encoder.piece(id), encoder.token_bytes(id) if id >= 0 else b"")
 
 
 def _source(encoder: Encoder, id: int) -> str:
-    unknown = id < 0 or id == encoder.settings.special_ids.get("unk")
-    return "unknown" if unknown else "model"
+    is_unknown = id < 0 or id == encoder.settings.special_ids.get("unk")
+    return "unknown" if is_unknown else "model"
 
 
-def _ids(trace: EncoderTrace) -> Iterator[int]:
-    yield from (*trace.prefix, *trace.suffix)
-    for fragment in trace.fragments:
-        if isinstance(fragment, Match):
-            yield fragment.id
-        else:
-            yield from (taken.id for word in fragment.trace.words for taken in word.tokens)
+def _record_fragment(encoder: Encoder, fragment: Match | Stretch) -> Fragment:
+    if isinstance(fragment, Stretch):
+        return Fragment(stretch=record_stretch(fragment, encoder))
+    return Fragment(
+        added_token=AddedTokenMatch(
+            span=(fragment.start, fragment.end),
+            id=fragment.id,
+            piece=encoder.piece(fragment.id),
+            type=Attribute(encoder.settings.attributes[fragment.id]).name or "UNDEFINED",
+            missing_piece=_missing_piece(encoder, fragment.id),
+        )
+    )
 
 
-def _note(encoder: Encoder, id: int) -> AddedNote:
+def _missing_piece(encoder: Encoder, id: int) -> str | None:
+    """Return the piece that the model would need to produce an added token by itself; None if it exists."""
     settings = encoder.settings
     piece = settings.pieces[id]
-    attribute = settings.attributes[id]
-    type = Attribute(attribute).name or "UNDEFINED"
-    sought = None
-    if settings.algorithm in {"spm", "bpe"} and not attribute & Attribute.CONTROL:
-        sought = escape_spaces(piece) if settings.escape_whitespaces else piece
-        if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
-            sought = to_byte_level(replace_lone_bytes(sought))
-    return AddedNote(type, None if sought is None or sought in settings.ids else sought)
+    if settings.algorithm not in {"spm", "bpe"} or settings.attributes[id] & Attribute.CONTROL:
+        return None
+    needed = escape_spaces(piece) if settings.escape_whitespaces else piece
+    if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
+        needed = to_byte_level(replace_lone_bytes(needed))
+    return None if needed in settings.ids else needed
 
 
-def _unsplit(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
+def _without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
+    """Encode the text without matching USER_DEFINED tokens in it; None where none was matched."""
     special = {token.id for token in encoder.settings.added_tokens if token.special}
     matches = [fragment for fragment in trace.fragments if isinstance(fragment, Match)]
     if all(match.id in special for match in matches):

@@ -1,118 +1,79 @@
-"""Parting: the first stage at which our way of a text and a reference's part, as far as the reference shows its own."""
+"""Compare the stages of our pipeline with those of a reference, as far as the reference exposes its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokverify.engine.normalizer import unescape_spaces
-from tokverify.engine.trace import Match, Stretch
 from tokverify.errors import EncodeError
-from tokverify.tokenizer import Token, tokens_of
-from tokverify.verify.alignment import Difference, compare
+from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
+from tokverify.text.visible import code_points
+from tokverify.tokenizer import tokens_of
+from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.explain.explanation import Explanation
     from tokverify.references.stage import ReferenceStages, ReferenceStretch
+    from tokverify.report.difference import Difference
+    from tokverify.report.explain import AddedTokenMatch, Explanation, Stretch
     from tokverify.tokenizer import Tokenizer
 
-_AROUND = 8
-"""Characters or pre-tokens shown around a difference."""
-_NEAR = 2
-
-
-class Outcome(StrEnum):
-    """What comparing one stage came to."""
-
-    SAME = "same"
-    DIFFERS = "differs"
-    HIDDEN = "not shown"
-
-
-@dataclass(frozen=True, slots=True)
-class StageComparison:
-    """One stage of both sides; `actual` and `expected` are what they have where they first differ."""
-
-    stage: str
-    outcome: Outcome
-    actual: tuple[str, ...] = ()
-    expected: tuple[str, ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Parting:
-    """The reference's result beside ours; `first` is the stage to blame, None where the ids are equal.
-
-    `differing` are the indexes of our tokens that the reference has not.
-    """
-
-    name: str
-    tokens: tuple[Token, ...]
-    stages: tuple[StageComparison, ...]
-    first: str | None
-    difference: Difference | None
-    differing: frozenset[int]
-    notes: tuple[str, ...]
+_MAX_SHOWN = 8
+"""Characters or pieces recorded from a difference on."""
+_BEFORE = 2
+"""Characters recorded before a difference."""
+_MAX_CODE_POINTS = 3
+"""Characters whose names are recorded from a difference on."""
 
 
 @runtime_checkable
 class Staged(Protocol):
-    """A reference whose library shows its stages."""
+    """A reference whose library exposes its stages."""
 
     def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:
         """Return the stages that `text` goes through."""
 
 
-def part(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Parting:
-    """Encode the text with `reference` too, and compare stage by stage."""
+def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> StageDivergence:
+    """Encode the explained text with `reference`, and compare it stage by stage.
+
+    Raises:
+        EncodeError: If the reference cannot encode the text.
+    """
     text, parse_special = explained.text, explained.parse_special
     ids = reference.encode(text, add_special=explained.add_special, parse_special=parse_special)
     actual, expected = [token.token for token in explained.tokens], tokens_of(reference, ids)
-    difference = None if explained.ids == ids else compare(actual, expected)
-    differing, expected_differing = _differing(difference)
-    stages = list(_special_stage(explained, encoder, reference, ids))
-    shown = _stages_of(reference, text, parse_special=parse_special)
-    if isinstance(shown, str):
-        hidden = (StageComparison(stage, Outcome.HIDDEN, note=shown) for stage in ("added tokens", "normalization"))
-        stages = [*hidden, *stages]
-    else:
-        relevant = {ids[index] for index in expected_differing}
-        stages = [
-            _added_stage(explained, shown, reference, (differing, relevant) if difference else None),
-            _normalization_stage(explained, shown),
-            *_pre_token_stage(explained, shown),
-            *stages,
-        ]
-    first = next((stage.stage for stage in stages if stage.outcome is Outcome.DIFFERS), "model") if difference else None
-    return Parting(
-        reference.name, tuple(expected), tuple(stages), first, difference, differing, _notes(explained, reference)
+    difference = None if list(explained.ids) == ids else compare(actual, expected)
+    stages = [
+        *_compare_text_stages(explained, reference, difference),
+        *_compare_results(explained, encoder, reference, ids),
+    ]
+    return StageDivergence(
+        name=reference.name,
+        tokens=tuple(expected),
+        stages=tuple(stages),
+        first=_first_difference(stages) if difference else None,
+        difference=difference,
+        differing_tokens=tuple(_differing_indexes(difference)[0]),
+        notes=tuple(_notes(explained, reference)),
     )
 
 
-def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> ReferenceStages | str:
-    if not isinstance(reference, Staged):
-        return f"{reference.name} gives ids only"
-    try:
-        return reference.stages(text, parse_special=parse_special)
-    except EncodeError as error:
-        return str(error)
+def _first_difference(stages: Iterable[StageComparison]) -> str:
+    """Name the first stage that differs: the model, if no stage shows a difference."""
+    return next((stage.stage for stage in stages if stage.outcome is StageOutcome.DIFFERS), "model")
 
 
-def _notes(explained: Explanation, reference: Tokenizer) -> tuple[str, ...]:
-    notes = []
+def _notes(explained: Explanation, reference: Tokenizer) -> Iterator[str]:
     if explained.parse_special and not reference.parses_special:
-        notes.append(f"{reference.name} never takes anything in a text for a control token")
+        yield f"{reference.name} never recognizes control tokens in a text"
     if explained.add_special and not reference.adds_special:
-        notes.append(f"{reference.name} does not know which tokens go around a text")
-    return tuple(notes)
+        yield f"{reference.name} does not know which tokens to add around a text"
 
 
-def _differing(difference: Difference | None) -> tuple[frozenset[int], list[int]]:
-    """Return the indexes of the tokens in blocks that differ, ours and theirs."""
+def _differing_indexes(difference: Difference | None) -> tuple[list[int], list[int]]:
+    """Return the indexes of the tokens in blocks that differ: ours, and the reference's."""
     actual: list[int] = []
     expected: list[int] = []
     i = j = 0
@@ -121,100 +82,142 @@ def _differing(difference: Difference | None) -> tuple[frozenset[int], list[int]
             actual += range(i, i + len(block.actual))
             expected += range(j, j + len(block.expected))
         i, j = i + len(block.actual), j + len(block.expected)
-    return frozenset(actual), expected
+    return actual, expected
 
 
-def _special_stage(
+def _compare_text_stages(
+    explained: Explanation, reference: Tokenizer, difference: Difference | None
+) -> Iterator[StageComparison]:
+    """Compare the stages before the model."""
+    exposed = _stages_of(reference, explained.text, parse_special=explained.parse_special)
+    if isinstance(exposed, str):
+        for stage in ("added tokens", "normalization"):
+            yield StageComparison(stage, StageOutcome.HIDDEN, note=exposed)
+        return
+    yield _compare_added_tokens(explained, exposed, reference, difference)
+    yield _compare_normalization(explained, exposed)
+    yield from _compare_pre_tokens(explained, exposed)
+
+
+def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> ReferenceStages | str:
+    """Return the reference's stages, or the reason why it exposes none."""
+    if not isinstance(reference, Staged):
+        return f"{reference.name} returns only ids"
+    try:
+        return reference.stages(text, parse_special=parse_special)
+    except EncodeError as error:
+        return str(error)
+
+
+def _compare_results(
     explained: Explanation, encoder: Encoder, reference: Tokenizer, ids: Sequence[int]
 ) -> Iterator[StageComparison]:
-    """Compare the model's result, and then what is put around it."""
-    trace = explained.trace
-    own = explained.ids[len(trace.prefix) : len(explained.ids) - len(trace.suffix)]
+    """Compare the results of the model, and then the special tokens added around them."""
+    own = list(explained.ids[len(explained.prefix) : len(explained.ids) - len(explained.suffix)])
     theirs = list(ids)
     if explained.add_special:
         theirs = reference.encode(explained.text, add_special=False, parse_special=explained.parse_special)
     if own == theirs:
-        yield StageComparison("model", Outcome.SAME)
+        yield StageComparison("model", StageOutcome.SAME)
     else:
         difference = compare(tokens_of(encoder, own), tokens_of(reference, theirs))
         block = next(block for block in difference.blocks if not block.equal)
-        actual, expected = (tuple(token.piece for token in side[:_AROUND]) for side in (block.actual, block.expected))
-        yield StageComparison("model", Outcome.DIFFERS, actual, expected)
+        actual, expected = (
+            tuple(token.piece for token in side[:_MAX_SHOWN]) for side in (block.actual, block.expected)
+        )
+        yield StageComparison("model", StageOutcome.DIFFERS, actual, expected)
     if explained.add_special:
-        around = [encoder.piece(id) for id in (*trace.prefix, *trace.suffix)]
-        outcome = Outcome.SAME if own != theirs or explained.ids == list(ids) else Outcome.DIFFERS
-        others = [reference.piece(id) for id in _around(list(ids), theirs)]
-        yield StageComparison("special tokens", outcome, tuple(around), tuple(others))
+        is_same = own != theirs or explained.ids == tuple(ids)
+        added = tuple(token.piece for token in (*explained.prefix, *explained.suffix))
+        others = tuple(map(reference.piece, _ids_around(list(ids), theirs)))
+        yield StageComparison("special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others)
 
 
-def _around(ids: list[int], plain: list[int]) -> list[int]:
-    for start in range(len(ids) - len(plain) + 1):
-        if ids[start : start + len(plain)] == plain:
-            return ids[:start] + ids[start + len(plain) :]
+def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
+    """Return the ids before and after `inner`; all of them if they do not contain it."""
+    for start in range(len(ids) - len(inner) + 1):
+        if ids[start : start + len(inner)] == inner:
+            return ids[:start] + ids[start + len(inner) :]
     return ids
 
 
-def _added_stage(
-    explained: Explanation,
-    shown: ReferenceStages,
-    reference: Tokenizer,
-    relevant: tuple[frozenset[int], set[int]] | None,
+def _compare_added_tokens(
+    explained: Explanation, exposed: ReferenceStages, reference: Tokenizer, difference: Difference | None
 ) -> StageComparison:
-    """Compare the added tokens found; one that only one side looks for counts only where it changes the result."""
-    if shown.matches is None:
-        return StageComparison("added tokens", Outcome.HIDDEN, note=shown.hidden)
-    theirs = {(match.start, match.end, match.id) for match in shown.matches}
-    ours = [(match.start, match.end, match.id) for match in explained.matches]
-    if relevant is None:
-        return StageComparison("added tokens", Outcome.SAME)
-    added = [index for index, token in enumerate(explained.tokens) if token.source == "added"]
+    """Compare the added tokens that were found; a match on one side counts only where it changes the result."""
+    if exposed.matches is None:
+        return StageComparison("added tokens", StageOutcome.HIDDEN, note=exposed.hidden)
+    if difference is None:
+        return StageComparison("added tokens", StageOutcome.SAME)
+    theirs = {(match.start, match.end, match.id) for match in exposed.matches}
+    ours = [(*match.span, match.id) for match in _matches(explained)]
+    differing, expected_differing = _differing_indexes(difference)
     only_ours = [
-        match for match, index in zip(ours, added, strict=True) if match not in theirs and index in relevant[0]
+        match
+        for match, index in zip(ours, _added_indexes(explained), strict=True)
+        if match not in theirs and index in differing
     ]
-    only_theirs = sorted(match for match in theirs - set(ours) if match[2] in relevant[1])
+    expected = [token for block in difference.blocks for token in block.expected]
+    relevant = {expected[index].id for index in expected_differing}
+    only_theirs = sorted(match for match in theirs - set(ours) if match[2] in relevant)
     if not only_ours and not only_theirs:
-        return StageComparison("added tokens", Outcome.SAME)
-    actual = tuple(f"{explained.pieces[id]}" for _, _, id in only_ours[:_AROUND])
-    expected = tuple(f"{reference.piece(id)}" for _, _, id in only_theirs[:_AROUND])
-    return StageComparison("added tokens", Outcome.DIFFERS, actual, expected)
-
-
-def _pairs(explained: Explanation, shown: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
-    """Pair the stretches that both sides have."""
-    theirs = {(stretch.start, stretch.end): stretch for stretch in shown.stretches or ()}
-    for stretch in explained.stretches:
-        if (stretch.start, stretch.end) in theirs:
-            yield stretch, theirs[stretch.start, stretch.end]
-
-
-def _normalization_stage(explained: Explanation, shown: ReferenceStages) -> StageComparison:
-    if shown.stretches is None:
-        return StageComparison("normalization", Outcome.HIDDEN, note=shown.hidden)
-    if shown.matches is None:
-        compared: Iterable[tuple[str, str]] = [(_joined(explained), shown.stretches[0].normalized)]
-    else:
-        compared = ((_normalized(ours), theirs.normalized) for ours, theirs in _pairs(explained, shown))
-    for ours, theirs in compared:
-        actual, expected = _comparable(ours, theirs, explained.algorithm, whole=shown.matches is None)
-        if actual != expected:
-            excerpts = _excerpts(actual, expected)
-            return StageComparison("normalization", Outcome.DIFFERS, (excerpts[0],), (excerpts[1],))
-    return StageComparison("normalization", Outcome.SAME)
-
-
-def _normalized(stretch: Stretch) -> str:
-    return stretch.trace.rewriting.result.decode("utf-8", "surrogateescape")
-
-
-def _joined(explained: Explanation) -> str:
-    return "".join(
-        explained.pieces[fragment.id] if isinstance(fragment, Match) else _normalized(fragment)
-        for fragment in explained.trace.fragments
+        return StageComparison("added tokens", StageOutcome.SAME)
+    pieces = {match.id: match.piece for match in _matches(explained)}
+    return StageComparison(
+        "added tokens",
+        StageOutcome.DIFFERS,
+        tuple(pieces[id] for _, _, id in only_ours[:_MAX_SHOWN]),
+        tuple(reference.piece(id) for _, _, id in only_theirs[:_MAX_SHOWN]),
     )
 
 
+def _matches(explained: Explanation) -> list[AddedTokenMatch]:
+    return [fragment.added_token for fragment in explained.fragments if fragment.added_token]
+
+
+def _added_indexes(explained: Explanation) -> list[int]:
+    return [index for index, token in enumerate(explained.tokens) if token.source == "added"]
+
+
+def _stretches(explained: Explanation) -> list[Stretch]:
+    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
+
+
+def _pair_stretches(explained: Explanation, exposed: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
+    """Pair the stretches that both sides have."""
+    theirs = {(stretch.start, stretch.end): stretch for stretch in exposed.stretches or ()}
+    for stretch in _stretches(explained):
+        if stretch.span in theirs:
+            yield stretch, theirs[stretch.span]
+
+
+def _compare_normalization(explained: Explanation, exposed: ReferenceStages) -> StageComparison:
+    if exposed.stretches is None:
+        return StageComparison("normalization", StageOutcome.HIDDEN, note=exposed.hidden)
+    if exposed.matches is None:
+        texts: Iterable[tuple[str, str]] = [(_join_normalized(explained), exposed.stretches[0].normalized)]
+    else:
+        texts = ((ours.normalized, theirs.normalized) for ours, theirs in _pair_stretches(explained, exposed))
+    for ours, theirs in texts:
+        actual, expected = _comparable(ours, theirs, explained.algorithm, whole=exposed.matches is None)
+        if actual != expected:
+            return _differing_texts(actual, expected)
+    return StageComparison("normalization", StageOutcome.SAME)
+
+
+def _join_normalized(explained: Explanation) -> str:
+    """Join the normalized stretches and the pieces of the added tokens between them."""
+    parts = []
+    for fragment in explained.fragments:
+        if fragment.stretch:
+            parts.append(fragment.stretch.normalized)
+        elif fragment.added_token:
+            parts.append(fragment.added_token.piece)
+    return "".join(parts)
+
+
 def _comparable(ours: str, theirs: str, algorithm: str, *, whole: bool) -> tuple[str, str]:
-    """Write spaces alike, and leave out those that one side handles in a later stage."""
+    """Write spaces the same way, and drop those that one side handles in a later stage."""
     actual, expected = unescape_spaces(ours), unescape_spaces(theirs)
     if algorithm == "wordpiece":
         return actual.replace(" ", ""), expected.replace(" ", "")
@@ -227,40 +230,42 @@ def _comparable(ours: str, theirs: str, algorithm: str, *, whole: bool) -> tuple
     return actual, expected
 
 
-def _excerpts(actual: str, expected: str) -> tuple[str, str]:
-    """Return a few characters of each side from just before their first difference on."""
-    same = common_length(actual, expected)
-    start = max(0, same - _NEAR)
-    return actual[start : same + _AROUND], expected[start : same + _AROUND]
+def _differing_texts(actual: str, expected: str) -> StageComparison:
+    """Record a few characters of both texts from just before their first difference."""
+    same = _common_length(actual, expected)
+    near = slice(max(0, same - _BEFORE), same + _MAX_SHOWN)
+    named = slice(same, same + _MAX_CODE_POINTS)
+    return StageComparison(
+        "normalization",
+        StageOutcome.DIFFERS,
+        (actual[near],),
+        (expected[near],),
+        actual_code_points=tuple(code_points(actual[named])),
+        expected_code_points=tuple(code_points(expected[named])),
+    )
 
 
-def _pre_token_stage(explained: Explanation, shown: ReferenceStages) -> Iterator[StageComparison]:
-    if not any(stretch.trace.pre_tokens for stretch in explained.stretches):
+def _compare_pre_tokens(explained: Explanation, exposed: ReferenceStages) -> Iterator[StageComparison]:
+    if not any(stretch.pre_tokens for stretch in _stretches(explained)):
         return
-    if shown.stretches is None:
-        yield StageComparison("pre-tokens", Outcome.HIDDEN, note=shown.hidden)
+    if exposed.stretches is None:
+        yield StageComparison("pre-tokens", StageOutcome.HIDDEN, note=exposed.hidden)
         return
-    for ours, theirs in _pairs(explained, shown):
+    for ours, theirs in _pair_stretches(explained, exposed):
         if theirs.pre_tokens is None:
-            yield StageComparison("pre-tokens", Outcome.HIDDEN, note="it has no pre-tokenizer")
+            yield StageComparison("pre-tokens", StageOutcome.HIDDEN, note="it has no pre-tokenizer")
             return
-        data = ours.trace.rewriting.result
-        actual = [_plain(data[token.start : token.end]) for token in ours.trace.pre_tokens]
-        expected = [_plain(token) for token in theirs.pre_tokens]
+        actual = [unescape_spaces(pre_token.text) for pre_token in ours.pre_tokens]
+        expected = [unescape_spaces(text.decode("utf-8", "surrogateescape")) for text in theirs.pre_tokens]
         if actual != expected:
-            same = common_length(actual, expected)
-            start = max(0, same - 1)
-            near = slice(start, same + _NEAR + 1)
-            yield StageComparison("pre-tokens", Outcome.DIFFERS, tuple(actual[near]), tuple(expected[near]))
+            same = _common_length(actual, expected)
+            near = slice(max(0, same - 1), same + _BEFORE + 1)
+            yield StageComparison("pre-tokens", StageOutcome.DIFFERS, tuple(actual[near]), tuple(expected[near]))
             return
-    yield StageComparison("pre-tokens", Outcome.SAME)
+    yield StageComparison("pre-tokens", StageOutcome.SAME)
 
 
-def _plain(pre_token: bytes) -> str:
-    return unescape_spaces(pre_token.decode("utf-8", "surrogateescape"))
-
-
-def common_length(actual: Sequence[str], expected: Sequence[str]) -> int:
-    """Return how many items, or characters, the two have in common at their beginnings."""
+def _common_length(actual: Sequence[str], expected: Sequence[str]) -> int:
+    """Return how many items, or characters, both begin with."""
     pairs = enumerate(zip(actual, expected, strict=False))
     return next((index for index, (left, right) in pairs if left != right), min(len(actual), len(expected)))

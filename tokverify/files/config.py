@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 

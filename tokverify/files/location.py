@@ -7,7 +7,7 @@ from collections.abc import Container
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 from tokverify.verify.expectation import EXPECT
 
 FILE_NAMES = (

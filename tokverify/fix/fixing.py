@@ -21,8 +21,9 @@ from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.diagnosis import Change, Diagnosis, Facts
+    from tokverify.diagnosis import DiagnosisResult, Facts, TokenizerChange
     from tokverify.files.gguf.declaration import Declaration
+    from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import Report
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
@@ -55,7 +56,7 @@ class Plan:
 
     before: Verification
     diagnosis: Diagnosis | None
-    change: Change | None
+    change: TokenizerChange | None
     values: Mapping[str, Value | None]
 
     @property
@@ -90,8 +91,9 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
         report = verify_tokenizers(encoder, facts.expected, cases)
         results, before = list(report.results), verification(report)
     spec = declaration.spec
-    diagnosis = diagnose(spec, facts, results, encoder=encoder)
-    change = _writable(diagnosis, spec)
+    result = diagnose(spec, facts, results, encoder=encoder)
+    diagnosis = result.diagnosis if result else None
+    change = _writable(result, spec)
     if change and diagnosis and not diagnosis.decoding:
         change = _with_decoding(change, spec, facts, cases)
     if change is None:
@@ -126,20 +128,22 @@ def verification(report: Report) -> Verification:
     return Verification(report.count(Status.MATCH), fail, report.decode_differences)
 
 
-def _writable(diagnosis: Diagnosis | None, spec: TokenizerSpec) -> Change | None:
+def _writable(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
     """Return the best that can be written: a whole explanation, else what GGUF can say of another one."""
-    explanations = diagnosis.explanations if diagnosis else ()
-    whole = [explanation.change for explanation in explanations if explanation.expressible]
-    parts = [explanation.change.expressed() for explanation in explanations if not explanation.expressible]
+    changes = result.changes if result else ()
+    whole = [change for change in changes if change.expressible]
+    parts = [change.expressed() for change in changes if not change.expressible]
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 
-def _with_decoding(change: Change, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]) -> Change:
+def _with_decoding(
+    change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
+) -> TokenizerChange:
     """Add to a change what repairs the decoding, if all ids are right with it."""
     encoder = change.encoder(spec)
     report = verify_tokenizers(encoder, facts.expected, cases)
-    diagnosis = diagnose(encoder.spec, facts, report.results, encoder=encoder)
-    more = _writable(diagnosis, encoder.spec) if diagnosis and diagnosis.decoding else None
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    more = _writable(result, encoder.spec) if result and result.diagnosis.decoding else None
     return change.then(more) if more else change
 
 

@@ -11,13 +11,14 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.errors import TokverifyError
+from tokverify.system.input_file import read_text
+from tokverify.text.wording import suggest_name
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -203,14 +204,9 @@ def _project_table(document: dict[str, Any]) -> object:
 
 
 def _parse(path: Path) -> dict[str, Any]:
+    text = read_text(path, "configuration", _MAX_BYTES)
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 20} MiB, too large for a configuration")
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except OSError as error:
-        raise TokverifyError(f"{path}: cannot read the configuration: {error.strerror}") from error
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise TokverifyError(f"{path}: not valid TOML: {error}") from error
 
@@ -255,9 +251,7 @@ class _Reader:
             raise self._error(key, "must be a table")
         for name in value:
             if name not in readers:
-                near = get_close_matches(name, readers, n=1)
-                advice = f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(readers)}"
-                raise self._error(f"{key}.{name}".lstrip("."), f"is unknown; {advice}")
+                raise self._error(f"{key}.{name}".lstrip("."), f"is unknown; {suggest_name(name, readers)}")
         return {name: readers[name](self, item, f"{key}.{name}".lstrip(".")) for name, item in value.items()}
 
     def string(self, value: object, key: str) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokverify.cases.case import SHIPPED, is_shipped, load_cases
+from tokverify.cases.case import SHIPPED, is_shipped
+from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
 from tokverify.system.git import git
-from tokverify.system.lfs_pointer import POINTER
+from tokverify.system.input_file import POINTER
 
 CONFIGURATION = Path("tokverify.toml")
 WORKFLOW = Path(".github/workflows/tokverify.yml")

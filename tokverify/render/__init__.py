@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
@@ -38,7 +38,7 @@ FORMATS: Mapping[str, Callable[[Report, RenderOptions], str]] = renderers(
         "markdown": "tokverify.render.run.markdown:render",
         "html": "tokverify.render.run.html:render",
         "junit": "tokverify.render.run.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.run.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.run.issue:to_ci_report"),
     }
 )
 """Name -> how a report is written."""
@@ -48,7 +48,7 @@ def present(report: Report) -> Presentation:
     """Return how a report is written."""
     from tokverify.render.run.verdict import verdict
 
-    return Presentation(bound(FORMATS, report), verdict(report), report.exit_code)
+    return Presentation(bind_formats(FORMATS, report), verdict(report), report.exit_code)
 
 
 SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".html": "html"}

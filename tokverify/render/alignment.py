@@ -8,8 +8,8 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokverify.report.difference import Block, Difference
     from tokverify.tokenizer import Token
-    from tokverify.verify.alignment import Block, Difference
 
 _CONTEXT = 2
 _MIN_REPEATS = 4

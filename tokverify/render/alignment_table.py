@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tokverify.render.alignment import Cell, Row
     from tokverify.render.column import Columns
+    from tokverify.report.difference import Difference
     from tokverify.tokenizer import Token
-    from tokverify.verify.alignment import Difference
 
 
 def alignment_table(difference: Difference, other: str, *, fold: bool) -> Columns:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from tokverify.render.alignment import Fold, rows
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, plural
-from tokverify.verify.alignment import excerpt
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
     from tokverify.render.alignment import Cell, Row
+    from tokverify.report.difference import Difference
     from tokverify.report.run import CaseResult, KnownDifference
     from tokverify.tokenizer import Token
-    from tokverify.verify.alignment import Difference
 
 _MOST_CHARACTERS = 300
 _MOST_PIECE_CHARACTERS = 60
@@ -51,7 +50,7 @@ def description(result: CaseResult) -> Iterator[str]:
         more = f" and {left_out:,} more" if left_out > 0 else ""
         yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MOST_EXPECTED])}{more}"
     if result.difference:
-        around = excerpt(result.difference)
+        around = result.difference.excerpt
         before = f"{visible(around.before)} " if around.before else ""
         yield f"differs: {before}▸ {visible(around.expected or around.actual)}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import filled_in
 from tokverify.render.run.effect import effect
+from tokverify.text.command_line import fill_in
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -28,8 +28,8 @@ def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
         is_told = best is not None and best.sentence == plan.change.sentence
         lines += [] if is_told else [f"repair: {plan.change.sentence}"]
         lines.append(f"{'repair:' if is_told else '':7} writes {', '.join(plan.keys)}")
-        if plan.change.repair:
-            command = " ".join(filled_in(plan.change.repair, str(model), str(output) if output else None))
+        if plan.change.gguf_command:
+            command = " ".join(fill_in(plan.change.gguf_command, str(model), str(output) if output else None))
             lines.append(f"        the same with the gguf package: {command}")
     return _joined(lines)
 

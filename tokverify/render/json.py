@@ -9,13 +9,12 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from tokverify.report.saved import SCHEMA_VERSIONS
-from tokverify.text.code_point import code_points
-from tokverify.verify.alignment import excerpt
+from tokverify.text.visible import code_points
 
 if TYPE_CHECKING:
+    from tokverify.report.difference import Difference
     from tokverify.report.run import Side
     from tokverify.tokenizer import Token
-    from tokverify.verify.alignment import Difference
 
 _MAX_LINE = 100
 
@@ -97,7 +96,7 @@ def side_object(side: Side) -> dict[str, object]:
 
 def difference_object(difference: Difference) -> dict[str, object]:
     """Return where two tokenizations part, and all of both."""
-    first, shown = difference.first, excerpt(difference)
+    first, shown = difference.first, difference.excerpt
     return {
         "first": {
             "token_index": first.token_index,

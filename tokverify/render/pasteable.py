@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.text import Text
 
-    from tokverify.diagnosis.repair import Command
+    from tokverify.report.diagnosis import Command
 
 _MORE = " \\"
 

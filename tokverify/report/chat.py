@@ -11,8 +11,8 @@ from tokverify.report.finding import Severity
 if TYPE_CHECKING:
     from tokverify.chat.conversation import Conversation
     from tokverify.chat.rendering import Rendering
+    from tokverify.report.difference import Difference
     from tokverify.report.run import Side
-    from tokverify.verify.alignment import Difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,54 +1,66 @@
-"""What a diagnosis found, as data."""
+"""The result of a diagnosis, as data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tokverify.diagnosis.change import Change
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """A command line that can be pasted into a shell."""
+
+    label: str
+    """The words that lead to it, such as `repair`."""
+    arguments: tuple[str, ...]
+    """The program and its arguments, quoted for a shell; an option and its value are one item."""
+
+    def __str__(self) -> str:
+        return " ".join(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What the user can do about an explanation."""
+
+    commands: tuple[Command, ...] = ()
+    """Alternatives: any one of them is enough."""
+    remark: str = ""
+    """Why there is no command, or what to know about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A change that makes failing cases match, and breaks none that matched.
+    """A change to the tokenizer that makes failing cases match and breaks none that matched."""
 
-    `explained` of the failing cases match with it; `unexplained` names the others, as suite/id. `expressible` says
-    whether a GGUF file can say it, `repair` is the command of the `gguf` package that writes it, where there is one.
-    """
-
+    kind: str
+    """The kinds of its changes, joined with `+`, such as `types+pre`."""
     sentence: str
+    """What the change does, as a gerund phrase, such as `setting the pre-tokenizer to llama-bpe`."""
     explained: int
+    """How many of the failing cases match with it."""
     failing: int
+    """How many cases the diagnosis looked at."""
     unexplained: tuple[str, ...]
+    """The failing cases that it leaves, as suite/id."""
     expressible: bool
-    repair: str | None
-    change: Change
+    """Whether a GGUF file can express it."""
+    gguf_command: str | None = None
+    """The command of the `gguf` package that does the same, where there is one; MODEL and FIXED stand for the files."""
+    repair: Repair = field(default_factory=Repair)
+    """What to do about it, with the files named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why cases fail: the explanations, the best one first.
-
-    `failing` cases were looked at, and `tried` changes; `stopped_early` is True if time ran out before all were. With
-    `decoding` no case fails, and what was looked at are those whose ids are decoded differently.
-    """
+    """Why cases fail."""
 
     explanations: tuple[Explanation, ...]
+    """The explanations, the best one first."""
     failing: int
+    """How many cases the diagnosis looked at."""
     tried: int
+    """How many changes it tried."""
     stopped_early: bool = False
+    """Whether time ran out before it had tried all changes."""
     decoding: bool = False
-
-    def told(self) -> Diagnosis:
-        """Return it without what the changes do, which cannot be sent to another process."""
-        from tokverify.diagnosis.change import unchanged
-        from tokverify.diagnosis.deviation import Deviation
-
-        return replace(
-            self,
-            explanations=tuple(
-                replace(found, change=replace(found.change, transform=unchanged, deviation=Deviation()))
-                for found in self.explanations
-            ),
-        )
+    """Whether all ids are equal, so that it looked at the cases whose ids decode differently."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import date
-
-    from tokverify.cases.case import Case, Expect
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.tokenizer import Token
-    from tokverify.verify.alignment import Difference
+from tokverify.cases.case import Case, Expect
+from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.difference import Difference
+from tokverify.report.fields import Count, Digest
+from tokverify.tokenizer import HexBytes, Token
 
 
 class Status(StrEnum):
@@ -80,7 +78,7 @@ class CaseResult:
     add_special: bool = False
     parse_special: bool = True
     expect: Expect | None = None
-    decode_difference: tuple[bytes, bytes] | None = None
+    decode_difference: tuple[HexBytes, HexBytes] | None = None
     known: KnownDifference | None = None
     refusals: tuple[str, ...] = ()
 
@@ -121,10 +119,10 @@ class VocabularyDifference:
     `special_ids` maps a role to (actual id, expected id), only where both sides name one and they differ.
     """
 
-    actual_size: int
-    expected_size: int
+    actual_size: Count
+    expected_size: Count
     pieces: tuple[PieceDifference, ...] = ()
-    respelled: int = 0
+    respelled: Count = 0
     special_ids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -147,8 +145,8 @@ class Side:
     caveat: str = ""
     aliases: tuple[str, ...] = ()
     family: str | None = None
-    sha256: str | None = None
-    fingerprint: str | None = None
+    sha256: Digest | None = None
+    fingerprint: Digest | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
 

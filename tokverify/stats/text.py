@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.stats.script import UNSPACED, script_of_line
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 
 PIECE_BYTES = 1 << 20
 """Files are encoded in pieces of about this size; whoever has less is encoded whole."""

@@ -1,4 +1,4 @@
-"""Run git, the user's own, to ask it something."""
+"""Run the user's git."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def git(
     seconds: int = _SECONDS,
     env: Mapping[str, str] | None = None,
 ) -> CompletedProcess[bytes]:
-    """Run git, which asks for no password; where there is none, it fails without a word.
+    """Run git without password prompts. If git is not installed, the result is a failure with empty output.
 
     Args:
-        arguments: Its command, and what follows.
-        directory: Where to run it, if not here.
-        input: What it gets to read.
-        stdout: Where what it writes goes, if not into the result.
-        seconds: How long it may take.
-        env: Variables to add to the environment.
+        arguments: The git command and its arguments.
+        directory: The directory to run it in, by default the current one.
+        input: What it reads from stdin.
+        stdout: Where its output goes, by default into the result.
+        seconds: The timeout.
+        env: Additional environment variables.
 
     Raises:
-        TokverifyError: If it takes longer.
+        TokverifyError: If it takes longer than `seconds`.
     """
     try:
-        return subprocess.run(  # noqa: S603 - arguments are no shell's
+        return subprocess.run(  # noqa: S603 - no shell is involved
             ["git", *arguments],  # noqa: S607 - the user's own git
             cwd=directory,
             input=input,
@@ -47,6 +47,6 @@ def git(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise TokverifyError(f"git {' '.join(arguments)}: no answer in {seconds:,} s; try it yourself") from error
+        raise TokverifyError(f"git {' '.join(arguments)}: no response within {seconds:,} s; run it yourself") from error
     except (OSError, ValueError):
         return CompletedProcess(arguments, 1, b"", b"")

@@ -1,4 +1,4 @@
-"""Ask an HTTP server for JSON over one connection that is kept open."""
+"""Request JSON from an HTTP server over one persistent connection."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tokverify.system.library_error import summary
 
 _MAX_BYTES = 2**28
 _ADVICE: Mapping[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "it wants an API key; put it into the environment variable LLAMA_API_KEY",
-    HTTPStatus.FORBIDDEN: "it refuses; if it wants an API key, put it into the environment variable LLAMA_API_KEY",
-    HTTPStatus.SERVICE_UNAVAILABLE: "it is not ready; wait until it has loaded its model",
-    HTTPStatus.NOT_FOUND: "it knows no such path; is it a llama-server?",
+    HTTPStatus.UNAUTHORIZED: "the server requires an API key; set the environment variable LLAMA_API_KEY",
+    HTTPStatus.FORBIDDEN: "access denied; if it requires an API key, set the environment variable LLAMA_API_KEY",
+    HTTPStatus.SERVICE_UNAVAILABLE: "the server is not ready; wait until it has loaded its model",
+    HTTPStatus.NOT_FOUND: "the server does not know this path; is it a llama-server?",
 }
 
 
 class AnswerError(TokverifyError):
-    """The server did not answer a request, or not with what was asked for."""
+    """The server did not answer a request, or the answer is not usable."""
 
 
 class Connection:
-    """A connection to the server at `address`; `seconds` is how long an answer may take.
+    """A connection to the server at `address`; `seconds` is the timeout for each response.
 
     Raises:
-        TokverifyError: If that is no address.
+        TokverifyError: If the address is not valid.
     """
 
     def __init__(self, address: str, *, seconds: float) -> None:
@@ -41,24 +41,24 @@ class Connection:
         try:
             parts = urlsplit(self.address)
             if not parts.hostname:
-                raise ValueError("no host")  # noqa: TRY301 - as urlsplit and port do for all else that is wrong
+                raise ValueError("no host")  # noqa: TRY301 - like urlsplit and port for other problems
             kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
             self._connection = kind(parts.hostname, parts.port, timeout=seconds)
         except (ValueError, http.client.InvalidURL) as error:
-            raise TokverifyError(f"{address}: not an address such as http://127.0.0.1:8080 ({error})") from error
+            raise TokverifyError(f"{address}: not a valid address, such as http://127.0.0.1:8080 ({error})") from error
         weakref.finalize(self, self._connection.close)
         self._path = parts.path
         self._headers = {"Content-Type": "application/json"}
-        # The variable from which llama-server itself takes its keys.
+        # llama-server itself reads its keys from this variable.
         if key := os.environ.get("LLAMA_API_KEY", "").partition(",")[0]:
             self._headers["Authorization"] = f"Bearer {key}"
 
     def ask(self, path: str, content: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Send a GET, or a POST where there is content, and return the JSON object that comes back.
+        """Send a GET request, or a POST request if there is content, and return the JSON object in the response.
 
         Raises:
-            AnswerError: If none comes back.
-            TokverifyError: If nothing came back in time: waiting as long for every text is of no use.
+            AnswerError: If there is no response, or it contains no JSON object.
+            TokverifyError: If the request times out, which would happen again for every text.
         """
         from http.client import HTTPException
 
@@ -67,19 +67,19 @@ class Connection:
             status, data = self._exchange(path, body)
         except TimeoutError as error:
             self._connection.close()
-            raise TokverifyError(f"{self.address}: no answer within {self._seconds:g} s") from error
+            raise TokverifyError(f"{self.address}: no response within {self._seconds:g} s") from error
         except (OSError, HTTPException) as error:
             self._connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise AnswerError(f"{self.address}: no answer ({reason})") from error
-        return self._content(path, status, data)
+            raise AnswerError(f"{self.address}: no response ({reason})") from error
+        return self._parse(path, status, data)
 
     def _exchange(self, path: str, body: bytes | None) -> tuple[int, bytes]:
         reused = self._connection.sock is not None
         try:
             return self._exchange_once(path, body)
         except ConnectionError:
-            # subtle: a server closes a connection that was idle, which says nothing about this request.
+            # subtle: servers close idle connections, which says nothing about this request.
             if not reused:
                 raise
             self._connection.close()
@@ -90,7 +90,7 @@ class Connection:
         response = self._connection.getresponse()
         return response.status, response.read(_MAX_BYTES)
 
-    def _content(self, path: str, status: int, data: bytes) -> dict[str, Any]:
+    def _parse(self, path: str, status: int, data: bytes) -> dict[str, Any]:
         try:
             content = json.loads(data)
         except (ValueError, RecursionError):
@@ -99,5 +99,5 @@ class Connection:
             return content
         error = content.get("error") if isinstance(content, dict) else None
         message = error.get("message") if isinstance(error, dict) else None
-        said = summary(ValueError(message)) if message else "not a JSON object; is it a llama-server?"
-        raise AnswerError(f"{self.address}{path}: HTTP {status}: {_ADVICE.get(status, said)}")
+        problem = summary(ValueError(message)) if message else "not a JSON object; is it a llama-server?"
+        raise AnswerError(f"{self.address}{path}: HTTP {status}: {_ADVICE.get(status, problem)}")

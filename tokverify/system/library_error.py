@@ -1,4 +1,4 @@
-"""Turn whatever a foreign library raises into one of our errors, as one line."""
+"""Convert any exception raised by a library to one of our errors, on one line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from tokverify.system.stderr import held
+from tokverify.system.stderr import capture_stderr
 
 if TYPE_CHECKING:
     from tokverify.errors import TokverifyError
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool = False) -> Iterator[None]:
-    """Re-raise any exception of the enclosed calls as `error_class`, `message` before the library's own words.
+    """Re-raise any exception in the block as `error_class`, with `message` before the library's own message.
 
-    For use around calls into libraries that raise bare `Exception`s and, from Rust, panics. Of these Rust itself tells
-    on stderr, at length; with `quietly` that is not shown. What else is written there is, but only after the calls.
+    This is for libraries that raise bare `Exception`s and, if written in Rust, panic. Rust reports a panic on stderr at
+    length; `quietly` suppresses that. Other output to stderr is still shown, but only after the block.
     """
-    with held() if quietly else nullcontext() as told:
+    with capture_stderr() if quietly else nullcontext() as captured:
         try:
             yield
         except Exception as error:
@@ -27,8 +27,8 @@ def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool 
         except BaseException as error:
             if not _is_panic(error):
                 raise
-            if told:
-                told.drop()
+            if captured:
+                captured.drop()
             raise error_class(f"{message} (the library panicked: {summary(error)})") from error
 
 
@@ -38,7 +38,7 @@ def _is_panic(error: BaseException) -> bool:
 
 
 def summary(error: BaseException) -> str:
-    """Return the first line of an exception's message, fit to be shown, or its type where it has none."""
+    """Return the first line of an exception's message, escaped, or the exception's type if there is no message."""
     lines = str(error).strip().splitlines()
     line = lines[0].rstrip(".") if lines else type(error).__name__
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)

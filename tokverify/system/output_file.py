@@ -1,57 +1,124 @@
-"""Files that appear whole or not at all: written under another name beside their own, which they get at the end."""
+"""Write files atomically: each appears complete or not at all, and several appear together or not at all.
+
+A file is written under a temporary name next to its own, and renamed at the end.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.system.signals import postpone_signals
 
 SUFFIX = ".tokverify.tmp"
-"""How the names end of what is only there for a while."""
+"""The suffix of all temporary names."""
 
-# Of the 255 bytes that a name may have on most systems, in bytes.
-_MAX_STEM = 100
-_LEFT_OVER_SECONDS = 24 * 60 * 60
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# A name may have 255 bytes on most systems.
+_MAX_STEM_BYTES = 100
+_LEFTOVER_SECONDS = 24 * 60 * 60
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DESCRIPTOR_PATH = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None:
+    """Fail before the work is done if a file could not, or must not, be written afterwards.
+
+    Raises:
+        TokverifyError: If the path is a directory or one of the `inputs`, or nothing can be written there.
+    """
+    for given in inputs:
+        if given and path.exists() and Path(given).exists() and path.samefile(given):
+            raise TokverifyError(f"{path}: cannot be written: it is an input, {given}; name another file")
+    if path.is_dir():
+        raise TokverifyError(f"{path}: cannot be written: it is a directory; name a file in it")
+    if not _is_written_in_place(path):
+        check_place(path)
 
 
 def check_place(path: Path) -> None:
-    """Fail before the work is done if no file could be written at a path after it.
+    """Fail before the work is done if no file could be created or replaced at a path afterwards.
 
     Raises:
-        TokverifyError: If the directory is missing, or nothing can be created in it.
+        TokverifyError: If the directory is missing, or no file can be created in it.
     """
-    with errors_explained(path):
-        # Where a link leads, a file may be created.
-        directory = _resolved(path).parent if path.is_symlink() else path.parent
+    with _explain_errors(path):
+        # Through a link, the file may be created in another directory.
+        directory = _resolve(path).parent if path.is_symlink() else path.parent
     if not directory.is_dir():
-        raise TokverifyError(f"{path}: cannot be written: {directory} is no directory; create it first")
+        raise TokverifyError(f"{path}: cannot be written: {directory} is not a directory; create it first")
     if not os.access(directory, os.W_OK | os.X_OK):
         raise TokverifyError(
-            f"{path}: cannot be written: no file can be created in {directory}, which is done before one is replaced; "
-            "name another directory"
+            f"{path}: cannot be written: no file can be created in {directory}, which is necessary even to replace one;"
+            " name another directory"
         )
+
+
+def write_file(path: Path, text: str) -> None:
+    """Replace a file atomically: readers see the old content or the new, never a part of it.
+
+    Raises:
+        TokverifyError: If the file cannot be written.
+    """
+    write_files({path: text})
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Replace files atomically, and none of them before all have been written under temporary names.
+
+    Raises:
+        TokverifyError: If one cannot be written.
+    """
+    in_place = [path for path in texts if _is_written_in_place(path)]
+    with ExitStack() as temporaries:
+        written: dict[Path, Path] = {}
+        for path in texts:
+            if path in in_place:
+                continue
+            written[path] = temporaries.enter_context(temporary_beside(path))
+            with _explain_errors(path):
+                written[path].write_bytes(texts[path].encode())
+                sync(written[path])
+        # Before anything is replaced, because these fail more easily.
+        for path in in_place:
+            _write_in_place(path, texts[path].encode())
+        with postpone_signals():
+            for path, temporary in written.items():
+                with _explain_errors(path):
+                    put_in_place(temporary, path)
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append to a file in a single write.
+
+    Raises:
+        TokverifyError: If the file cannot be written.
+    """
+    with _explain_errors(path), path.open("ab", buffering=0) as file:
+        file.write(text.encode())
 
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yield a name beside a file to write to first; nothing of that name is left behind, whatever happens.
+    """Yield a temporary name next to a file; any file of that name is removed at the end, even after an error.
 
-    A run that is killed by SIGKILL may still leave it; a later one removes that after a day.
+    A run ended by SIGKILL can leave one behind, which a later run removes after a day.
 
     Raises:
-        TokverifyError: For any error of the system, such as a full disk.
+        TokverifyError: For any error of the operating system, such as a full disk.
     """
-    with errors_explained(path):
-        temporary = _temporary(_resolved(path))
+    with _explain_errors(path):
+        temporary = _temporary_name(_resolve(path))
         try:
             yield temporary
         finally:
@@ -59,11 +126,11 @@ def temporary_beside(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a file its own name: whoever reads there sees the old content or the new, never a part.
+    """Rename a temporary file to its final name: readers see the old content or the new, never a part of it.
 
-    A link is followed; permissions, and where possible the owner, stay those of the file that is replaced.
+    Links are followed. A replaced file keeps its permissions and, where possible, its owner.
     """
-    path = _resolved(path)
+    path = _resolve(path)
     if path.exists():
         shutil.copymode(path, temporary)
         status = path.stat()
@@ -73,14 +140,19 @@ def put_in_place(temporary: Path, path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have the system put a file on the disk: a full one is met now, and a power failure leaves no empty file."""
+    """Flush a file to the disk, so that a full disk fails now and a power failure leaves no empty file."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
+def stem_of(target: Path) -> str:
+    """Return the beginning of all temporary names for a file or directory."""
+    return f".{os.fsencode(target.name)[:_MAX_STEM_BYTES].decode(errors='ignore')}."
+
+
 @contextmanager
-def errors_explained(path: Path) -> Iterator[None]:
-    """Say of which file it is that the system does not let it be written.
+def _explain_errors(path: Path) -> Iterator[None]:
+    """Name the file when the system refuses to write it.
 
     Raises:
         TokverifyError: In place of an OSError.
@@ -88,29 +160,49 @@ def errors_explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = "; make room, or name another place" if error.errno in _NO_ROOM else ""
+        advice = "; free some space, or name another place" if error.errno in _NO_SPACE else ""
         raise TokverifyError(f"{path}: cannot be written: {error.strerror or error}{advice}") from error
 
 
-def stem_of(target: Path) -> str:
-    """Return how the names begin of what is there for a while in place of a file or directory."""
-    return f".{os.fsencode(target.name)[:_MAX_STEM].decode(errors='ignore')}."
-
-
-def _resolved(path: Path) -> Path:
-    """Follow all links, to what may yet have to be created."""
-    # subtle: over a loop of links Path.resolve raises a RuntimeError before Python 3.13, and nothing from there on.
-    found = type(path)(os.path.realpath(path))
-    if found.is_symlink():
+def _resolve(path: Path) -> Path:
+    """Follow all links, even to a file that does not exist yet."""
+    # subtle: for a loop of links, Path.resolve raises a RuntimeError before Python 3.13, and nothing from 3.13 on.
+    resolved = type(path)(os.path.realpath(path))
+    if resolved.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return found
+    return resolved
 
 
-def _temporary(target: Path) -> Path:
-    """Name a file beside `target` that no other run writes to, and remove what killed runs have left there."""
+def _temporary_name(target: Path) -> Path:
+    """Make up a name next to `target` that no other run uses, and remove what killed runs have left there."""
     stem = stem_of(target)
-    for left_over in target.parent.glob(f"{escape(stem)}*{SUFFIX}"):
+    for leftover in target.parent.glob(f"{escape(stem)}*{SUFFIX}"):
         with suppress(OSError):
-            if time.time() - left_over.stat().st_mtime > _LEFT_OVER_SECONDS:
-                left_over.unlink()
+            if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
+                leftover.unlink()
     return target.with_name(f"{stem}{secrets.token_hex(8)}{SUFFIX}")
+
+
+def _is_written_in_place(path: Path) -> bool:
+    """Check for a device, a pipe or a stream of this process, none of which may be replaced by a file."""
+    return _descriptor(path) is not None or (path.exists() and not path.is_file())
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of an open file that a path refers to, as `/dev/stdout` does.
+
+    subtle: it may be a regular file that the shell continues to write to.
+    """
+    match = _DESCRIPTOR_PATH.fullmatch(str(path))
+    return int(match[1]) if match else _DESCRIPTORS.get(str(path))
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    number = _descriptor(path)
+    with _explain_errors(path):
+        if number is None:
+            path.write_bytes(data)
+            return
+        sys.stdout.flush()
+        with open(os.dup(number), "wb") as file:  # noqa: PTH123 - a descriptor has no path
+            file.write(data)

@@ -1,4 +1,4 @@
-"""Hold back what a library writes to stderr by itself, past Python."""
+"""Capture what libraries write to stderr directly, bypassing Python."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _STDERR = 2
 _LOCK = RLock()
 
 
-class Held:
-    """What has been written meanwhile, in a file without a name."""
+class CapturedStderr:
+    """The captured output, stored in an unnamed file."""
 
     def __init__(self, file: int | None) -> None:
         self._file = file
 
     def drop(self) -> None:
-        """Forget all of it."""
+        """Discard the output."""
         if self._file is not None:
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
 
     def take(self) -> bytes:
-        """Return all of it, and forget it."""
+        """Return the output and discard it."""
         if self._file is None or not (size := os.fstat(self._file).st_size):
             return b""
         os.lseek(self._file, 0, os.SEEK_SET)
@@ -36,29 +36,29 @@ class Held:
 
 
 @contextmanager
-def held() -> Iterator[Held]:
-    """Write what the enclosed calls write to file descriptor 2 elsewhere, and show that once they are done.
+def capture_stderr() -> Iterator[CapturedStderr]:
+    """Capture what is written to file descriptor 2 during the block, and write it to stderr afterwards.
 
-    What other threads write meanwhile is held as well, and they wait for each other here, so the calls had better be
-    short. It takes a few microseconds, where encoding a sentence takes ten or more.
+    This includes the output of other threads. Only one thread at a time can enter the block, so it should be short.
+    Capturing takes a few microseconds; encoding a sentence takes ten or more.
     """
     with _LOCK:
         try:
             file, stderr = _spare_file(), os.dup(_STDERR)
         except OSError:
-            # It is closed, so nothing can be written to it; or there is no place for a file.
-            yield Held(None)
+            # Stderr is closed, so nothing can be written to it; or no file can be created.
+            yield CapturedStderr(None)
             return
-        kept = Held(file)
+        captured = CapturedStderr(file)
         try:
             os.dup2(file, _STDERR)
-            yield kept
+            yield captured
         finally:
             os.dup2(stderr, _STDERR)
             os.close(stderr)
-            if told := kept.take():
+            if output := captured.take():
                 with suppress(OSError):
-                    os.write(_STDERR, told)
+                    os.write(_STDERR, output)
 
 
 @cache
@@ -69,12 +69,12 @@ def _spare_file() -> int:
         return os.dup(file.fileno())
 
 
-def _begin_child() -> None:
-    # subtle: with the file of its parent, it would take what that or another child writes for its own.
+def _initialize_child() -> None:
+    # subtle: if the child shared the file of its parent, each would capture the other's output.
     _spare_file.cache_clear()
     _LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    # A fork waits until nothing is held: the lock would stay locked in the child, and its stderr the parent's file.
-    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_begin_child)
+    # A fork waits for the end of any capture: in the child, the lock would stay locked and stderr redirected.
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_initialize_child)

@@ -1,6 +1,6 @@
-"""Processes that share the work of a run, and never outlive it.
+"""Distribute the work of a run to processes that never outlive it.
 
-Ctrl-C reaches all of them, but only the process that started them answers it.
+Ctrl-C reaches all of them, but only the process that started them reacts to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from tokverify.errors import ENDING_SIGNALS, TokverifyError
+from tokverify.errors import TokverifyError
+from tokverify.system.signals import block_signals, unblock_signals
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -26,26 +27,27 @@ _WATCH_SECONDS = 0.5
 
 
 class WorkerPool:
-    """Processes that are started as work comes in."""
+    """A pool of processes, each started when there is work for it."""
 
     def __init__(self, executor: ProcessPoolExecutor) -> None:
         self._executor = executor
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a process do something; it must be possible to pickle that and its result."""
-        with _signals_held():
+        """Call a function in one of the processes; the function, its arguments and its result must be picklable."""
+        # A process that is being started must not be interrupted before it can handle signals.
+        with block_signals():
             return self._executor.submit(work, *args, **kwargs)
 
 
 @contextmanager
 def worker_pool(jobs: int, begin: Callable[[], object] | None = None) -> Iterator[WorkerPool]:
-    """Share work among so many processes, each of which calls `begin` first.
+    """Start a pool of `jobs` processes, each of which calls `begin` first.
 
-    All have ended when the block has. Leaving it by an error, such as an interrupt, ends them at once; a generator that
-    is closed in it only waits for what they are doing.
+    All of them have ended when the block ends. An exception in the block, such as an interrupt, kills them at once;
+    closing a generator inside the block waits for their current work.
 
     Raises:
-        TokverifyError: If one of them dies.
+        TokverifyError: If a process dies.
     """
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -54,7 +56,7 @@ def worker_pool(jobs: int, begin: Callable[[], object] | None = None) -> Iterato
     try:
         yield WorkerPool(executor)
     except BrokenProcessPool as error:
-        raise TokverifyError("a worker process died; look for what ended it, or try again with -j 1") from error
+        raise TokverifyError("a worker process died; find out what ended it, or try again with -j 1") from error
     except GeneratorExit:
         raise
     except BaseException:
@@ -65,35 +67,21 @@ def worker_pool(jobs: int, begin: Callable[[], object] | None = None) -> Iterato
         executor.shutdown(cancel_futures=True)
 
 
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Let signals wait while a process is started, which starts with them held, too."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _begin(begin: Callable[[], object] | None) -> None:
-    """Start a process of the pool."""
+    """Initialize a process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
-    # subtle: each process of a pool holds the pipe that its work comes through open for writing, so that none would
-    # ever meet its end. And the parent may be gone by now, so that `os.getppid` would name another one.
+    unblock_signals()
+    # subtle: every process of a pool keeps the pipe that delivers its work open for writing, so none of them would ever
+    # see the end of it. And the parent may be gone by now, in which case `os.getppid` would return another process.
     parent = parent_process()
     if parent and parent.pid:
-        end_with(parent.pid)
+        exit_with(parent.pid)
     if begin:
         begin()
 
 
-def end_with(parent: int) -> None:
-    """Have this process end as soon as the one that started it is gone, such as killed."""
+def exit_with(parent: int) -> None:
+    """Make this process exit as soon as its parent is gone, for example because it was killed."""
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

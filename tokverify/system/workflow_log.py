@@ -1,8 +1,9 @@
-"""Keep GitHub Actions from obeying what a job only shows: its runner reads every line of a log for commands.
+"""Prevent GitHub Actions from executing commands in the output of a job.
 
-It takes `::name::` at the start of a line for one, after white space, and `##[name]` anywhere; see `ActionCommand` in
-the runner's source. What is at fault here is the text of a token or a file, so it is changed as little as possible, in
-a way that JSON reads back unchanged. The other way, `::stop-commands::`, would add lines to what may be piped on.
+Its runner searches every line of a log for commands: `::name::` at the start of a line or after leading whitespace, and
+`##[name]` anywhere (see `ActionCommand` in the runner's source). Tokens and files can contain such text. It is changed
+as little as possible, in a way that JSON decodes to the original. The alternative, `::stop-commands::`, would add lines
+to output that may be piped to another program.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ _FIRST_COLON = re.compile(r"((?:^|[\r\n])[^\S\r\n]*):(?=:)")
 
 
 def in_workflow() -> bool:
-    """Tell whether this is a job of GitHub Actions."""
+    """Check whether this process runs in a GitHub Actions job."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def without_commands(text: str) -> str:
-    """Return lines of which the runner obeys none: of what makes one a command, a character is escaped."""
+    """Escape one character of everything that the runner would execute as a command."""
     return _FIRST_COLON.sub(r"\1\\u003a", text).replace("##[", r"#\u0023[")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.cases.case import load_cases, select
+from tokverify.cases.loading import load_cases
+from tokverify.cases.selection import select
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, SuiteSource

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.report.run import Status
 from tokverify.tasks.run import verify_model
 
@@ -61,8 +60,8 @@ def run_demo() -> Demo:
 
 
 def _verify(model: str, cases: Sequence[Case], *, diagnose: bool = False) -> Report:
-    report = verify_model(Path(model), REFERENCE, cases, diagnose=diagnose)
-    return replace(report, options={"model": model, "reference": REFERENCE})
+    options = {"model": model, "reference": REFERENCE}
+    return verify_model(model, REFERENCE, cases, diagnose=diagnose, options=options)
 
 
 def _failing(report: Report) -> frozenset[str]:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tokverify import __version__
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.diff.compare import compare_versions
 from tokverify.diff.version import open_version
 from tokverify.report.fuzz import Plan

@@ -8,7 +8,7 @@ from tokverify.explain.explanation import explain
 from tokverify.tasks.opening import open_model, open_reference
 
 if TYPE_CHECKING:
-    from tokverify.explain.explanation import Explanation
+    from tokverify.report.explain import Explanation
     from tokverify.tasks.opening import ModelSource, ReferenceSource
 
 

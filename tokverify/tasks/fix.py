@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import facts_of
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, read_fixable, write_fixed

@@ -13,7 +13,7 @@ from tokverify.fuzz.generator import GENERATORS
 from tokverify.fuzz.loop import fuzz
 from tokverify.report.fuzz import Plan
 from tokverify.report.run import Status
-from tokverify.system.file_set import write_file
+from tokverify.system.output_file import write_file
 from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
 from tokverify.tasks.text_file import read_text_file
 

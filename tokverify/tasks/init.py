@@ -9,7 +9,7 @@ from tokverify import __version__
 from tokverify.errors import TokverifyError
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.render.start import render_configuration, render_workflow
-from tokverify.system.file_set import write_files
+from tokverify.system.output_file import write_files
 
 if TYPE_CHECKING:
     from tokverify.project.survey import Start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
 from tokverify.files.gguf.declaration import read_declaration
 from tokverify.files.tokenizer_file import kind_of_model, read_spec_of_kind
+from tokverify.report.inspect import TokenList
 
 if TYPE_CHECKING:
-    from tokverify.explain.inspection import Inspection
-    from tokverify.explain.token_search import FoundToken
+    from tokverify.report.inspect import Inspection
     from tokverify.spec import TokenizerSpec
 
 
@@ -24,17 +25,17 @@ def inspect_model(model: str | Path) -> Inspection:
     Raises:
         TokverifyError: If the file cannot be read.
     """
-    return inspect(*_read(Path(model)))
+    return replace(inspect(*_read(Path(model))), source=str(model))
 
 
-def list_tokens(model: str | Path, selection: str) -> list[FoundToken]:
+def list_tokens(model: str | Path, selection: str) -> TokenList:
     """Find tokens of a file by id (`5,107-137`) or by a pattern of their stored text (`*_of_*`).
 
     Raises:
         TokverifyError: If the file cannot be read, or there is no such token.
     """
     spec, refusal = _read(Path(model))
-    return find_tokens(spec, selection, is_loadable=refusal is None)
+    return TokenList(tuple(find_tokens(spec, selection, is_loadable=refusal is None)))
 
 
 def _read(path: Path) -> tuple[TokenizerSpec, str | None]:

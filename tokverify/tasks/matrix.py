@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.errors import TokverifyError
@@ -32,17 +31,9 @@ def run_all(
             yield _run(request, on_progress)
         return
     with worker_pool(min(jobs, len(requests))) as pool:
-        futures = [pool.submit(_run_in_worker, request) for request in requests]
+        futures = [pool.submit(_run, request) for request in requests]
         for future in futures:
             yield future.result()
-
-
-def _run_in_worker(request: RunRequest) -> ModelResult:
-    """Verify one model in another process, from which the report has to be sent back."""
-    result = _run(request)
-    if isinstance(result, TokverifyError) or result.report.diagnosis is None:
-        return result
-    return result._replace(report=replace(result.report, diagnosis=result.report.diagnosis.told()))
 
 
 def _run(request: RunRequest, on_progress: OnProgress | None = None) -> ModelResult:

@@ -8,10 +8,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.cases.case import SHIPPED, load_suites, select, shipped_suites
+from tokverify.cases.case import SHIPPED
+from tokverify.cases.loading import load_suites, shipped_suites
+from tokverify.cases.selection import select
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.system.file_set import write_files
+from tokverify.system.output_file import write_files
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.verify.expectation import agrees, is_name_of
 

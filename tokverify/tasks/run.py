@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.cases.case import load_cases
+from tokverify.cases.loading import load_cases
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case, SuiteSource
     from tokverify.project.configuration import ConfiguredModel
     from tokverify.report.run import Report, Side
-    from tokverify.tasks.opening import ModelSource, OpenedModel, ReferenceSource
+    from tokverify.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""
@@ -67,13 +67,19 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
-    if not diagnose or (report.exit_code != 1 and not report.decode_differences):
-        return report
-    from tokverify.diagnosis import diagnose as search
-    from tokverify.diagnosis import facts_of
+    if diagnose and (report.exit_code == 1 or report.decode_differences):
+        return _diagnose(report, opened, found)
+    return report
 
-    facts = facts_of(found.tokenizer, found.path) if found else facts_of(None)
-    return replace(report, diagnosis=search(opened.spec, facts, report.results, encoder=opened.encoder))
+
+def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+    """Search for the cause of the failures, and record it with the commands that repair it."""
+    from tokverify.diagnosis import diagnose, facts_of
+    from tokverify.diagnosis.repair import with_repairs
+
+    facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
+    result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
+    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
 def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:

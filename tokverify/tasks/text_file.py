@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tokverify.errors import TokverifyError
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 
 # The tokens of a longer text would fill the memory, and a file such as /dev/zero has no end.
 _MAX_BYTES = 1 << 30

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.convert import convert
 from tokverify.diagnosis import diagnose, facts_of
+from tokverify.diagnosis.repair import with_repairs
 from tokverify.errors import TokverifyError
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
@@ -113,7 +114,7 @@ def _train(algorithm: str, plan: TrainingPlan, output: Path, *, force: bool) -> 
             seed=plan.seed,
         )
         report = _diagnose(conversion.report, directory / trained.name, directory / GGUF_NAME)
-        report = _describe(report, algorithm, trained.name, plan)
+        report = with_repairs(_describe(report, algorithm, trained.name, plan))
         (directory / REPORT_NAME).write_text(FORMATS["json"](report, RenderOptions()), encoding="utf-8")
         names = tuple(sorted(path.name for path in directory.iterdir()))
     # What GGUF cannot express matters only if something differs.
@@ -139,7 +140,8 @@ def _diagnose(report: Report, trained: Path, gguf: Path) -> Report:
         return report
     encoder, found = load_gguf(gguf), open_reference(trained)
     facts = facts_of(found.tokenizer, found.path)
-    return replace(report, diagnosis=diagnose(encoder.spec, facts, report.results, encoder=encoder))
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    return replace(report, diagnosis=result.diagnosis) if result else report
 
 
 def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> Report:

@@ -1,1 +1,1 @@
-"""Escape and phrase what people read."""
+"""Escape and phrase text for people."""

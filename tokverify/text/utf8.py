@@ -1,6 +1,6 @@
-"""Text as UTF-8, and what is left of a character that was cut in two.
+"""Convert between text and UTF-8, including bytes that belong to no character.
 
-A lone byte, one that belongs to no character, is written as a lone surrogate, as Python's `surrogateescape` does.
+Such lone bytes are represented as lone surrogates, like Python's `surrogateescape`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ _LONE_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def to_utf8(text: str) -> bytes:
-    """Return the bytes of a text that is to be encoded.
+    """Return the UTF-8 bytes of a text to be tokenized.
 
     Raises:
-        EncodeError: If it holds a lone surrogate.
+        EncodeError: If the text contains a lone surrogate.
     """
     try:
         return text.encode()
@@ -28,7 +28,7 @@ def to_utf8(text: str) -> bytes:
 
 
 def from_utf8(data: bytes) -> str | None:
-    """Return the text that bytes hold; None if they are not UTF-8."""
+    """Decode bytes; None if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -36,15 +36,15 @@ def from_utf8(data: bytes) -> str | None:
 
 
 def to_bytes(piece: str) -> bytes:
-    """Return the bytes of a stored string, lone bytes included."""
+    """Return the bytes of a piece, including lone bytes."""
     return piece.encode("utf-8", "surrogateescape")
 
 
 def has_lone_byte(text: str) -> bool:
-    """Whether some byte of `text` belongs to no character."""
+    """Check whether `text` contains a byte that belongs to no character."""
     return _LONE_BYTE.search(text) is not None
 
 
 def replace_lone_bytes(text: str) -> str:
-    """Write U+FFFD for each byte that belongs to no character, as llama.cpp's `unicode_cpts_from_utf8` does."""
+    """Replace each byte that belongs to no character by U+FFFD, as llama.cpp's `unicode_cpts_from_utf8` does."""
     return _LONE_BYTE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from tokverify.errors import TokverifyError
-from tokverify.system.worker_pool import end_with
+from tokverify.system.worker_pool import exit_with
 from tokverify.train import TRAINERS, Trained
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     """Train, and answer with what came out, or with the error that says why nothing did."""
     # An interrupt must not wait until native code comes back.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    end_with(os.getppid())
+    exit_with(os.getppid())
     algorithm, plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own parent
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answer:
         # Whatever a library prints is not part of the answer.

@@ -1,13 +1,14 @@
-"""Align two tokenizations of one text and say where they part."""
+"""Align two tokenizations of one text and find where they diverge."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from tokverify.report.difference import Block, Difference, Divergence, Excerpt
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
@@ -18,78 +19,36 @@ _MAX_UTF8_BYTES = 4
 _EXCERPT_BYTES = _EXCERPT_CHARACTERS * _MAX_UTF8_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of both tokenizations: the same tokens, or tokens of one that replace those of the other."""
-
-    equal: bool
-    actual: tuple[Token, ...]
-    expected: tuple[Token, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """The first place where two tokenizations part.
-
-    `token_index` counts tokens, `byte_offset` bytes of the decoded text (an added space prefix included);
-    `actual` and `expected` are the first differing tokens, None where that side has ended.
-    """
-
-    token_index: int
-    byte_offset: int
-    actual: Token | None
-    expected: Token | None
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Two aligned tokenizations; `blocks` in order tile both."""
-
-    blocks: tuple[Block, ...]
-    first: Divergence
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A few characters around the first divergence, as each side decodes them.
-
-    All start at a whole character; a byte that is not UTF-8 is a lone surrogate (`surrogateescape`).
-    """
-
-    before: str
-    actual: str
-    expected: str
-
-
 def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     """Align two tokenizations whose ids differ.
 
     Where both decode to the same bytes, blocks meet at every common byte boundary; where they do not, they
     are aligned by their ids.
     """
-    same_text = _joined(actual) == _joined(expected)
+    same_text = _decode(actual) == _decode(expected)
     blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
-    return Difference(tuple(_merge_equal(blocks)), _divergence(actual, expected))
+    first = _find_divergence(actual, expected)
+    excerpt = cut_excerpt(actual, expected, first.byte_offset)
+    return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
 
 
-def excerpt(difference: Difference) -> Excerpt:
-    """Return the characters around the first divergence."""
-    actual = _joined([token for block in difference.blocks for token in block.actual])
-    expected = _joined([token for block in difference.blocks for token in block.expected])
-    start = _character_start(actual, min(difference.first.byte_offset, len(actual)))
+def cut_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
+    """Return the characters around a byte offset up to which both sides decode to the same bytes."""
+    actual, expected = _decode(actual_tokens), _decode(expected_tokens)
+    start = _character_start(actual, min(offset, len(actual)))
     before = _text(actual[max(0, start - _EXCERPT_BYTES) : start])[-_EXCERPT_CHARACTERS:]
     return Excerpt(before, _head(actual, start), _head(expected, start))
 
 
-def _joined(tokens: Sequence[Token]) -> bytes:
+def _decode(tokens: Sequence[Token]) -> bytes:
     return b"".join([token.token_bytes for token in tokens])
 
 
-def _divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
+def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
     index = _common_prefix(actual, expected)
     return Divergence(
         token_index=index,
-        byte_offset=len(_joined(actual[:index])),
+        byte_offset=len(_decode(actual[:index])),
         actual=actual[index] if index < len(actual) else None,
         expected=expected[index] if index < len(expected) else None,
     )

@@ -20,6 +20,7 @@ from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.character_class import alike, character_class, only
 from tokverify.engine.models.memory import Memory
 from tokverify.engine.rewriting import Rewriting
+from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -149,16 +150,10 @@ class UnigramNormalizer:
             window = data[start : start + size]
             index = bisect(self._passing, window)
             neighbors = self._passing[max(index - 1, 0) : index + 1]
-            length = max(_common_length(window, piece) for piece in neighbors)
+            length = max(common_length(window, piece) for piece in neighbors)
             if length < size:
                 return length
             size *= 4
-
-
-def _common_length(left: bytes, right: bytes) -> int:
-    return next(
-        (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
-    )
 
 
 def _decoded(pieces: Iterable[bytes]) -> list[str] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.gguf.cursor import SIZES, Cursor, ValueType, map_file
-from tokverify.system.lfs_pointer import POINTER
+from tokverify.system.input_file import POINTER
 
 if TYPE_CHECKING:
     from array import array

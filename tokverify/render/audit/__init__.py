@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 from tokverify.render.severity import NOUNS
 from tokverify.text.wording import plural
 
@@ -33,7 +33,7 @@ AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = rende
         "json": "tokverify.render.audit.json:render",
         "markdown": "tokverify.render.audit.markdown:render",
         "html": "tokverify.render.audit.html:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.audit.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.audit.issue:to_ci_report"),
     }
 )
 """Name -> how an audit is written."""
@@ -41,4 +41,4 @@ AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = rende
 
 def present(report: AuditReport) -> Presentation:
     """Return how an audit is written."""
-    return Presentation(bound(AUDIT_FORMATS, report), verdict(report), report.exit_code)
+    return Presentation(bind_formats(AUDIT_FORMATS, report), verdict(report), report.exit_code)

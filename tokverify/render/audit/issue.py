@@ -9,19 +9,19 @@ from tokverify.audit.rules import RULES
 from tokverify.render.audit import verdict
 from tokverify.render.audit.manual import explain
 from tokverify.render.audit.repair import repair
-from tokverify.render.ci import Told
+from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.repair import Repair
     from tokverify.report.audit import AuditReport
+    from tokverify.report.diagnosis import Repair
     from tokverify.report.finding import Finding
 
 
-def tell(report: AuditReport) -> Told:
+def to_ci_report(report: AuditReport) -> CiReport:
     """Return what CI systems are told of an audit."""
-    return Told(
+    return CiReport(
         issues=audit_issues(report),
         checks=audit_checks(report),
         verdict=verdict(report),

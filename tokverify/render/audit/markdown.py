@@ -12,9 +12,9 @@ from tokverify.render.markdown_text import cell_code, code, document, mark, pros
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.repair import Repair
     from tokverify.render import RenderOptions
     from tokverify.report.audit import AuditReport
+    from tokverify.report.diagnosis import Repair
     from tokverify.report.finding import Finding
 
 _MOST_RANGES = 12

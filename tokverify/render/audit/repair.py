@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import Command, Repair, filled_in, fixed_name
+from tokverify.report.diagnosis import Command, Repair
+from tokverify.text.command_line import fill_in, fixed_name
 
 if TYPE_CHECKING:
     from tokverify.report.audit import AuditReport
@@ -26,7 +27,7 @@ def repair(finding: Finding, report: AuditReport) -> Repair:
     for beginning, remark in _REMARKS.items():
         if finding.repair.startswith(f"{beginning} "):
             model = report.source or None
-            words = filled_in(finding.repair, model, fixed_name(model), _reference(report))
+            words = fill_in(finding.repair, model, fixed_name(model), _reference(report))
             return Repair((Command("repair", words),), remark)
     return Repair(remark=finding.repair)
 

@@ -18,9 +18,9 @@ from tokverify.render.severity import STYLES
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.diagnosis.repair import Repair
     from tokverify.render import RenderOptions
     from tokverify.report.audit import AuditReport
+    from tokverify.report.diagnosis import Repair
     from tokverify.report.finding import Finding
 
 _INDENT = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 from tokverify.render.severity import NOUNS
 from tokverify.text.wording import plural
 
@@ -45,7 +45,7 @@ CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = rendere
         "markdown": "tokverify.render.chat.markdown:render",
         "html": "tokverify.render.chat.html:render",
         "junit": "tokverify.render.chat.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.chat.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.chat.issue:to_ci_report"),
     }
 )
 """Name -> how what was found is written."""
@@ -53,4 +53,4 @@ CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = rendere
 
 def present(report: ChatReport) -> Presentation:
     """Return how what was found is written."""
-    return Presentation(bound(CHAT_FORMATS, report), verdict(report), report.exit_code)
+    return Presentation(bind_formats(CHAT_FORMATS, report), verdict(report), report.exit_code)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tokverify.chat.kind import KINDS
 from tokverify.render.chat import verdict
 from tokverify.render.chat.text import WITH_TEXTS, result_lines, shown_with
-from tokverify.render.ci import Told
-from tokverify.render.ci.issue import LEVELS, Check, Issue, message_of
+from tokverify.render.ci import CiReport
+from tokverify.render.ci.issue import LEVELS, Check, Issue, join_lines
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -25,9 +25,9 @@ CHAT_CHECKS: Sequence[Check] = tuple(
 """What can be found in chat templates."""
 
 
-def tell(report: ChatReport) -> Told:
+def to_ci_report(report: ChatReport) -> CiReport:
     """Return what CI systems are told of what was found."""
-    return Told(
+    return CiReport(
         issues=chat_issues(report),
         checks=CHAT_CHECKS,
         verdict=verdict(report),
@@ -45,7 +45,7 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
             check=f"chat-{finding.kind}",
             level=LEVELS[finding.severity],
             title=f"{finding.kind}: {visible_message(finding.template)}",
-            message=message_of(_lines(finding, report)),
+            message=join_lines(_lines(finding, report)),
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",

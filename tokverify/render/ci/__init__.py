@@ -1,4 +1,4 @@
-"""The formats for CI systems: of each kind of report they are told the same, its issues."""
+"""The formats for CI systems: all of them show the same issues of a report."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What CI systems are told of a report.
-
-    Each of the `issues` is of one of the `checks`. `skipped` are sentences on what could not be checked.
-    """
+class CiReport:
+    """What CI systems show of a report."""
 
     issues: Iterable[Issue]
+    """The problems; each belongs to one of `checks`."""
     checks: Sequence[Check]
     verdict: str
     exit_code: int
     skipped: Iterable[str] = ()
+    """Sentences on what could not be checked."""
 
 
-def placed(told: Told, root: str, stand_in: str) -> Told:
-    """Write the paths of all issues from `root` on; that of one which is about no file below it is `stand_in`."""
-    return replace(told, issues=(_placed(issue, root, stand_in) for issue in told.issues))
+def place_issues(report: CiReport, root: str, stand_in: str) -> CiReport:
+    """Make the paths of all issues relative to `root`; an issue about no file below it gets the path `stand_in`."""
+    return replace(report, issues=(_place_issue(issue, root, stand_in) for issue in report.issues))
 
 
-def _placed(issue: Issue, root: str, stand_in: str) -> Issue:
+def _place_issue(issue: Issue, root: str, stand_in: str) -> Issue:
     if not root or _is_file_below(root, issue.path):
         return replace(issue, path=path_from(root, issue.path))
     place = visible_message(issue.path) + (f":{issue.line}" if issue.line > 1 else "")
@@ -43,11 +42,11 @@ def _placed(issue: Issue, root: str, stand_in: str) -> Issue:
 
 
 def path_from(root: str, path: str) -> str:
-    """Write a path as git does: from the directory `root` on if it is below that and `root` is not empty.
+    """Return a path as git knows it: relative to the directory `root` if it is below that and `root` is not empty.
 
-    Links to directories are followed, as git knows no file behind one by that name. An address stays as it is.
+    Links to directories are resolved, as git knows no file behind one. An address is returned as it is.
     """
-    if not _can_be_one(path) or "://" in path:
+    if not _is_possible(path) or "://" in path:
         return visible_message(path)
     if root and (absolute := _absolute(path)).is_relative_to(root):
         return absolute.relative_to(root).as_posix()
@@ -55,7 +54,7 @@ def path_from(root: str, path: str) -> str:
 
 
 def _is_file_below(root: str, path: str) -> bool:
-    if not _can_be_one(path) or "://" in path:
+    if not _is_possible(path) or "://" in path:
         return False
     absolute = _absolute(path)
     return absolute.is_relative_to(root) and os.path.isfile(absolute)  # noqa: PTH113 - of any name, however long
@@ -65,8 +64,8 @@ def _absolute(path: str) -> Path:
     return Path(os.path.normpath(Path(os.path.realpath(Path(path).parent), Path(path).name)))
 
 
-def _can_be_one(path: str) -> bool:
-    """Tell whether a file could be called so; in a damaged report anything may stand."""
+def _is_possible(path: str) -> bool:
+    """Check whether a file can have this name; a damaged report may hold anything."""
     try:
         return "\0" not in path and bool(path.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:

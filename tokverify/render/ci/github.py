@@ -13,7 +13,7 @@ from tokverify.render.ci.issue import Level
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.render.ci import Told
+    from tokverify.render.ci import CiReport
     from tokverify.render.ci.issue import Issue
 
 _SHOWN = 10
@@ -23,19 +23,19 @@ _DATA = {"##[": "#\\x23[", "%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def render(told: Told) -> str:
+def render(report: CiReport) -> str:
     """Write an annotation for each issue, and one for all that are accepted.
 
-    Where GitHub would not show all errors, the verdict is the first, and those that stand beside a line come next.
+    If GitHub would not show all errors, the verdict comes first, followed by the issues that belong to a line.
     """
-    issues = sorted(told.issues, key=lambda issue: not issue.path)
+    issues = sorted(report.issues, key=lambda issue: not issue.path)
     lines = [_annotation(issue) for issue in issues if issue.accepted is None]
     if sum(issue.level is Level.ERROR for issue in issues) > _SHOWN:
-        verdict = f"{told.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
-        lines.insert(0, f"::error title=tokverify::{_escaped(visible_message(verdict), _DATA)}")
+        verdict = f"{report.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
+        lines.insert(0, f"::error title=tokverify::{_escape(visible_message(verdict), _DATA)}")
     accepted = [f"{issue.title} ({issue.accepted})" for issue in issues if issue.accepted is not None]
     if accepted:
-        message = _escaped("\n".join(accepted), _DATA)
+        message = _escape("\n".join(accepted), _DATA)
         lines.append(f"::notice title=tokverify%3A {len(accepted)} accepted::{message}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -43,11 +43,11 @@ def render(told: Told) -> str:
 def _annotation(issue: Issue) -> str:
     place = {"file": visible_message(issue.path), "line": str(issue.line)} if issue.path else {}
     properties = {**place, "title": issue.title}
-    told = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::{_COMMANDS[issue.level]} {told}::{_escaped(issue.message, _DATA)}"
+    listed = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
+    return f"::{_COMMANDS[issue.level]} {listed}::{_escape(issue.message, _DATA)}"
 
 
-def _escaped(text: str, escapes: Mapping[str, str]) -> str:
-    for character, escape in escapes.items():
-        text = text.replace(character, escape)
+def _escape(text: str, escapes: Mapping[str, str]) -> str:
+    for character, replacement in escapes.items():
+        text = text.replace(character, replacement)
     return text

@@ -9,15 +9,15 @@ from tokverify.render.ci.issue import Level
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.render.ci import Told
+    from tokverify.render.ci import CiReport
     from tokverify.render.ci.issue import Issue
 
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 
 
-def render(told: Told) -> str:
+def render(report: CiReport) -> str:
     """Write a code quality report."""
-    return json.dumps(list(map(_entry, told.issues)), indent=2) + "\n"
+    return json.dumps(list(map(_entry, report.issues)), indent=2) + "\n"
 
 
 def _entry(issue: Issue) -> dict[str, object]:

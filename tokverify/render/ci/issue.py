@@ -1,4 +1,4 @@
-"""Issue: one thing with a place that a CI system is told of, by the `github`, `gitlab` and `sarif` formats."""
+"""Issue: one problem with a place, which the `github`, `gitlab` and `sarif` formats show."""
 
 from __future__ import annotations
 
@@ -22,35 +22,39 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A kind of issue; `manual` says in Markdown what it is about."""
+    """A kind of issue."""
 
     id: str
     name: str
     summary: str
     level: Level
     manual: str = ""
+    """A description in Markdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """Something found; `key` names it from run to run.
-
-    `message` may have several lines; it and `title` have passed `visible`. `path` and `line` (1-based) are where it
-    is shown; the path is empty if nowhere. `accepted` is the reason why it does not count, None where it does.
-    """
+    """One problem."""
 
     check: str
+    """The id of its `Check`."""
     level: Level
     title: str
+    """A few words; they have passed `visible`."""
     message: str
+    """One or more lines; they have passed `visible`."""
     path: str
+    """The file in which it is shown; empty if there is none."""
     line: int = 1
+    """The line in which it is shown, 1-based."""
     key: str
+    """Identifies the issue from run to run."""
     accepted: str | None = None
+    """Why it does not count; None if it does."""
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the key, in hexadecimal."""
+        """The digest of the key, in hexadecimal."""
         return hashlib.sha256(f"{self.check}\0{self.key}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -59,11 +63,11 @@ LEVELS: Mapping[Severity, Level] = {
     Severity.WARNING: Level.WARNING,
     Severity.INFO: Level.NOTE,
 }
-"""Severity of a finding -> how bad an issue it is."""
+"""Severity of a finding -> level of its issue."""
 
 
-def message_of(lines: Sequence[str]) -> str:
-    """Join the lines of a message; the end of a very long one is left out, and said to be."""
+def join_lines(lines: Sequence[str]) -> str:
+    """Join the lines of a message; a very long one ends with how many lines are left out."""
     left_out = len(lines) - _MOST_LINES
     more = [f"... {left_out:,} more lines ..."] if left_out > 0 else []
     return "\n".join([*lines[:_MOST_LINES], *more])

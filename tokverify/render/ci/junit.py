@@ -1,6 +1,7 @@
-"""JUnit's XML, as CI systems read it of test runners: the elements that the `junit` format of each report is made of.
+"""Elements of JUnit's XML, from which the `junit` format of each kind of report is built.
 
-It keeps to the elements and attributes of the schema of Jenkins' xUnit plugin (`junit-10.xsd`), which all know.
+Only elements and attributes from the schema of Jenkins' xUnit plugin (`junit-10.xsd`) are used, as all CI systems know
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _COUNTED = ("tests", "failures", "errors")
 
 
 def document(suites: Iterable[Element]) -> str:
-    """Write suites as a file."""
+    """Write a file that holds test suites."""
     suites = list(suites)
     counts = {name: str(sum(int(suite.get(name, "0")) for suite in suites)) for name in _COUNTED}
     root = Element("testsuites", {"name": "tokverify", **counts})
@@ -28,18 +29,18 @@ def suite(name: str, properties: Mapping[str, str], tests: Iterable[Element], fi
     """Return a suite of tests."""
     tests = list(tests)
     counts = {"tests": len(tests), **{name: sum(test.find(tag) is not None for test in tests) for name, tag in _TAGS}}
-    told = {"name": visible_message(name), **{name: str(count) for name, count in counts.items()}}
-    made = Element("testsuite", told | ({"file": visible_message(file)} if file else {}))
+    attributes = {"name": visible_message(name), **{name: str(count) for name, count in counts.items()}}
+    made = Element("testsuite", attributes | ({"file": visible_message(file)} if file else {}))
     _add_properties(made, properties)
     made.extend(tests)
     return made
 
 
-def passed(name: str, suite: str, told: str = "") -> Element:
-    """Return a test that passed, with what it told; that has passed `visible`."""
+def passed(name: str, suite: str, output: str = "") -> Element:
+    """Return a test that passed, with its output, which has passed `visible`."""
     test = Element("testcase", {"name": visible_message(name), "classname": visible_message(suite)})
-    if told:
-        SubElement(test, "system-out").text = told
+    if output:
+        SubElement(test, "system-out").text = output
     return test
 
 

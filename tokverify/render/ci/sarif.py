@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from tokverify.render.ci import Told
+    from tokverify.render.ci import CiReport
     from tokverify.render.ci.issue import Check, Issue
 
 _VERSION = "2.1.0"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def render(told: Told) -> str:
+def render(report: CiReport) -> str:
     """Write a SARIF log of one run."""
     from tokverify import __version__
 
-    indexes = {check.id: index for index, check in enumerate(told.checks)}
-    notifications = [{"level": "note", "message": _message(sentence)} for sentence in told.skipped]
+    indexes = {check.id: index for index, check in enumerate(report.checks)}
+    notifications = [{"level": "note", "message": _message(sentence)} for sentence in report.skipped]
     run = {
-        "tool": {"driver": {"name": "tokverify", "version": __version__, "rules": list(map(_rule, told.checks))}},
+        "tool": {"driver": {"name": "tokverify", "version": __version__, "rules": list(map(_rule, report.checks))}},
         "invocations": [
             {
                 "executionSuccessful": True,
-                "exitCode": told.exit_code,
+                "exitCode": report.exit_code,
                 "toolConfigurationNotifications": notifications,
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(issue, indexes) for issue in told.issues],
+        "results": [_result(issue, indexes) for issue in report.issues],
     }
     return json.dumps({"$schema": _SCHEMA, "version": _VERSION, "runs": [run]}, indent=2) + "\n"
 
@@ -71,7 +71,7 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _braces(text: str) -> str:
-    """Double the braces, which otherwise hold the place of an argument."""
+    """Double the braces, which would mark the place of an argument."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 from tokverify.render.run.verdict import verdict as cases_verdict
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
@@ -118,7 +118,7 @@ CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = ren
         "markdown": "tokverify.render.diff.markdown:render",
         "html": "tokverify.render.diff.html:render",
         "junit": "tokverify.render.diff.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.diff.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.diff.issue:to_ci_report"),
     }
 )
 """Name -> how what changed is written."""
@@ -126,4 +126,4 @@ CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = ren
 
 def present(report: ChangeReport) -> Presentation:
     """Return how what changed is written."""
-    return Presentation(bound(CHANGE_FORMATS, report), verdict(report), report.exit_code)
+    return Presentation(bind_formats(CHANGE_FORMATS, report), verdict(report), report.exit_code)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.diff.example import examples
-from tokverify.render.ci import Told
+from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.diff import alike, change_lines, effect, summary, verdict
 from tokverify.render.fuzz.issue import FINDING_CHECKS, finding_issues
@@ -31,9 +31,11 @@ CHANGE_CHECKS = (
 _MOST_CHANGES = 10
 
 
-def tell(report: ChangeReport) -> Told:
+def to_ci_report(report: ChangeReport) -> CiReport:
     """Return what CI systems are told of what changed."""
-    return Told(issues=change_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
+    return CiReport(
+        issues=change_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=report.exit_code
+    )
 
 
 def change_issues(report: ChangeReport) -> Iterator[Issue]:

@@ -1,1 +1,1 @@
-"""Showing the way of a text through a tokenizer: `tokverify explain`."""
+"""Formats of `tokverify explain`."""

@@ -1,4 +1,4 @@
-"""Leave out of an explanation what does not help to read it, and say so."""
+"""Leave out the parts of an explanation that do not help the reader, and note how much was left out."""
 
 from __future__ import annotations
 
@@ -10,98 +10,94 @@ from typing import TYPE_CHECKING, TypeVar
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.engine.trace import Stretch, Taken, Word
+    from tokverify.report.explain import Stretch, Word
 
 _MIN_RUN = 3
-"""So many words of one token in a row are left out; fewer would hardly be shorter."""
-_SPACE_MARK = "▁".encode()
+"""Runs of at least this many single-token words are left out; for shorter ones the note would not be shorter."""
+_SPACE_MARK = "▁"
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Items left out; `what` says how many of which kind."""
+    """Items left out."""
 
-    what: str
+    description: str
+    """How many items of which kind, such as `5 words of one token each`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Words to show together: the parts of one pre-token, or of what stands between two spaces.
-
-    `index` is that of the first of them in the stretch.
-    """
+class WordGroup:
+    """Words that are shown together: the parts of one pre-token, or of the text between two spaces."""
 
     index: int
+    """The index of the first word in its stretch."""
     words: tuple[Word, ...]
 
     @property
-    def tokens(self) -> tuple[Taken, ...]:
-        """The tokens of all the words."""
-        return tuple(token for word in self.words for token in word.tokens)
+    def pieces(self) -> list[str]:
+        """The pieces of all words."""
+        return [piece for word in self.words for piece in word.pieces]
 
 
-def fold_words(stretch: Stretch, differing: frozenset[int], most: int | None) -> list[Shown | Fold]:
-    """Choose what to show: what is not one token, and whatever holds a word whose index is in `differing`.
+def fold_words(stretch: Stretch, differing: frozenset[int], limit: int | None) -> list[WordGroup | Fold]:
+    """Choose what to show: groups of several tokens, and those with a word whose index is in `differing`.
 
-    Not more than `most` are shown, the differing ones first; without a number, all.
+    At most `limit` groups are kept, the differing ones first; all groups where `limit` is None.
     """
-    groups = list(_groups(stretch))
-    if most is None:
+    groups = list(_group_words(stretch))
+    if limit is None:
         return [*groups]
-    noun = "pre-token" if stretch.trace.pre_tokens and not _has_marks(stretch) else "word"
-    folded: list[Shown | Fold] = []
-    for interesting, run in groupby(groups, lambda group: len(group.tokens) != 1 or _differs(group, differing)):
-        listed = list(run)
-        if interesting or len(listed) < _MIN_RUN:
-            folded += listed
+    noun = "pre-token" if stretch.pre_tokens and _SPACE_MARK not in stretch.normalized else "word"
+    folded: list[WordGroup | Fold] = []
+    for is_shown, run in groupby(groups, lambda group: len(group.pieces) != 1 or _differs(group, differing)):
+        members = list(run)
+        if is_shown or len(members) < _MIN_RUN:
+            folded += members
         else:
-            folded.append(Fold(f"{plural(len(listed), noun)} of one token each"))
-    return _limited(folded, noun, differing, most)
+            folded.append(Fold(f"{plural(len(members), noun)} of one token each"))
+    return _limit_groups(folded, noun, differing, limit)
 
 
-def _groups(stretch: Stretch) -> Iterator[Shown]:
-    data = stretch.trace.rewriting.result
+def _group_words(stretch: Stretch) -> Iterator[WordGroup]:
     start = 0
-    words = stretch.trace.words
-    for index, (before, word) in enumerate(pairwise(words), start=1):
-        if word.pre_token != before.pre_token or data.startswith(_SPACE_MARK, word.start):
-            yield Shown(start, words[start:index])
+    for index, (before, word) in enumerate(pairwise(stretch.words), start=1):
+        if word.pre_token != before.pre_token or word.text.startswith(_SPACE_MARK):
+            yield WordGroup(start, stretch.words[start:index])
             start = index
-    if words:
-        yield Shown(start, words[start:])
+    if stretch.words:
+        yield WordGroup(start, stretch.words[start:])
 
 
-def _has_marks(stretch: Stretch) -> bool:
-    return _SPACE_MARK in stretch.trace.rewriting.result
-
-
-def _differs(group: Shown, differing: frozenset[int]) -> bool:
+def _differs(group: WordGroup, differing: frozenset[int]) -> bool:
     return not differing.isdisjoint(range(group.index, group.index + len(group.words)))
 
 
-def _limited(items: list[Shown | Fold], noun: str, differing: frozenset[int], most: int) -> list[Shown | Fold]:
-    groups = [item for item in items if isinstance(item, Shown)]
-    if len(groups) <= most + 1:
+def _limit_groups(
+    items: list[WordGroup | Fold], noun: str, differing: frozenset[int], limit: int
+) -> list[WordGroup | Fold]:
+    groups = [item for item in items if isinstance(item, WordGroup)]
+    if len(groups) <= limit + 1:
         return items
-    kept = {group.index for group in sorted(groups, key=lambda group: not _differs(group, differing))[:most]}
-    limited: list[Shown | Fold] = []
-    for is_kept, run in groupby(items, lambda item: isinstance(item, Shown) and item.index in kept):
-        listed = list(run)
-        left_out = sum(isinstance(item, Shown) for item in listed)
+    by_interest = sorted(groups, key=lambda group: not _differs(group, differing))
+    kept = {group.index for group in by_interest[:limit]}
+    limited: list[WordGroup | Fold] = []
+    for is_kept, run in groupby(items, lambda item: isinstance(item, WordGroup) and item.index in kept):
+        members = list(run)
+        left_out = sum(isinstance(item, WordGroup) for item in members)
         if is_kept or not left_out:
-            limited += listed
+            limited += members
         else:
             limited.append(Fold(f"{plural(left_out, f'more {noun}')} of several tokens, and those of one"))
     return limited
 
 
-def middle_out(items: Sequence[Item], noun: str, most: int) -> list[tuple[int, Item] | Fold]:
-    """Return items with their indexes; of more than `most` the middle is left out."""
+def fold_middle(items: Sequence[Item], noun: str, limit: int) -> list[tuple[int, Item] | Fold]:
+    """Return items with their indexes; of more than `limit`, leave out the middle."""
     numbered: list[tuple[int, Item] | Fold] = list(enumerate(items))
-    if len(items) <= most + 1:
+    if len(items) <= limit + 1:
         return numbered
-    head = most * 3 // 4
-    note = Fold(f"{len(items) - most:,} more {noun}")
-    return [*numbered[:head], note, *numbered[head - most :]]
+    head = limit * 3 // 4
+    note = Fold(f"{len(items) - limit:,} more {noun}")
+    return [*numbered[:head], note, *numbered[head - limit :]]

@@ -1,4 +1,4 @@
-"""Draw how a model that adds up scores or costs found the best way: the best piece at each place, and what it beat."""
+"""Draw how a model that sums scores or costs found the best path: the best piece at each position and its rivals."""
 
 from __future__ import annotations
 
@@ -8,104 +8,98 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.engine.trace import Lattice
-from tokverify.render.explain.fold import Fold, middle_out
-from tokverify.render.explain.part import RIVALS, listed, note, weight
+from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.part import MAX_COMPETITORS, format_weight, list_parts, note
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Candidate, Row, Stretch
-    from tokverify.explain.explanation import Explanation
     from tokverify.render.column import Columns
-    from tokverify.render.explain.fold import Shown
+    from tokverify.render.explain.fold import WordGroup
+    from tokverify.report.explain import Candidate, LatticeRow, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 40, 10_000
 _MAX_STEPS = 40
-_TAKEN = "▸"
-_SPELLED = -1
+_ON_PATH = "▸"
+_NO_ID = -1
 
 
-def draw_lattice(
-    explained: Explanation, stretch: Stretch, items: Sequence[Shown | Fold], *, full: bool
-) -> RenderableType:
-    """Show the decision at each place of some words in one table, and then the way that was taken through it."""
-    lattices = [word.how for word in stretch.trace.words if isinstance(word.how, Lattice)]
+def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+    """Draw the decision at each position of some words in one table, and then the path through it."""
+    lattices = [word.lattice for word in stretch.words if word.lattice]
     by_score = lattices[0].by == "score"
-    drawn = _table(by_score)
+    drawn = _start_table(by_score)
     if by_score:
-        drawn.add_row(Text(), Text("0"), Text("(beginning)", DIM), Text(), Text(), Text(), Text("0"))
+        drawn.add_row(Text(), Text("0"), Text("(start)", DIM), Text(), Text(), Text(), Text("0"))
     for item in items:
         if isinstance(item, Fold):
             drawn.add_row(Text(), Text(), note(item))
             continue
-        own = [word.how for word in item.words if isinstance(word.how, Lattice)]
-        _add_rows(drawn, explained, [row for lattice in own for row in lattice.rows], by_score, full)
-    taken = [row.best for lattice in lattices for row in lattice.rows if row.on_path]
-    return Group(drawn, Text(), _path(taken, by_score, full))
+        own = [word.lattice for word in item.words if word.lattice]
+        _add_rows(drawn, [row for lattice in own for row in lattice.rows], by_score, full)
+    path = [row.best for lattice in lattices for row in lattice.rows if row.on_path]
+    return Group(drawn, Text(), _draw_path(path, by_score, full))
 
 
-def _table(by_score: bool) -> Columns:
-    if not by_score:
-        columns = ("", "from", "best piece", "id", "to", "cost", "cost to the end", "ahead of")
+def _start_table(by_score: bool) -> Columns:
+    if by_score:
+        columns = ("", "to", "best piece", "id", "from", "score", "sum", "preferred to")
     else:
-        columns = ("", "to", "best piece", "id", "from", "score", "sum", "ahead of")
-    left = {"", "best piece", "ahead of"}
+        columns = ("", "from", "best piece", "id", "to", "cost", "cost to the end", "preferred to")
+    left = {"", "best piece", "preferred to"}
     return table(*((column, "left" if column in left else "right") for column in columns))
 
 
-def _add_rows(drawn: Columns, explained: Explanation, rows: Sequence[Row], by_score: bool, full: bool) -> None:
-    for item in middle_out(rows, "places", _MAX_ROWS_FULL if full else _MAX_ROWS):
+def _add_rows(drawn: Columns, rows: Sequence[LatticeRow], by_score: bool, full: bool) -> None:
+    for item in fold_middle(rows, "positions", _MAX_ROWS_FULL if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(Text(), Text(), note(item))
             continue
         row, best = item[1], item[1].best
         style = "bold" if row.on_path else ""
-        near, far = (best.end, best.start) if by_score else (best.start, best.end)
+        far, near = best.span if by_score else reversed(best.span)
         drawn.add_row(
-            Text(_TAKEN if row.on_path else "", style),
+            Text(_ON_PATH if row.on_path else "", style),
             Text(str(near), style),
-            _piece(best, style, explained),
-            Text("" if best.id == _SPELLED else str(best.id), style),
+            _draw_piece(best, style),
+            Text("" if best.id == _NO_ID else str(best.id), style),
             str(far),
-            weight(best.weight),
-            weight(best.total),
-            _rivals(row, by_score, full, explained),
+            format_weight(best.weight),
+            format_weight(best.total),
+            _draw_competitors(row, by_score, full),
         )
 
 
-def _piece(candidate: Candidate, style: str, explained: Explanation) -> Text:
-    if _is_unknown(candidate, explained):
+def _draw_piece(candidate: Candidate, style: str) -> Text:
+    if candidate.is_unknown:
         return Text.assemble(exact(candidate.piece, style), (" (unknown)", DIM), overflow="fold")
     return exact(candidate.piece, style)
 
 
-def _is_unknown(candidate: Candidate, explained: Explanation) -> bool:
-    return candidate.id == explained.unknown_id and explained.algorithm == "unigram"
+def _draw_competitors(row: LatticeRow, by_score: bool, full: bool) -> Text:
+    limit = len(row.competitors) if full else MAX_COMPETITORS
+    parts = [_draw_competitor(competitor, by_score) for competitor in row.competitors[:limit]]
+    return list_parts(parts, max(0, len(row.competitors) - limit) + row.competitors_left_out)
 
 
-def _rivals(row: Row, by_score: bool, full: bool, explained: Explanation) -> Text:
-    most = len(row.rivals) if full else RIVALS
-    parts = [_rival(rival, by_score, explained) for rival in row.rivals[:most]]
-    return listed(parts, max(0, len(row.rivals) - most) + row.left_out)
+def _draw_competitor(competitor: Candidate, by_score: bool) -> Text:
+    start, end = competitor.span
+    position = f" from {start} " if by_score else f" to {end} "
+    return Text.assemble(_draw_piece(competitor, ""), (f"{position}{format_weight(competitor.total)}", DIM))
 
 
-def _rival(rival: Candidate, by_score: bool, explained: Explanation) -> Text:
-    place = f" from {rival.start} " if by_score else f" to {rival.end} "
-    return Text.assemble(_piece(rival, "", explained), (f"{place}{weight(rival.total)}", DIM))
+def _draw_path(path: Sequence[Candidate], by_score: bool, full: bool) -> Text:
+    """Show the pieces in the order in which they are found: from the end for scores, from the start for costs."""
+    steps = sorted(path, key=lambda step: step.span[0], reverse=by_score)
+    shown = fold_middle(steps, "steps", len(steps) if full else _MAX_STEPS)
+    label, arrow = ("path from the end: ", " ← ") if by_score else ("path from the start: ", " → ")
+    return Text.assemble((label, DIM), Text(arrow).join(map(_draw_step, shown)), overflow="fold")
 
 
-def _path(taken: Sequence[Candidate], by_score: bool, full: bool) -> Text:
-    """Show the pieces in the order in which they are found: from the end back, or from the beginning on."""
-    steps = sorted(taken, key=lambda step: step.start, reverse=by_score)
-    shown = middle_out(steps, "steps", len(steps) if full else _MAX_STEPS)
-    label, arrow = ("back from the end: ", " ← ") if by_score else ("on from the beginning: ", " → ")
-    return Text.assemble((label, DIM), Text(arrow).join(map(_step, shown)), overflow="fold")
-
-
-def _step(item: tuple[int, Candidate] | Fold) -> Text:
+def _draw_step(item: tuple[int, Candidate] | Fold) -> Text:
     if isinstance(item, Fold):
         return note(item)
     step = item[1]
-    return Text.assemble(exact(step.piece, "bold"), (f" {step.start}-{step.end}", DIM))
+    start, end = step.span
+    return Text.assemble(exact(step.piece, "bold"), (f" {start}-{end}", DIM))

@@ -1,4 +1,4 @@
-"""Draw how the longest piece was looked for at each place of a word."""
+"""Draw how the longest piece was found at each position of a word."""
 
 from __future__ import annotations
 
@@ -8,51 +8,48 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.engine.trace import Matching
-from tokverify.render.explain.fold import Fold, middle_out
-from tokverify.render.explain.part import RIVALS, heading, indented, lines, listed, note
+from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.part import MAX_COMPETITORS, indent, list_parts, note, spread, word_heading
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Attempt, Stretch
-    from tokverify.explain.explanation import Explanation
-    from tokverify.render.explain.fold import Shown
+    from tokverify.render.explain.fold import WordGroup
+    from tokverify.report.explain import Attempt, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
 
 
-def draw_matches(
-    explained: Explanation, stretch: Stretch, items: Sequence[Shown | Fold], *, full: bool
-) -> RenderableType:
-    """Show words, each piece taken with the longer ones that do not exist."""
-    drawn = [note(item) if isinstance(item, Fold) else _shown(explained, stretch, item, full) for item in items]
-    return Group(*lines(drawn))
+def draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+    """Draw words: each piece taken, and the longer candidates that are not pieces."""
+    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, full) for item in items]))
 
 
-def _shown(explained: Explanation, stretch: Stretch, shown: Shown, full: bool) -> RenderableType:
-    matchings = [word.how for word in shown.words if isinstance(word.how, Matching)]
+def _draw_group(group: WordGroup, full: bool) -> RenderableType:
+    matchings = [word.matching for word in group.words if word.matching]
     attempts = [attempt for matching in matchings for attempt in matching.attempts]
-    title = heading(explained, stretch, shown)
-    if not any(attempt.missed for attempt in attempts) and len(attempts) == 1:
-        return title
-    drawn = table(("takes", "left"), ("longer, but no piece", "left"))
-    for item in middle_out(attempts, "pieces", _MAX_ROWS_FULL if full else _MAX_ROWS):
+    heading = word_heading(group)
+    if not any(attempt.missing for attempt in attempts) and len(attempts) == 1:
+        return heading
+    drawn = table(("takes", "left"), ("longer, but not a piece", "left"))
+    for item in fold_middle(attempts, "pieces", _MAX_ROWS_FULL if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(note(item))
         else:
-            drawn.add_row(_found(item[1]), _missed(item[1], full))
-    reason = Text("one place that no piece fits makes the whole word unknown", DIM)
-    spelled = all(matching.spelled for matching in matchings)
-    return Group(title, indented(drawn, 2), *([] if spelled else [indented(reason, 2)]))
+            drawn.add_row(_draw_found(item[1]), _draw_missing(item[1], full))
+    parts: list[RenderableType] = [heading, indent(drawn, 2)]
+    if not all(matching.complete for matching in matchings):
+        reason = Text("a position where no piece fits makes the whole word unknown", DIM)
+        parts.append(indent(reason, 2))
+    return Group(*parts)
 
 
-def _found(attempt: Attempt) -> Text:
+def _draw_found(attempt: Attempt) -> Text:
     return Text("(nothing)", DIM) if attempt.found is None else exact(attempt.found, "bold")
 
 
-def _missed(attempt: Attempt, full: bool) -> Text:
-    most = len(attempt.missed) if full else RIVALS
-    parts = [exact(missed) for missed in attempt.missed[:most]]
-    return listed(parts, max(0, len(attempt.missed) - most) + attempt.left_out)
+def _draw_missing(attempt: Attempt, full: bool) -> Text:
+    limit = len(attempt.missing) if full else MAX_COMPETITORS
+    parts = [exact(candidate) for candidate in attempt.missing[:limit]]
+    return list_parts(parts, max(0, len(attempt.missing) - limit) + attempt.missing_left_out)

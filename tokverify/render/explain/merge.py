@@ -1,4 +1,4 @@
-"""Draw how byte-pair encoding joined the symbols of words."""
+"""Draw how byte-pair encoding merged the symbols of words."""
 
 from __future__ import annotations
 
@@ -8,103 +8,102 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.engine.trace import Merging, Whole
-from tokverify.render.explain.fold import Fold, middle_out
-from tokverify.render.explain.part import RIVALS, heading, indented, lines, listed, note, spaced, weight
+from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.part import (
+    MAX_COMPETITORS,
+    format_weight,
+    indent,
+    join_pieces,
+    list_parts,
+    note,
+    spread,
+    word_heading,
+)
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Join, Pair, Stretch
-    from tokverify.explain.explanation import Explanation
-    from tokverify.render.explain.fold import Shown
+    from tokverify.render.explain.fold import WordGroup
+    from tokverify.report.explain import Merge, Merging, Pair, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
-_MAX_PARTS = 12
-_MAX_STATE = 20
-"""Symbols; in longer words what is left after each merge would fill the screen."""
+_MAX_WORDS = 12
+_MAX_PARTS = 20
 
 
-def draw_merges(
-    explained: Explanation, stretch: Stretch, items: Sequence[Shown | Fold], *, full: bool
-) -> RenderableType:
-    """Show words, each merge with the pairs that it was preferred to."""
-    drawn = [note(item) if isinstance(item, Fold) else _shown(explained, stretch, item, full) for item in items]
-    return Group(*lines(drawn))
+def draw_merges(_stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+    """Draw words: each merge, and the pairs it was preferred to."""
+    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, full) for item in items]))
 
 
-def _shown(explained: Explanation, stretch: Stretch, shown: Shown, full: bool) -> RenderableType:
-    reasons = dict.fromkeys(word.how.reason for word in shown.words if isinstance(word.how, Whole))
-    parts = [*_uncrossed(shown), *(Text(reason, DIM) for reason in reasons), *_mergings(explained, shown, full)]
-    return Group(heading(explained, stretch, shown), *(indented(part, 2) for part in parts))
+def _draw_group(group: WordGroup, full: bool) -> RenderableType:
+    reasons = dict.fromkeys(word.reason for word in group.words if word.reason is not None)
+    parts = [*_draw_barriers(group), *(Text(reason, DIM) for reason in reasons), *_draw_mergings(group, full)]
+    return Group(word_heading(group), *(indent(part, 2) for part in parts))
 
 
-def _uncrossed(shown: Shown) -> list[Text]:
-    words = ["".join(word.how.symbols) for word in shown.words if isinstance(word.how, Merging)]
+def _draw_barriers(group: WordGroup) -> list[Text]:
+    """Show between which words no merge is possible."""
+    words = ["".join(word.merging.symbols) for word in group.words if word.merging]
     if len(words) <= 1:
         return []
-    kept = middle_out(words, "parts", _MAX_STATE)
+    kept = fold_middle(words, "parts", _MAX_PARTS)
     parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
     return [Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")]
 
 
-def _mergings(explained: Explanation, shown: Shown, full: bool) -> Iterator[RenderableType]:
-    hows = [word.how for word in shown.words if isinstance(word.how, Merging)]
-    told = [how for how in hows if how.joins or how.spelled]
-    for item in middle_out(told, "parts", len(told) if full else _MAX_PARTS):
+def _draw_mergings(group: WordGroup, full: bool) -> Iterator[RenderableType]:
+    mergings = [word.merging for word in group.words if word.merging]
+    shown = [merging for merging in mergings if merging.merges or merging.byte_fallbacks]
+    for item in fold_middle(shown, "parts", len(shown) if full else _MAX_WORDS):
         if isinstance(item, Fold):
             yield note(item)
         else:
-            yield from _merging(explained, item[1], full)
+            yield from _draw_merging(item[1], full)
 
 
-def _merging(explained: Explanation, how: Merging, full: bool) -> Iterator[RenderableType]:
-    if how.joins:
-        yield _joins(how, full)
-    for spelled in how.spelled:
-        pieces = ["(dropped)" if id is None else explained.pieces[id] for id in spelled.ids]
-        yield Text.assemble(exact(spelled.symbol, "bold"), (" is no piece; byte by byte: ", DIM), spaced(pieces))
+def _draw_merging(merging: Merging, full: bool) -> Iterator[RenderableType]:
+    if merging.merges:
+        yield _draw_table(merging, full)
+    for fallback in merging.byte_fallbacks:
+        pieces = ["(dropped)" if piece is None else piece for piece in fallback.pieces]
+        lead = (" is not a piece; byte by byte: ", DIM)
+        yield Text.assemble(exact(fallback.symbol, "bold"), lead, join_pieces(pieces))
 
 
-def _joins(merging: Merging, full: bool) -> RenderableType:
-    states = _states(merging) if len(merging.symbols) <= _MAX_STATE else None
-    drawn = table(
-        (merging.by, "right"), ("joins", "left"), ("leaves" if states else "makes", "left"), ("ahead of", "left")
-    )
-    if states:
-        drawn.add_row(Text(), Text(), spaced(merging.symbols))
-    for item in middle_out(merging.joins, "merges", _MAX_ROWS_FULL if full else _MAX_ROWS):
+def _draw_table(merging: Merging, full: bool) -> RenderableType:
+    has_symbols = any(merge.symbols for merge in merging.merges)
+    result = "leaves" if has_symbols else "makes"
+    drawn = table((merging.by, "right"), ("merges", "left"), (result, "left"), ("preferred to", "left"))
+    if has_symbols:
+        drawn.add_row(Text(), Text(), join_pieces(merging.symbols))
+    for item in fold_middle(merging.merges, "merges", _MAX_ROWS_FULL if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(Text(), note(item))
-            continue
-        index, join = item
-        pair = Text.assemble(exact(join.pair.left), (" + ", DIM), exact(join.pair.right), overflow="fold")
-        result = states[index] if states else exact(join.pair.joined, "bold")
-        drawn.add_row(weight(join.pair.weight), pair, result, _rivals(join, full))
+        else:
+            drawn.add_row(*_draw_row(item[1], full))
     return drawn
 
 
-def _states(merging: Merging) -> list[Text]:
-    """Write the symbols after each merge, the new one bold."""
-    symbols = dict(enumerate(merging.symbols))
-    states = []
-    for join in merging.joins:
-        following = min(index for index in symbols if index > join.index)
-        symbols[join.index] += symbols.pop(following)
-        order = sorted(symbols)
-        states.append(spaced([symbols[index] for index in order], bold=order.index(join.index)))
-    return states
+def _draw_row(merge: Merge, full: bool) -> list[Text]:
+    pair = merge.pair
+    merged = Text.assemble(exact(pair.left), (" + ", DIM), exact(pair.right), overflow="fold")
+    if merge.symbols:
+        result = join_pieces(merge.symbols, bold=merge.merged_index)
+    else:
+        result = exact(pair.left + pair.right, "bold")
+    return [Text(format_weight(pair.weight)), merged, result, _draw_competitors(merge, full)]
 
 
-def _rivals(join: Join, full: bool) -> Text:
-    most = len(join.rivals) if full else RIVALS
-    parts = [_pair(pair) for pair in join.rivals[:most]]
-    if join.pair.places > 1:
-        parts.insert(0, Text(f"itself, {join.pair.places - 1:,} × further right", DIM))
-    return listed(parts, max(0, len(join.rivals) - most) + join.left_out)
+def _draw_competitors(merge: Merge, full: bool) -> Text:
+    limit = len(merge.competitors) if full else MAX_COMPETITORS
+    parts = [_draw_pair(pair) for pair in merge.competitors[:limit]]
+    if merge.pair.places > 1:
+        parts.insert(0, Text(f"itself, {merge.pair.places - 1:,} × further right", DIM))
+    return list_parts(parts, max(0, len(merge.competitors) - limit) + merge.competitors_left_out)
 
 
-def _pair(pair: Pair) -> Text:
+def _draw_pair(pair: Pair) -> Text:
     places = f" × {pair.places:,}" if pair.places > 1 else ""
-    return Text.assemble(exact(pair.joined), (f" {weight(pair.weight)}{places}", DIM))
+    return Text.assemble(exact(pair.left + pair.right), (f" {format_weight(pair.weight)}{places}", DIM))

@@ -1,70 +1,54 @@
-"""Draw the model stage of an explanation: the words of each stretch, those of no interest left out."""
+"""Draw the model stage of an explanation: the words of each stretch, without the uninteresting ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from tokverify.engine.trace import Lattice, Matching, Merging, Whole
 from tokverify.render.explain.fold import Fold, fold_words
 from tokverify.render.explain.lattice import draw_lattice
 from tokverify.render.explain.match import draw_matches
 from tokverify.render.explain.merge import draw_merges
-from tokverify.render.explain.part import indented, note
+from tokverify.render.explain.part import indent, note
 from tokverify.render.layout import DIM, exact
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Stretch
-    from tokverify.explain.explanation import Explanation
-    from tokverify.render.explain.fold import Shown
+    from tokverify.render.explain.fold import WordGroup
+    from tokverify.report.explain import Explanation, Stretch
 
-_DRAWERS: Mapping[type, Callable[..., RenderableType]] = {
-    Merging: draw_merges,
-    Whole: draw_merges,
-    Lattice: draw_lattice,
-    Matching: draw_matches,
-}
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12
-_MAX_WORDS, _LEAST_WORDS = 24, 4
+_MAX_WORDS, _MIN_WORDS = 24, 4
 
-MODELS: Mapping[str, str] = {
-    "spm": "joins neighbors that make a piece, those whose piece scores highest first",
-    "bpe": "joins neighbors that the merge list holds, those of the lowest rank first",
-    "hybriddna": "joins neighbors that the merge list holds, and has one token for each six bases of DNA",
-    "whitespace": "joins neighbors that the merge list holds, those of the lowest rank first",
-    "cpp-hybrid": "takes words that are pieces whole, and joins neighbors that the merge list holds in all others",
-    "wordpiece": "takes the longest piece at each place of a word, before which ▁ stands",
-    "unigram": "takes the pieces whose scores have the greatest sum",
-    "rwkv": "takes the longest token at each place",
-    "plamo2": "takes the pieces that cost least in all",
-    "plamo3": "takes the pieces that cost least in all",
-}
-
-
-_MERGES = "each row joins two neighbors; ahead of: other pairs that could have been joined instead, with their {by}s"
+_MERGES = (
+    "each row merges two neighbors; preferred to: other pairs that could have been merged instead, with their {by}s"
+)
 _SUMS = (
-    "each row is a place in the normalized text, in bytes (▁ is three): the best last piece up to there, where that one"
-    " begins, and the best sum; ahead of: other pieces that end there, with their sums; ▸ is on the way taken"
+    "each row is a position in the normalized text, in bytes (▁ is three): the best last piece up to it, where that"
+    " piece starts, and the best sum; preferred to: other pieces that end there, with their sums; ▸ marks the best path"
 )
 _COSTS = (
-    "each row is a place in the normalized text, in bytes: the best first piece from there, where that one ends,"
-    " and the least cost to the end; ahead of: other pieces from there, with their costs; ▸ is on the way taken"
+    "each row is a position in the normalized text, in bytes: the best first piece from it, where that piece ends, and"
+    " the lowest cost to the end; preferred to: other pieces from there, with their costs; ▸ marks the best path"
 )
+
+
+class _Drawer(Protocol):
+    def __call__(self, stretch: Stretch, items: Sequence[WordGroup | Fold], /, *, full: bool) -> RenderableType: ...
 
 
 def legends(explained: Explanation) -> Iterator[Text]:
-    """Say how to read the tables of the model stage, if there will be any."""
-    hows = [word.how for stretch in explained.stretches for word in stretch.trace.words]
-    lattice = next((how for how in hows if isinstance(how, Lattice)), None)
-    merging = next((how for how in hows if isinstance(how, Merging) and how.joins), None)
+    """Explain how to read the tables of the model stage, if there will be any."""
+    words = [word for fragment in explained.fragments if fragment.stretch for word in fragment.stretch.words]
+    lattice = next((word.lattice for word in words if word.lattice), None)
+    merging = next((word.merging for word in words if word.merging and word.merging.merges), None)
     if lattice:
         yield Text(_SUMS if lattice.by == "score" else _COSTS, DIM, overflow="fold")
     elif merging:
@@ -72,65 +56,74 @@ def legends(explained: Explanation) -> Iterator[Text]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _Section:
     stretch: Stretch
     differing: frozenset[int]
+    """The indexes of the words in this stretch whose tokens the reference does not have."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether each word is one token, and the reference's too."""
-        return not self.differing and all(len(word.tokens) == 1 for word in self.stretch.trace.words)
+        """Whether each word is one token, for the reference too."""
+        return not self.differing and all(len(word.ids) == 1 for word in self.stretch.words)
 
 
 def model_sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]:
     """Show how the words of each stretch became tokens."""
-    parts = list(_parts(explained))
-    chosen = parts if full else _chosen(parts)
-    most = None if full else max(_LEAST_WORDS, _MAX_WORDS // max(1, len(chosen)))
-    for is_chosen, group in groupby(parts, lambda part: part in chosen):
+    sections = list(_list_sections(explained))
+    chosen = sections if full else _choose(sections)
+    limit = None if full else max(_MIN_WORDS, _MAX_WORDS // max(1, len(chosen)))
+    for is_chosen, group in groupby(sections, lambda section: section in chosen):
         run = list(group)
         if is_chosen:
-            for part in run:
-                yield from _stretch(explained, part, len(parts) > 1, most)
+            for section in run:
+                yield from _draw_section(section, len(sections) > 1, limit)
         else:
-            yield indented(note(Fold(_left_out(run))))
+            yield indent(note(Fold(_describe_left_out(run))))
 
 
-def _chosen(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the stretches to show: few ones all, of many those that are not plain, the differing ones first."""
-    if sum(len(part.stretch.trace.words) for part in parts) <= _FEW_WORDS or len(parts) == 1:
-        return [*parts]
-    return sorted((part for part in parts if not part.is_plain), key=lambda part: not part.differing)[:_MAX_STRETCHES]
+def _choose(sections: Sequence[_Section]) -> list[_Section]:
+    """Choose the stretches to show: all if they are few, else those that are not plain, the differing ones first."""
+    if sum(len(section.stretch.words) for section in sections) <= _FEW_WORDS or len(sections) == 1:
+        return [*sections]
+    interesting = [section for section in sections if not section.is_plain]
+    return sorted(interesting, key=lambda section: not section.differing)[:_MAX_STRETCHES]
 
 
-def _left_out(parts: Sequence[_Part]) -> str:
-    words = plural(sum(len(part.stretch.trace.words) for part in parts), "word")
-    kind = " of one token each" if all(part.is_plain for part in parts) else ""
-    return f"{words}{kind}, in {plural(len(parts), 'stretch', 'stretches')}"
+def _describe_left_out(sections: Sequence[_Section]) -> str:
+    words = plural(sum(len(section.stretch.words) for section in sections), "word")
+    kind = " of one token each" if all(section.is_plain for section in sections) else ""
+    return f"{words}{kind}, in {plural(len(sections), 'stretch', 'stretches')}"
 
 
-def _parts(explained: Explanation) -> Iterator[_Part]:
-    indexes = explained.parting.differing if explained.parting else frozenset[int]()
+def _list_sections(explained: Explanation) -> Iterator[_Section]:
+    indexes = explained.reference.differing_tokens if explained.reference else ()
     differing = {explained.tokens[index].word for index in indexes}
     first = 0
-    for stretch in explained.stretches:
-        count = len(stretch.trace.words)
-        own = frozenset(word - first for word in differing if word is not None and first <= word < first + count)
-        if count:
-            yield _Part(stretch, own)
-        first += count
+    for fragment in explained.fragments:
+        stretch = fragment.stretch
+        if stretch is None or not stretch.words:
+            continue
+        following = first + len(stretch.words)
+        own = frozenset(word - first for word in differing if word is not None and first <= word < following)
+        yield _Section(stretch, own)
+        first = following
 
 
-def _stretch(explained: Explanation, part: _Part, several: bool, most: int | None) -> Iterator[RenderableType]:
-    stretch = part.stretch
-    items = fold_words(stretch, part.differing, most)
-    drawers = [_drawer(item) for item in items]
-    known = next((drawer for drawer in drawers if drawer), draw_merges)
-    if several and known is draw_lattice:
-        yield indented(Text.assemble(("stretch ", DIM), exact(stretch.text)))
-    for drawer, group in groupby(items, lambda item: _drawer(item) or known):
-        yield indented(drawer(explained, stretch, list(group), full=most is None))
+def _draw_section(section: _Section, has_others: bool, limit: int | None) -> Iterator[RenderableType]:
+    stretch = section.stretch
+    items = fold_words(stretch, section.differing, limit)
+    drawers = [_drawer_of(item) for item in items]
+    default = next((drawer for drawer in drawers if drawer), draw_merges)
+    if has_others and default is draw_lattice:
+        yield indent(Text.assemble(("stretch ", DIM), exact(stretch.text)))
+    for drawer, group in groupby(items, lambda item: _drawer_of(item) or default):
+        yield indent(drawer(stretch, list(group), full=limit is None))
 
 
-def _drawer(item: Shown | Fold) -> Callable[..., RenderableType] | None:
-    return None if isinstance(item, Fold) else _DRAWERS[type(item.words[0].how)]
+def _drawer_of(item: WordGroup | Fold) -> _Drawer | None:
+    if isinstance(item, Fold):
+        return None
+    word = item.words[0]
+    if word.lattice:
+        return draw_lattice
+    return draw_matches if word.matching else draw_merges

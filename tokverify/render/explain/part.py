@@ -1,4 +1,4 @@
-"""The small parts that all sections of an explanation are made of."""
+"""The building blocks that all sections of an explanation share."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, middle_out
+from tokverify.render.explain.fold import Fold, fold_middle
 from tokverify.render.layout import DIM, exact, exact_or_folded
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Stretch
-    from tokverify.explain.explanation import Explanation
-    from tokverify.render.explain.fold import Shown
+    from tokverify.render.explain.fold import WordGroup
 
 INDENT = 3
-RIVALS = 3
-"""Alternatives shown of each decision unless all are asked for."""
+MAX_COMPETITORS = 3
+"""Alternatives shown for each decision, unless everything is."""
 _MAX_PIECES = 60
 
 
-def indented(content: RenderableType, by: int = INDENT) -> Padding:
-    """Put content further to the right."""
+def indent(content: RenderableType, by: int = INDENT) -> Padding:
+    """Indent content by some spaces."""
     return Padding(content, (0, 0, 0, by))
 
 
 def title(number: int, name: str, summary: str | Text) -> Table:
-    """Begin a section, with what there is to say of it in a few words."""
+    """Start a section with a short summary of it."""
     style = "bold cyan"
     grid = Table.grid(padding=(0, INDENT - 1, 0, 0))
     grid.add_column(no_wrap=True)
@@ -42,41 +40,39 @@ def title(number: int, name: str, summary: str | Text) -> Table:
 
 
 def note(fold: Fold) -> Text:
-    """Say what was left out."""
-    return Text(f"... {fold.what} ...", DIM)
+    """Describe what was left out."""
+    return Text(f"... {fold.description} ...", DIM)
 
 
-def weight(value: float) -> str:
-    """Write a rank, a score or a cost with as many digits as a file holds of it."""
+def format_weight(value: float) -> str:
+    """Format a rank, a score or a cost with as many digits as a file stores."""
     return f"{value:.9g}"
 
 
-def spaced(pieces: Sequence[str | bytes], *, bold: int = -1) -> Text:
-    """Show pieces in a row."""
+def join_pieces(pieces: Sequence[str], *, bold: int = -1) -> Text:
+    """Show pieces in a row; the one at the index `bold` stands out."""
     return Text(" ").join(exact(piece, "bold" if index == bold else "") for index, piece in enumerate(pieces))
 
 
-def listed(parts: Sequence[Text], left_out: int) -> Text:
-    """List alternatives, and how many there are besides."""
+def list_parts(parts: Sequence[Text], left_out: int) -> Text:
+    """List alternatives, and how many more there are."""
     more = [Text(f"{left_out:,} more", DIM)] if left_out > 0 else []
     return Text(", ").join([*parts, *more])
 
 
-def heading(explained: Explanation, stretch: Stretch, shown: Shown) -> Text:
-    """Begin a word: where it is from, and which tokens it became."""
-    first, last = shown.words[0].start, shown.words[-1].end
-    start, end = stretch.trace.rewriting.source_span(first, last)
-    pieces = [explained.pieces[taken.id] for taken in shown.tokens]
-    where = f"  bytes {stretch.start + start}-{stretch.start + end}, {plural(len(pieces), 'token')}: "
-    written = exact_or_folded(stretch.trace.rewriting.result[first:last], fold=True)
-    written.stylize("bold")
-    kept = middle_out(pieces, "tokens", _MAX_PIECES)
+def word_heading(group: WordGroup) -> Text:
+    """Show the text of some words, where it comes from, and which tokens it became."""
+    start, end = group.words[0].source_span[0], group.words[-1].source_span[1]
+    where = f"  bytes {start}-{end}, {plural(len(group.pieces), 'token')}: "
+    text = exact_or_folded("".join(word.text for word in group.words), fold=True)
+    text.stylize("bold")
+    kept = fold_middle(group.pieces, "tokens", _MAX_PIECES)
     parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
-    return Text.assemble(written, (where, DIM), Text(" ").join(parts), overflow="fold")
+    return Text.assemble(text, (where, DIM), Text(" ").join(parts), overflow="fold")
 
 
-def lines(items: Sequence[RenderableType]) -> Iterator[RenderableType]:
-    """Yield items with a blank line between."""
+def spread(items: Sequence[RenderableType]) -> Iterator[RenderableType]:
+    """Yield items with a blank line between them."""
     for index, item in enumerate(items):
         if index:
             yield Text()

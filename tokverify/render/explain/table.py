@@ -1,40 +1,47 @@
-"""Explain for a person: the way of a text through the pipeline, stage by stage, and where a reference's way parts."""
+"""Draw an explanation for a person: how a text becomes tokens, stage by stage, and where a reference diverges."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.engine.trace import Match, Stretch
-from tokverify.render.explain.fold import Fold, middle_out
-from tokverify.render.explain.model import MODELS, legends, model_sections
-from tokverify.render.explain.part import indented, note, spaced, title
+from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.model import legends, model_sections
+from tokverify.render.explain.part import indent, join_pieces, note, title
 from tokverify.render.explain.reference import reference_section
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.engine.trace import Hit
-    from tokverify.explain.explanation import ExplainedToken, Explanation
     from tokverify.render import RenderOptions
+    from tokverify.report.explain import (
+        AddedTokenMatch,
+        ExplainedToken,
+        Explanation,
+        Fragment,
+        PatternMatch,
+        PreToken,
+        Stretch,
+    )
+    from tokverify.tokenizer import Token
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60
 _MAX_CODE_POINTS = 4
+_MAX_PLACES = 4
+_MAX_PRE_TOKENS = 8
 _SOURCES = {"added": "added token", "byte": "one byte", "unknown": "unknown", "special": "add_special", "model": ""}
 
 
 def render(explained: Explanation, options: RenderOptions) -> str:
-    """Write an explanation; `options.verbose` leaves nothing out."""
+    """Draw an explanation; `options.verbose` leaves nothing out."""
     return draw(_sections(explained, full=options.verbose), options)
 
 
@@ -43,14 +50,12 @@ def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
     yield _pre_tokens(explained, full)
-    yield Group(
-        title(4, "model", f"{explained.algorithm} {MODELS[explained.algorithm]}"), *map(indented, legends(explained))
-    )
+    yield Group(title(4, "model", f"{explained.algorithm} {explained.summary}"), *map(indent, legends(explained)))
     yield from model_sections(explained, full=full)
     yield _special_tokens(explained)
     yield _result(explained, full)
-    if explained.parting:
-        yield reference_section(explained.parting, full=full)
+    if explained.reference:
+        yield reference_section(explained.reference, full=full)
 
 
 def _heading(explained: Explanation, full: bool) -> RenderableType:
@@ -65,193 +70,192 @@ def _heading(explained: Explanation, full: bool) -> RenderableType:
     return labeled([*lines, *(("warning", words(warning, "yellow")) for warning in explained.warnings)])
 
 
+def _stretches(explained: Explanation) -> list[Stretch]:
+    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
+
+
 def _added_tokens(explained: Explanation, full: bool) -> RenderableType:
     if not explained.added_tokens:
-        return title(1, "added tokens", "none to look for")
-    looked = plural(explained.added_tokens, "token")
-    if not explained.matches:
-        return title(1, "added tokens", f"none of {looked} looked for stands in the text")
-    summary = f"{plural(len(explained.matches), 'match', 'matches')} of {looked} looked for, cut out before all else"
-    parts = [_fragment(explained, fragment) for fragment in explained.trace.fragments]
+        return title(1, "added tokens", "the model has none")
+    searched = plural(explained.added_tokens, "token")
+    matches = [fragment.added_token for fragment in explained.fragments if fragment.added_token]
+    if not matches:
+        return title(1, "added tokens", f"no match ({searched} searched for)")
+    summary = f"{plural(len(matches), 'match', 'matches')} ({searched} searched for), split off before all other stages"
+    by_id: dict[int, list[AddedTokenMatch]] = {}
+    for match in sorted(matches, key=lambda match: (match.id, match.span)):
+        by_id.setdefault(match.id, []).append(match)
     drawn = table(("id", "right"), ("token", "left"), ("type", "left"), ("bytes", "left"))
-    for id, group in groupby(sorted(explained.matches, key=lambda match: (match.id, match.start)), lambda m: m.id):
-        drawn.add_row(*_match(explained, id, list(group)))
-    notes = [*_missing(explained), *([] if explained.unsplit is None else [_unsplit(explained, full)])]
-    return Group(
-        title(1, "added tokens", summary), indented(_joined(parts, full)), indented(drawn), *map(indented, notes)
-    )
+    for same in by_id.values():
+        drawn.add_row(*_draw_matches(same))
+    notes = [*_note_missing({match.id: match for match in matches}.values()), *_note_without(explained, full)]
+    fragments = _join([_draw_fragment(fragment) for fragment in explained.fragments], full)
+    return Group(title(1, "added tokens", summary), indent(fragments), indent(drawn), *map(indent, notes))
 
 
-def _fragment(explained: Explanation, fragment: Match | Stretch) -> Text:
-    if isinstance(fragment, Match):
-        return Text.assemble("[", exact(explained.pieces[fragment.id], "bold"), "]")
-    return exact_or_folded(fragment.text, fold=True)
+def _draw_fragment(fragment: Fragment) -> Text:
+    if fragment.added_token:
+        return Text.assemble("[", exact(fragment.added_token.piece, "bold"), "]")
+    return exact_or_folded(fragment.stretch.text if fragment.stretch else "", fold=True)
 
 
-def _joined(parts: Sequence[Text], full: bool) -> Text:
-    shown = middle_out(parts, "parts", len(parts) if full else _MAX_PARTS)
+def _join(parts: Sequence[Text], full: bool) -> Text:
+    shown = fold_middle(parts, "parts", len(parts) if full else _MAX_PARTS)
     separated = Text(" | ", DIM).join(note(part) if isinstance(part, Fold) else part[1] for part in shown)
     separated.overflow = "fold"
     return separated
 
 
-def _match(explained: Explanation, id: int, matches: Sequence[Match]) -> list[Text]:
-    places = [f"{match.start}-{match.end}" for match in matches[:_MAX_CODE_POINTS]]
+def _draw_matches(matches: Sequence[AddedTokenMatch]) -> list[Text]:
+    first = matches[0]
+    places = [f"{match.span[0]}-{match.span[1]}" for match in matches[:_MAX_PLACES]]
     more = [f"{len(matches) - len(places):,} more"] if len(matches) > len(places) else []
-    type = explained.added[id].type.replace("|", " and ")
-    return [Text(str(id)), exact(explained.pieces[id], "bold"), Text(type), Text(", ".join([*places, *more]))]
+    type = first.type.replace("|", " and ")
+    return [Text(str(first.id)), exact(first.piece, "bold"), Text(type), Text(", ".join([*places, *more]))]
 
 
-def _missing(explained: Explanation) -> list[Text]:
-    """Say which of the tokens found the model itself could never come to."""
-    missing = [(id, told.missing) for id, told in explained.added.items() if told.missing is not None]
+def _note_missing(matches: Iterable[AddedTokenMatch]) -> list[Text]:
+    """Name the tokens that the model could never produce by itself."""
+    missing = [(match.piece, match.missing_piece) for match in matches if match.missing_piece is not None]
     lines = [
         Text.assemble(
-            ("The model alone could never make ", DIM), exact(explained.pieces[id], "bold"),
-            (": it would look for ", DIM), exact(sought, "bold"), (", which is no piece.", DIM), overflow="fold",
+            ("The model alone could never produce ", DIM), exact(piece, "bold"),
+            (": it would need the piece ", DIM), exact(needed, "bold"), (", which does not exist.", DIM),
+            overflow="fold",
         )
-        for id, sought in missing[:_MAX_CODE_POINTS]
+        for piece, needed in missing[:_MAX_PLACES]
     ]  # fmt: skip
     left_out = len(missing) - len(lines)
-    return [*lines, Text(f"Nor could it make {left_out:,} others of them.", DIM)] if left_out else lines
+    return [*lines, Text(f"The same is true of {left_out:,} more.", DIM)] if left_out else lines
 
 
-def _unsplit(explained: Explanation, full: bool) -> Text:
-    tokens = explained.unsplit or ()
+def _note_without(explained: Explanation, full: bool) -> Iterator[Text]:
+    """Show the tokens without USER_DEFINED tokens being matched, if any was."""
+    tokens = explained.without_user_defined
+    if tokens is None:
+        return
     ids = [token.id for token in tokens]
-    own = [explained.ids[index] for index, token in enumerate(explained.tokens) if token.source != "special"]
+    own = [token.token.id for token in explained.tokens if token.source != "special"]
     if ids == own:
-        return Text("Were USER_DEFINED tokens not looked for, the model would give the same tokens.", DIM)
-    shown = middle_out(tokens, "tokens", len(tokens) if full else _MAX_PARTS)
+        yield Text("Without matching USER_DEFINED tokens, the result would be the same.", DIM)
+        return
+    shown = fold_middle(tokens, "tokens", len(tokens) if full else _MAX_PARTS)
     parts = [note(item) if isinstance(item, Fold) else exact(item[1].piece) for item in shown]
-    difference = "as well, but others" if len(ids) == len(own) else f"instead of {len(own):,}"
+    difference = "too, but different ones" if len(ids) == len(own) else f"instead of {len(own):,}"
     count = Text(f"  ({plural(len(ids), 'token')} {difference})", DIM)
-    label = "Were USER_DEFINED tokens not looked for: "
-    return Text.assemble((label, DIM), Text(" ").join(parts), count, overflow="fold")
+    label = "Without matching USER_DEFINED tokens: "
+    yield Text.assemble((label, DIM), Text(" ").join(parts), count, overflow="fold")
 
 
 def _normalization(explained: Explanation, full: bool) -> RenderableType:
-    changes = Counter((c.before, c.after) for s in explained.stretches for c in s.trace.rewriting.changes)
+    stretches = _stretches(explained)
+    changes = Counter((change.before, change.after) for stretch in stretches for change in stretch.changes)
     if not changes:
-        return title(2, "normalization", "nothing changes")
+        return title(2, "normalization", "changes nothing")
     drawn = table(("", "left"), ("", "left"), ("", "right"), ("", "left"))
-    for item in middle_out(changes.most_common(), "changes", len(changes) if full else _MAX_ROWS):
+    for item in fold_middle(changes.most_common(), "changes", len(changes) if full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(note(item))
         else:
             (before, after), count = item[1]
-            drawn.add_row(*_change(before, after), f"× {count:,}", _change_names(before, after))
-    normalized = [_normalized(stretch) for stretch in explained.stretches if stretch.trace.rewriting.changes]
+            drawn.add_row(*_draw_change(before, after), f"× {count:,}", _name_change(before, after))
+    normalized = [exact_or_folded(stretch.normalized, fold=True) for stretch in stretches if stretch.changes]
     summary = plural(sum(changes.values()), "change")
-    return Group(title(2, "normalization", summary), indented(drawn), indented(_joined(normalized, full)))
+    return Group(title(2, "normalization", summary), indent(drawn), indent(_join(normalized, full)))
 
 
-def _change(before: bytes, after: bytes) -> tuple[Text, Text]:
-    shown = exact(before) if before else Text("(in front)", DIM)
-    return shown, Text.assemble("→ ", exact(after, "bold") if after else Text("(dropped)", DIM), overflow="fold")
+def _draw_change(before: str, after: str) -> tuple[Text, Text]:
+    old = exact(before) if before else Text("(inserted)", DIM)
+    new = exact(after, "bold") if after else Text("(dropped)", DIM)
+    return old, Text.assemble("→ ", new, overflow="fold")
 
 
-def _change_names(before: bytes, after: bytes) -> Text:
-    old, new = (_names(data) for data in (before, after))
+def _name_change(before: str, after: str) -> Text:
+    old, new = _name_characters(before), _name_characters(after)
     return Text(f"{old} → {new}" if old and new else old or new, DIM, overflow="fold")
 
 
-def _names(data: bytes) -> str:
-    text = data.decode("utf-8", "surrogateescape")
+def _name_characters(text: str) -> str:
     names = code_points(text[:_MAX_CODE_POINTS])
     more = [f"{len(text) - len(names):,} more"] if len(text) > len(names) else []
     return ", ".join([*names, *more])
 
 
-def _normalized(stretch: Stretch) -> Text:
-    return exact_or_folded(stretch.trace.rewriting.result, fold=True)
-
-
 def _pre_tokens(explained: Explanation, full: bool) -> RenderableType:
-    cut = [
-        (stretch.trace.rewriting.result[token.start : token.end], token.hit)
-        for stretch in explained.stretches
-        for token in stretch.trace.pre_tokens
-    ]
-    if explained.pre is None and not cut:
-        return title(
-            3,
-            "pre-tokens",
-            f"none, as {explained.algorithm} has no pre-tokenizer; a word below ends where no piece could go on",
-        )
-    parts = indented(_joined([exact(part) for part, _ in cut], full))
+    pre_tokens = [pre_token for stretch in _stretches(explained) for pre_token in stretch.pre_tokens]
+    if explained.pre is None and not pre_tokens:
+        reason = f"none, because {explained.algorithm} has no pre-tokenizer"
+        return title(3, "pre-tokens", f"{reason}; a word below ends where no piece could continue")
+    parts = indent(_join([exact(pre_token.text) for pre_token in pre_tokens], full))
     if explained.pre is None:
-        counted = f"{plural(len(cut), 'word')}, cut at spaces and around punctuation"
-        return Group(title(3, "pre-tokens", counted), parts)
-    if not cut:
+        count = f"{plural(len(pre_tokens), 'word')}, split at spaces and around punctuation"
+        return Group(title(3, "pre-tokens", count), parts)
+    if not pre_tokens:
         return title(3, "pre-tokens", "none")
     patterns = plural(explained.patterns, "pattern")
-    summary = Text.assemble(f"{plural(len(cut), 'pre-token')}, by ", words(explained.pre), f" ({patterns})")
-    return Group(title(3, "pre-tokens", summary), parts, indented(_hits(cut, full)))
+    summary = Text.assemble(f"{plural(len(pre_tokens), 'pre-token')}, by ", words(explained.pre), f" ({patterns})")
+    return Group(title(3, "pre-tokens", summary), parts, indent(_draw_patterns(pre_tokens, full)))
 
 
-def _hits(cut: Sequence[tuple[bytes, Hit | None]], full: bool) -> RenderableType:
-    """Show which alternative of which pattern made which pre-tokens."""
-    by_hit: dict[Hit | None, dict[bytes, None]] = {}
-    for part, hit in cut:
-        by_hit.setdefault(hit, {})[part] = None
-    drawn = table(("pattern", "right"), ("alternative", "left"), ("made", "left"))
-    for hit in sorted(by_hit, key=_hit_order):
-        parts = [exact(part) for part in by_hit[hit]]
-        drawn.add_row(*_hit(hit), _made(parts, len(parts) if full else _MAX_CODE_POINTS * 2))
+def _draw_patterns(pre_tokens: Sequence[PreToken], full: bool) -> RenderableType:
+    """Show which alternative of which pattern produced which pre-tokens."""
+    by_match: dict[PatternMatch | None, dict[str, None]] = {}
+    for pre_token in pre_tokens:
+        by_match.setdefault(pre_token.made_by, {})[pre_token.text] = None
+    drawn = table(("pattern", "right"), ("alternative", "left"), ("produced", "left"))
+    for match in sorted(by_match, key=_pattern_order):
+        parts = [exact(part) for part in by_match[match]]
+        drawn.add_row(*_draw_pattern(match), _draw_produced(parts, len(parts) if full else _MAX_PRE_TOKENS))
     return drawn
 
 
-def _hit_order(hit: Hit | None) -> tuple[int, int]:
-    if hit is None:
+def _pattern_order(match: PatternMatch | None) -> tuple[int, int]:
+    if match is None:
         return -1, -1
-    return hit.pattern_index, -1 if hit.alternative_index is None else hit.alternative_index
+    return match.pattern_index, -1 if match.alternative_index is None else match.alternative_index
 
 
-def _hit(hit: Hit | None) -> tuple[Text, Text]:
-    if hit is None:
-        return Text("-"), Text("no pattern cuts it", DIM)
-    number = Text(str(hit.pattern_index + 1))
-    if hit.alternative_index is None:
+def _draw_pattern(match: PatternMatch | None) -> tuple[Text, Text]:
+    if match is None:
+        return Text("-"), Text("matched by no pattern", DIM)
+    number = Text(str(match.pattern_index + 1))
+    if match.alternative_index is None:
         return number, Text("between its matches", DIM)
-    return number, Text.assemble((f"{hit.alternative_index + 1}: ", DIM), _pattern(hit.alternative))
+    # A backslash in a pattern that is escaped as usual would read as two.
+    alternative = Text(visible(match.alternative).replace("\\\\", "\\"), overflow="fold")
+    return number, Text.assemble((f"{match.alternative_index + 1}: ", DIM), alternative)
 
 
-def _pattern(pattern: str) -> Text:
-    # A backslash that stands for itself would read as two in a pattern.
-    return Text(visible(pattern).replace("\\\\", "\\"), overflow="fold")
-
-
-def _made(parts: Sequence[Text], most: int) -> Text:
-    more = [Text(f"... {len(parts) - most:,} more ...", DIM)] if len(parts) > most + 1 else []
-    shown = parts[:most] if more else parts
+def _draw_produced(parts: Sequence[Text], limit: int) -> Text:
+    more = [Text(f"... {len(parts) - limit:,} more ...", DIM)] if len(parts) > limit + 1 else []
+    shown = parts[:limit] if more else parts
     return Text("  ").join([*shown, *more])
 
 
 def _special_tokens(explained: Explanation) -> RenderableType:
     if not explained.add_special:
-        return title(5, "special tokens", "none are put around the text, as add_special is off")
-    sides = ((explained.trace.prefix, "before"), (explained.trace.suffix, "after"))
-    parts = [
-        Text.assemble(spaced([explained.pieces[id] for id in ids]), f" ({', '.join(map(str, ids))}) {where} the text")
-        for ids, where in sides
-        if ids
-    ]
-    return title(5, "special tokens", Text(", ").join(parts) if parts else "none, as the file asks for none")
+        return title(5, "special tokens", "none are added, because add_special is off")
+    sides = ((explained.prefix, "before"), (explained.suffix, "after"))
+    parts = [_draw_affix(tokens, side) for tokens, side in sides if tokens]
+    return title(5, "special tokens", Text(", ").join(parts) if parts else "none, because the file asks for none")
+
+
+def _draw_affix(tokens: Sequence[Token], side: str) -> Text:
+    ids = ", ".join(str(token.id) for token in tokens)
+    return Text.assemble(join_pieces([token.piece for token in tokens]), f" ({ids}) {side} the text")
 
 
 def _result(explained: Explanation, full: bool) -> RenderableType:
     tokens = explained.tokens
     drawn = table(("id", "right"), ("piece", "left"), ("stands for", "left"), ("bytes", "left"), ("", "left"))
-    for item in middle_out(tokens, "tokens", len(tokens) if full else _MAX_ROWS):
-        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _token(item[1])))
-    ids = Text(str(explained.ids), overflow="fold")
-    shown = [title(6, "result", plural(len(tokens), "token"))]
-    return Group(*shown, *([indented(drawn), indented(ids)] if tokens else []))
+    for item in fold_middle(tokens, "tokens", len(tokens) if full else _MAX_ROWS):
+        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1])))
+    ids = Text(str(list(explained.ids)), overflow="fold")
+    return Group(title(6, "result", plural(len(tokens), "token")), *([indent(drawn), indent(ids)] if tokens else []))
 
 
-def _token(explained: ExplainedToken) -> list[Text]:
-    token = explained.token
+def _draw_token(explained: ExplainedToken) -> list[Text]:
+    token, (start, end) = explained.token, explained.span
     piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
-    where = f"{explained.span[0]}-{explained.span[1]}"
-    return [Text(str(token.id)), piece, exact(token.token_bytes), Text(where), Text(_SOURCES[explained.source], DIM)]
+    bytes = Text(f"{start}-{end}")
+    return [Text(str(token.id)), piece, exact(token.token_bytes), bytes, Text(_SOURCES[explained.source], DIM)]

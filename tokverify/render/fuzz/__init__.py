@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz.trial import Kind
-from tokverify.render.presentation import CI_FORMATS, Presentation, bound, renderers
+from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
 from tokverify.report.fuzz import Stop
 from tokverify.text.wording import plural
 
@@ -70,7 +70,7 @@ FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = rendere
         "markdown": "tokverify.render.fuzz.markdown:render",
         "html": "tokverify.render.fuzz.html:render",
         "junit": "tokverify.render.fuzz.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:tell"),
+        **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:to_ci_report"),
     }
 )
 """Name -> how a run is written."""
@@ -78,4 +78,4 @@ FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = rendere
 
 def present(fuzzed: FuzzReport) -> Presentation:
     """Return how a run is written."""
-    return Presentation(bound(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code)
+    return Presentation(bind_formats(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.ci import Told
+from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.fuzz import verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
@@ -28,9 +28,9 @@ FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
 """What a report of `tokverify fuzz` can tell of."""
 
 
-def tell(fuzzed: FuzzReport) -> Told:
+def to_ci_report(fuzzed: FuzzReport) -> CiReport:
     """Return what CI systems are told of a run."""
-    return Told(
+    return CiReport(
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,
         verdict=verdict(fuzzed),

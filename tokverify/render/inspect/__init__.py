@@ -1,1 +1,1 @@
-"""Showing what a tokenizer file holds: `tokverify inspect`."""
+"""Formats of `tokverify inspect`."""

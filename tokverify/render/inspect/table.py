@@ -1,8 +1,8 @@
-"""Write an inspection, or a list of tokens, for a person."""
+"""Draw an inspection, or a list of tokens, for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -15,21 +15,20 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.explain.inspection import Inspection, Run
-    from tokverify.explain.token_search import FoundToken
     from tokverify.render import RenderOptions
+    from tokverify.report.inspect import Inspection, TokenDetails, TokenList, TokenRun
 
 _MAX_RUNS = 15
 _MAX_TOKENS = 1000
-_MAX_WORDS = 300
-_SHOWN = 20
-"""Characters of a piece that stands as an example."""
+_MAX_SENTENCE = 300
+_MAX_PIECE = 20
+"""Characters shown of a piece."""
 
 
-def render(inspection: Inspection, source: str, options: RenderOptions) -> str:
-    """Write an inspection as tables."""
+def render(inspection: Inspection, options: RenderOptions) -> str:
+    """Draw an inspection as tables."""
     sections = [
-        labeled(_heading(inspection, source)),
+        labeled(_heading(inspection)),
         _types(inspection, verbose=options.verbose),
         _special(inspection),
         _flags(inspection),
@@ -39,8 +38,9 @@ def render(inspection: Inspection, source: str, options: RenderOptions) -> str:
     return draw(sections, options)
 
 
-def list_found(tokens: Sequence[FoundToken], options: RenderOptions) -> str:
-    """List tokens one a line, and count them."""
+def render_tokens(listed: TokenList, options: RenderOptions) -> str:
+    """Draw a list of tokens, one per line, and their number."""
+    tokens = listed.tokens
     shown = table(
         ("id", "right"),
         ("piece", "left"),
@@ -54,37 +54,37 @@ def list_found(tokens: Sequence[FoundToken], options: RenderOptions) -> str:
         shown.add_row(
             str(token.id),
             exact_or_folded(token.piece, fold=not options.verbose) if token.piece else Text("(no piece)", DIM),
-            Text("(not known)", DIM) if bytes is None else exact_or_folded(bytes, fold=not options.verbose),
-            Text("" if bytes is None else _hexadecimal(bytes, verbose=options.verbose), DIM, overflow="fold"),
+            Text("(unknown)", DIM) if bytes is None else exact_or_folded(bytes, fold=not options.verbose),
+            Text("" if bytes is None else _format_bytes(bytes, verbose=options.verbose), DIM, overflow="fold"),
             _type(token),
             "" if token.score is None else f"{token.score:g}",
         )
     left_out = len(tokens) - _MAX_TOKENS
-    more = [Text(f"... {left_out:,} more, all of them with --json ...", DIM)] if left_out > 0 else []
+    more = [Text(f"... {left_out:,} more, shown with --json ...", DIM)] if left_out > 0 else []
     return draw([shown, *more, Text(plural(len(tokens), "token"), "bold")], options)
 
 
-def _hexadecimal(bytes: bytes, *, verbose: bool) -> str:
-    most = len(bytes) if verbose else 2 * _SHOWN
+def _format_bytes(bytes: bytes, *, verbose: bool) -> str:
+    most = len(bytes) if verbose else 2 * _MAX_PIECE
     return bytes[:most].hex(" ") + ("…" if len(bytes) > most else "")
 
 
-def _type(token: FoundToken) -> Text:
-    declared = token.declared or "untold"
+def _type(token: TokenDetails) -> Text:
+    declared = token.declared or "undeclared"
     if token.effective in {None, declared}:
         return Text(declared)
-    return Text(f"{declared}, in effect {token.effective}", "yellow", overflow="fold")
+    return Text(f"{declared}, effective {token.effective}", "yellow", overflow="fold")
 
 
-def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
-    yield "file", words(source, "bold")
+def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
+    yield "file", words(inspection.source, "bold")
     if inspection.refusal is not None:
-        yield "not loaded", words(_folded(inspection.refusal), "bold red")
+        yield "not loaded", words(_fold(inspection.refusal), "bold red")
         yield "", Text("below is what the file declares, as far as it can be read")
-    algorithm = f", the algorithm {inspection.algorithm}" if inspection.algorithm else ""
+    algorithm = f", algorithm {inspection.algorithm}" if inspection.algorithm else ""
     yield "model", words(f"{_value(inspection.model)}{algorithm}")
     if not inspection.in_llama_cpp:
-        yield "", Text("tokverify's own: llama.cpp does not know this model, and does not load the file", "yellow")
+        yield "", Text("supported by tokverify only; llama.cpp cannot load this file", "yellow")
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
     yield "sizes", words("; ".join(_sizes(inspection)))
     if inspection.fingerprint:
@@ -92,7 +92,7 @@ def _heading(inspection: Inspection, source: str) -> Iterator[tuple[str, Text]]:
     length = inspection.chat_template_length
     yield "chat template", Text("none" if length is None else f"{length:,} characters")
     if inspection.has_huggingface_json:
-        yield "inside", Text("the model's tokenizer.json, as tokenizer.huggingface.json")
+        yield "embedded", Text("the model's tokenizer.json, as tokenizer.huggingface.json")
     label = "sources"
     for key, value in inspection.sources.items():
         yield label, words(f"{_value(key)}: {_value(value)}", DIM)
@@ -103,7 +103,7 @@ def _pre_tokenizer(inspection: Inspection) -> str:
     declared = "not declared" if inspection.pre_declared is None else f"declared {_value(inspection.pre_declared)}"
     if inspection.pre_effective is None:
         return declared
-    return f"{declared}, in effect {inspection.pre_effective or 'none, as the model uses none'}"
+    return f"{declared}, effective {inspection.pre_effective or 'none, because the model uses none'}"
 
 
 def _sizes(inspection: Inspection) -> Iterator[str]:
@@ -128,77 +128,83 @@ def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
             shown.add_row(words(summary.name, "bold"), Text("all", DIM), Text(f"{summary.count:,}", "bold"), "")
         for run in runs:
             name = words(summary.name, "bold") if len(summary.runs) == 1 else Text("")
-            shown.add_row(name, _ids(run), f"{run.count:,}", _pieces(run))
+            shown.add_row(name, _ids(run), f"{_count(run):,}", _draw_pieces(run))
         left_out = len(summary.runs) - len(runs)
         if left_out:
             shown.add_row("", Text(f"... {left_out:,} more runs, shown with -v ...", DIM), "", "")
     return shown
 
 
-def _ids(run: Run) -> str:
-    return str(run.first) if run.count == 1 else f"{run.first}-{run.last}"
+def _count(run: TokenRun) -> int:
+    return run.last - run.first + 1
 
 
-def _pieces(run: Run) -> Text:
-    if run.count == 1:
-        return _piece(run.first_piece, run)
-    return Text.assemble(_piece(run.first_piece, run), (" to ", DIM), _piece(run.last_piece, run), overflow="fold")
+def _ids(run: TokenRun) -> str:
+    return str(run.first) if _count(run) == 1 else f"{run.first}-{run.last}"
 
 
-def _piece(piece: str, run: Run) -> Text:
+def _draw_pieces(run: TokenRun) -> Text:
+    if _count(run) == 1:
+        return _draw_run_piece(run.first_piece, run)
+    return Text.assemble(
+        _draw_run_piece(run.first_piece, run), (" to ", DIM), _draw_run_piece(run.last_piece, run), overflow="fold"
+    )
+
+
+def _draw_run_piece(piece: str, run: TokenRun) -> Text:
     if run.repeated is not None and len(piece) > 1:
         return Text.assemble(exact(run.repeated), (f" × {len(piece):,}", DIM))
     if not piece:
         return Text("(no piece)", DIM)
-    if len(piece) <= _SHOWN:
+    if len(piece) <= _MAX_PIECE:
         return exact(piece)
-    return Text.assemble(exact(piece[:_SHOWN]), (f"… ({len(piece):,} characters)", DIM))
+    return Text.assemble(exact(piece[:_MAX_PIECE]), (f"… ({len(piece):,} characters)", DIM))
 
 
 def _special(inspection: Inspection) -> RenderableType:
     shown = table(("role", "left"), ("id", "right"), ("piece", "left"), ("", "left"))
     for token in inspection.special:
-        told = Text("declared") if token.declared else words(_folded(token.reason) or "found by its text", "yellow")
-        example = _example(token.piece) if token.id < inspection.tokens else Text("(no such token)", "bold red")
-        shown.add_row(token.role, str(token.id), example, told)
+        origin = Text("declared") if token.declared else words(_fold(token.reason) or "found by its text", "yellow")
+        piece = _draw_piece(token.piece) if token.id < inspection.tokens else Text("(no such token)", "bold red")
+        shown.add_row(token.role, str(token.id), piece, origin)
     if inspection.refusal is not None:
-        return shown if inspection.special else Text("no special token is declared")
-    ends = Text.assemble("ends a generation: ", overflow="fold")
-    for index, (id, piece) in enumerate(inspection.eog):
-        ends.append_text(Text.assemble(", " if index else "", f"{id} ", _example(piece)))
-    return Group(shown, Text(), ends if inspection.eog else Text("nothing ends a generation", "yellow"))
+        return shown if inspection.special else Text("no special tokens are declared")
+    ends = Text.assemble("ends generation: ", overflow="fold")
+    for index, ending in enumerate(inspection.eog):
+        ends.append_text(Text.assemble(", " if index else "", f"{ending.id} ", _draw_piece(ending.piece)))
+    return Group(shown, Text(), ends if inspection.eog else Text("no token ends generation", "yellow"))
 
 
-def _example(piece: str) -> Text:
+def _draw_piece(piece: str) -> Text:
     return exact_or_folded(piece, fold=True)
 
 
 def _flags(inspection: Inspection) -> RenderableType:
-    shown = table(("flag", "left"), ("declared", "left"), ("in effect", "left"), ("", "left"))
+    shown = table(("flag", "left"), ("declared", "left"), ("effective", "left"), ("", "left"))
     for flag in inspection.flags:
         differs = flag.effective is not None and bool(flag.declared) != flag.effective
         shown.add_row(
             flag.name,
-            _on(flag.declared),
-            Text(_on(flag.effective), "yellow" if differs else ""),
-            words(_folded(flag.reason), DIM),
+            _format_flag(flag.declared),
+            Text(_format_flag(flag.effective), "yellow" if differs else ""),
+            words(_fold(flag.reason), DIM),
         )
     return shown
 
 
-def _folded(text: str) -> str:
-    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}… ({len(text):,} characters)"
+def _fold(text: str) -> str:
+    return text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}… ({len(text):,} characters)"
 
 
 def _value(text: str) -> str:
-    """Quote what a file holds."""
-    return visible(_folded(text), mark_spaces=False)
+    """Quote a value from the file."""
+    return visible(_fold(text), mark_spaces=False)
 
 
-def _on(value: bool | None) -> str:
+def _format_flag(value: bool | None) -> str:
     return "-" if value is None else str(value).lower()
 
 
 def _overrides(inspection: Inspection) -> RenderableType:
-    lines = bulleted(words(_folded(str(override))) for override in inspection.overrides)
-    return Group(Text("taken otherwise than the file declares:", "yellow"), lines)
+    lines = bulleted(words(_fold(override.sentence)) for override in inspection.overrides)
+    return Group(Text(f"llama.cpp overrides {plural(len(inspection.overrides), 'declared setting')}:", "yellow"), lines)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline
-from tokverify.render.presentation import Presentation, bound, renderers
+from tokverify.render.presentation import Presentation, bind_formats, renderers
 from tokverify.text.wording import plural
 from tokverify.verify.report_diff import Kind
 
@@ -92,4 +92,4 @@ DIFF_FORMATS: Mapping[str, Callable[[ReportDiff, RenderOptions], str]] = rendere
 
 def present(diff: ReportDiff) -> Presentation:
     """Return how a comparison is written."""
-    return Presentation(bound(DIFF_FORMATS, diff), verdict(diff), diff.exit_code)
+    return Presentation(bind_formats(DIFF_FORMATS, diff), verdict(diff), diff.exit_code)

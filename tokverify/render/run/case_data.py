@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import description, headline, other_side
+from tokverify.report.difference import Block
 from tokverify.report.run import Status
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible, visible_message
+from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
-from tokverify.verify.alignment import Block, excerpt
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.fuzz.cause import Causes
     from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 
@@ -119,7 +118,7 @@ def _facts(result: CaseResult, blocks: Sequence[Block]) -> Iterator[tuple[str, s
         if label != "text":
             yield label, value
     if result.difference:
-        around = excerpt(result.difference)
+        around = result.difference.excerpt
         if around.expected and around.actual == around.expected:
             yield "characters", ", ".join(code_points(around.expected[:_CODE_POINTS]))
     if blocks:

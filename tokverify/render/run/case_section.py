@@ -14,17 +14,15 @@ from tokverify.render.case_text import known_text, other_side
 from tokverify.render.layout import DIM, exact, exact_or_folded, labeled, table, words
 from tokverify.render.run.decoding_section import decoding_section
 from tokverify.report.run import Status
-from tokverify.text.code_point import code_points
-from tokverify.text.visible import visible
+from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, listed, plural
-from tokverify.verify.alignment import excerpt
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.cases.case import Expect
+    from tokverify.report.difference import Difference
     from tokverify.report.run import BaselineOutcome, CaseResult, Report
-    from tokverify.verify.alignment import Difference
 
 _CODE_POINTS = 4
 _INDENT = 2
@@ -97,7 +95,7 @@ def _about(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Text]]:
 
 
 def _first_divergence(difference: Difference, other: str) -> Iterator[tuple[str, Text]]:
-    first, around = difference.first, excerpt(difference)
+    first, around = difference.first, difference.excerpt
     following = around.expected or around.actual
     if around.before:
         where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}: "

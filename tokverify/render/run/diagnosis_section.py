@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.diagnosis.repair import repairs
 from tokverify.render.layout import DIM, labeled, words
 from tokverify.render.pasteable import Pasteable
 from tokverify.render.run.effect import effect
@@ -17,19 +16,17 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.diagnosis.repair import Repair
     from tokverify.report.diagnosis import Diagnosis, Explanation
-    from tokverify.report.run import Report
 
 _INDENT = 2
 _MOST_CASES = 5
 
 
-def diagnosis_section(report: Report, diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
+def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> RenderableType:
     """Tell what may be the reason of what differs, the likeliest first."""
     parts: list[RenderableType] = [Text("DIAGNOSIS", "bold")]
-    for number, (explanation, repair) in enumerate(zip(diagnosis.explanations, repairs(report), strict=True), 1):
-        parts += _explanation(number, explanation, repair, diagnosis, verbose=verbose)
+    for number, explanation in enumerate(diagnosis.explanations, 1):
+        parts += _explanation(number, explanation, diagnosis, verbose=verbose)
     if not diagnosis.explanations:
         told = f"none of {plural(diagnosis.tried, 'change')} that were tried makes a failing case match"
         parts.append(_lines("", [Text(told)]))
@@ -43,16 +40,16 @@ def _lines(label: str, lines: Sequence[Text]) -> RenderableType:
 
 
 def _explanation(
-    number: int, explanation: Explanation, repair: Repair, diagnosis: Diagnosis, *, verbose: bool
+    number: int, explanation: Explanation, diagnosis: Diagnosis, *, verbose: bool
 ) -> Iterator[RenderableType]:
     lines = [words(effect(explanation, diagnosis), "bold" if number == 1 else "")]
     if explanation.unexplained:
         lines.append(words(f"unexplained: {_cases(explanation.unexplained, verbose)}", DIM))
-    if repair.remark:
-        lines.append(Text(repair.remark, "yellow"))
+    if explanation.repair.remark:
+        lines.append(Text(explanation.repair.remark, "yellow"))
     yield _lines(str(number), lines)
     indent = " " * (_INDENT + len(f"{number}  "))
-    yield from (Pasteable(Text(f"{indent}{command.label}: "), command) for command in repair.commands)
+    yield from (Pasteable(Text(f"{indent}{command.label}: "), command) for command in explanation.repair.commands)
 
 
 def _cases(names: tuple[str, ...], verbose: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import repairs
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -24,7 +23,9 @@ def explanation_lines(report: Report) -> list[str]:
     if report.diagnosis is None:
         return []
     lines: list[str] = []
-    for explanation, repair in zip(report.diagnosis.explanations, repairs(report), strict=True):
+    for explanation in report.diagnosis.explanations:
         lines.append(effect(explanation, report.diagnosis))
-        lines += [f"{command.label}: {command}" for command in repair.commands] or [repair.remark]
+        lines += [f"{command.label}: {command}" for command in explanation.repair.commands] or [
+            explanation.repair.remark
+        ]
     return list(map(visible_message, lines))

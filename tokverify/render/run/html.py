@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import repairs
 from tokverify.render.case_text import headline, known_text
 from tokverify.render.html.cause import causes
 from tokverify.render.html.page import page, script_json, version_list
@@ -20,7 +19,7 @@ from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.fuzz.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
@@ -40,7 +39,7 @@ def render(report: Report) -> str:
         **outcome(visible_message(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report, report.diagnosis) if report.diagnosis else None,
+        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run.html.jinja", context)
 
@@ -118,7 +117,7 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         yield visible_message(name), visible_message(shown)
 
 
-def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,
@@ -126,11 +125,11 @@ def _diagnosis(report: Report, diagnosis: Diagnosis) -> dict[str, object]:
             {
                 "effect": visible_message(effect(found, diagnosis)),
                 "sentence": visible_message(found.sentence),
-                "repair": [(command.label, visible_message(str(command))) for command in repair.commands],
-                "remark": repair.remark,
+                "repair": [(command.label, visible_message(str(command))) for command in found.repair.commands],
+                "remark": found.repair.remark,
                 "unexplained": list(map(visible_message, found.unexplained)),
             }
-            for found, repair in zip(diagnosis.explanations, repairs(report), strict=True)
+            for found in diagnosis.explanations
         ],
     }
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
-from tokverify.render.ci import Told
-from tokverify.render.ci.issue import Check, Issue, Level, message_of
+from tokverify.render.ci import CiReport
+from tokverify.render.ci.issue import Check, Issue, Level, join_lines
 from tokverify.render.run.effect import explanation_lines
 from tokverify.render.run.verdict import verdict
 from tokverify.report.run import Status
@@ -31,9 +31,11 @@ RUN_CHECKS = (
 """What a report of `tokverify run` can tell of."""
 
 
-def tell(report: Report) -> Told:
+def to_ci_report(report: Report) -> CiReport:
     """Return what CI systems are told of a report."""
-    return Told(issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=report.exit_code)
+    return CiReport(
+        issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=report.exit_code
+    )
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
@@ -52,7 +54,7 @@ def _diagnosis_issues(report: Report) -> Iterator[Issue]:
             check="diagnosis",
             level=Level.NOTE,
             title="diagnosis",
-            message=message_of(lines),
+            message=join_lines(lines),
             path=report.actual.source,
             key=report.actual.name,
         )
@@ -75,7 +77,7 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
         check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
         title=f"{result.status}: {visible_message(result.name)}",
-        message=message_of(lines),
+        message=join_lines(lines),
         path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
         key=f"{report.actual.name}\0{result.name}",

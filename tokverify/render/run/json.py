@@ -67,12 +67,12 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
         "stopped_early": diagnosis.stopped_early,
         "explanations": [
             {
-                "kind": explanation.change.kind,
+                "kind": explanation.kind,
                 "sentence": explanation.sentence,
                 "explained": explanation.explained,
                 "unexplained": list(explanation.unexplained),
                 "expressible": explanation.expressible,
-                "repair": explanation.repair,
+                "repair": explanation.gguf_command,
             }
             for explanation in diagnosis.explanations
         ],

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis.repair import repairs
 from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
 from tokverify.render.markdown_text import block, cell_code, code, details, document, mark, prose, table
 from tokverify.render.run.effect import effect
@@ -16,9 +15,8 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.repair import Repair
     from tokverify.render import RenderOptions
-    from tokverify.report.diagnosis import Diagnosis
+    from tokverify.report.diagnosis import Diagnosis, Repair
     from tokverify.report.run import BaselineOutcome, CaseResult, Report, Side
 
 _MOST_NAMES = 20
@@ -34,7 +32,7 @@ def render(report: Report, options: RenderOptions) -> str:
 def _sections(report: Report, options: RenderOptions) -> Iterator[str]:
     yield from compared(report)
     if report.diagnosis:
-        yield _diagnosis(report, report.diagnosis)
+        yield _diagnosis(report.diagnosis)
     yield suites(report)
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
     if failing:
@@ -68,11 +66,11 @@ def _overrides(side: Side) -> str:
     return f"{plural(len(side.overrides), 'setting')} taken otherwise than the file declares:\n\n{''.join(shown)}"
 
 
-def _diagnosis(report: Report, diagnosis: Diagnosis) -> str:
+def _diagnosis(diagnosis: Diagnosis) -> str:
     tried = plural(diagnosis.tried, "change")
     lines = [
-        f"{number}. {prose(effect(explanation, diagnosis))}; {_repair(repair)}\n"
-        for number, (explanation, repair) in enumerate(zip(diagnosis.explanations, repairs(report), strict=True), 1)
+        f"{number}. {prose(effect(explanation, diagnosis))}; {_repair(explanation.repair)}\n"
+        for number, explanation in enumerate(diagnosis.explanations, 1)
     ]
     if not lines:
         lines = [f"None of {tried} that were tried makes a failing case match.\n"]

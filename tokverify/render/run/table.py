@@ -32,5 +32,5 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
     yield vocabulary_section(report.vocabulary, verbose=verbose)
     yield suites_section(report)
     if report.diagnosis:
-        yield diagnosis_section(report, report.diagnosis, verbose=verbose)
+        yield diagnosis_section(report.diagnosis, verbose=verbose)
     yield from case_sections(report, verbose=verbose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import Presentation, bound, renderers
+from tokverify.render.presentation import Presentation, bind_formats, renderers
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
@@ -28,4 +28,4 @@ def present(stats: Stats) -> Presentation:
     from tokverify.render.stats.text import verdict
     from tokverify.text.visible import visible_message
 
-    return Presentation(bound(STATS_FORMATS, stats), visible_message(verdict(stats)), stats.exit_code)
+    return Presentation(bind_formats(STATS_FORMATS, stats), visible_message(verdict(stats)), stats.exit_code)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.saved.json_node import JsonNode
-from tokverify.system.lfs_pointer import require_fetched
+from tokverify.system.input_file import require_fetched
 from tokverify.text.wording import quoted
 
 SCHEMA_VERSIONS: Mapping[str, int] = {"run": 3, "fuzz": 4, "diff": 3, "audit": 1, "chat": 2, "stats": 2}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
+from tokverify.report.difference import Block, Difference, Divergence
 from tokverify.report.run import (
     BaselineOutcome,
     CaseResult,
@@ -27,7 +28,7 @@ from tokverify.report.run import (
 from tokverify.report.saved import open_saved
 from tokverify.report.saved.json_node import JsonNode
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import Block, Difference, Divergence
+from tokverify.verify.alignment import cut_excerpt
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Expect
@@ -127,18 +128,16 @@ def _diagnosis(node: JsonNode) -> Diagnosis:
 
 
 def _explanation(node: JsonNode, failing: int) -> Explanation:
-    from tokverify.diagnosis.change import Change
     from tokverify.report.diagnosis import Explanation
 
-    sentence = node.get("sentence").string()
     return Explanation(
-        sentence=sentence,
+        kind=node.get("kind").string(),
+        sentence=node.get("sentence").string(),
         explained=node.get("explained").count(),
         failing=failing,
         unexplained=tuple(node.get("unexplained").items(JsonNode.string)),
         expressible=node.get("expressible").boolean(),
-        repair=node.get("repair").optional(_repair),
-        change=Change(kind=node.get("kind").string(), sentence=sentence, cost=0.0),
+        gguf_command=node.get("repair").optional(_repair),
     )
 
 
@@ -239,11 +238,13 @@ def restore_difference(node: JsonNode) -> Difference:
     expected = list(chain.from_iterable(block.expected for block in blocks))
     if not 0 <= index < max(len(actual), len(expected)):
         raise first.get("token_index").error("the index of a token")
+    byte_offset = first.get("byte_offset").count()
     return Difference(
-        blocks,
-        Divergence(
+        blocks=blocks,
+        excerpt=cut_excerpt(actual, expected, byte_offset),
+        first=Divergence(
             token_index=index,
-            byte_offset=first.get("byte_offset").count(),
+            byte_offset=byte_offset,
             actual=actual[index] if index < len(actual) else None,
             expected=expected[index] if index < len(expected) else None,
         ),

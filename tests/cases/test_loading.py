@@ -1,6 +1,5 @@
 """Loading and selecting cases, and the suites that are shipped."""
 
-import dataclasses
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -8,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import tokverify.cases.case
 from support.suite_file import ONE_CASE, complaints, write
-from tokverify.cases.case import (
-    SHIPPED,
-    Case,
-    is_shipped,
-    load_cases,
-    load_suites,
-    name_of_source,
-    select,
-    shipped_suites,
-)
+from tokverify.cases import loading
+from tokverify.cases.case import SHIPPED, Case, is_shipped, name_of_source
+from tokverify.cases.loading import load_cases, load_suites, shipped_suites
+from tokverify.cases.selection import select
 from tokverify.errors import TokverifyError
 
 
@@ -32,7 +24,7 @@ def test_complaints_of_all_files_at_once(tmp_path: Path):
 @pytest.mark.parametrize("name", ["absent.yaml", "nul\0.yaml", "loop.yaml"])
 def test_file_that_cannot_be_read(tmp_path: Path, name: str):
     (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
-    with pytest.raises(TokverifyError, match=r"cannot read cases: .*; check the path"):
+    with pytest.raises(TokverifyError, match=r"cannot read the cases: .*; check the path"):
         load_cases([tmp_path / name])
 
 
@@ -58,7 +50,7 @@ def test_suite_name_taken_by_another_file(tmp_path: Path):
     second = write(tmp_path, "note: hi\nsuite: same\n" + ONE_CASE, "b.yaml")
     [line] = complaints(tmp_path)
     assert line.startswith(f"{second}:2: ")
-    assert f"'same' is already in {first}" in line
+    assert f"'same' is already defined in {first}" in line
 
 
 def test_directories_are_searched_in_order_and_files_read_once(tmp_path: Path):
@@ -81,7 +73,7 @@ def test_the_shipped_suites_have_a_name(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_path_is_never_taken_for_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TokverifyError, match="shipped: cannot read cases"):
+    with pytest.raises(TokverifyError, match="shipped: cannot read the cases"):
         load_cases([Path(SHIPPED)])
     (tmp_path / SHIPPED).mkdir()
     write(tmp_path / SHIPPED, ONE_CASE, "mine.yaml")
@@ -93,61 +85,9 @@ def test_a_name_that_could_be_either_is_refused(tmp_path: Path):
     assert is_shipped(SHIPPED, tmp_path)
     assert not is_shipped("./shipped", tmp_path)
     (tmp_path / SHIPPED).mkdir()
-    with pytest.raises(TokverifyError, match=r"is there as well; write \./shipped for that"):
+    with pytest.raises(TokverifyError, match=r"exists as well; write \./shipped to use that path"):
         is_shipped(SHIPPED, tmp_path)
     assert not is_shipped("./shipped", tmp_path)
-
-
-CASES = [
-    Case(id="tab-1", suite="tabs", text="\t", tags=("tabs", "ladder")),
-    Case(id="tab-2", suite="tabs", text="\t\t", tags=("tabs", "ladder")),
-    Case(id="smile", suite="emoji", text="😊", tags=("emoji",)),
-    Case(id="flag", suite="emoji", text="🇫🇷", tags=("emoji", "ladder")),
-]
-
-
-@pytest.mark.parametrize(
-    ("filters", "ids"),
-    [
-        ({}, ["tab-1", "tab-2", "smile", "flag"]),
-        ({"tags": ["emoji"]}, ["smile", "flag"]),
-        ({"tags": ["emoji", "tabs"]}, ["tab-1", "tab-2", "smile", "flag"]),
-        ({"tags": ["ladder"], "suites": ["emoji"]}, ["flag"]),
-        ({"patterns": ["tab*"]}, ["tab-1", "tab-2"]),
-        ({"patterns": ["tab-[2-9]", "smile"]}, ["tab-2", "smile"]),
-        ({"patterns": ["emoji/*"], "tags": ["ladder"]}, ["flag"]),
-        ({"suites": ("tabs", "absent")}, ["tab-1", "tab-2"]),
-    ],
-)
-def test_select(filters: dict, ids: list[str]):
-    assert [case.id for case in select(CASES, **filters)] == ids
-
-
-@pytest.mark.parametrize(
-    ("cases", "filters", "fragments"),
-    [
-        (CASES, {"tags": ["emojis"]}, ["tags 'emojis'", "did you mean 'emoji'?"]),
-        (CASES, {"tags": ["zzz"]}, ["no tag 'zzz'", "known are emoji, ladder, tabs"]),
-        (CASES, {"tags": ["lad"]}, ["no tag 'lad'", "did you mean 'ladder'?"]),
-        (CASES[:1], {"suites": ["zzz"], "patterns": ["tab-1"]}, ["no suite 'zzz', known are tabs"]),
-        (CASES, {"suites": ["tab"]}, ["no suite 'tab'", "did you mean 'tabs'?"]),
-        (CASES, {"patterns": ["tab"]}, ["patterns 'tab'", "did you mean '*tab*'?"]),
-        (CASES, {"patterns": ["smiel"]}, ["did you mean 'smile'?"]),
-        (CASES, {"patterns": ["emoji/smiel*"]}, ["did you mean 'emoji/smile'"]),
-        (CASES, {"patterns": ["zzz"]}, ["no id matches 'zzz'", "cases list"]),
-        (CASES, {"tags": ["tabs"], "suites": ["emoji"]}, ["tags 'tabs', suites 'emoji'", "drop one"]),
-        ([], {"tags": ["tabs"]}, ["no cases at all"]),
-        ([], {}, ["no cases at all"]),
-    ],
-)
-def test_nothing_selected(cases: list[Case], filters: dict, fragments: list[str]):
-    with pytest.raises(TokverifyError) as caught:
-        select(cases, **filters)
-    message = str(caught.value)
-    assert message.startswith("no case selected")
-    assert "\n" not in message
-    for fragment in fragments:
-        assert fragment in message
 
 
 THEMES = [
@@ -241,12 +181,7 @@ def test_shipped_cases_can_be_encoded(shipped: list[Case], vocabs: Path, vocabul
 
 
 def test_shipped_suites_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tokverify.cases.case, "__file__", str(tmp_path / "tokverify" / "cases" / "case.py"))
+    monkeypatch.setattr(loading, "__file__", str(tmp_path / "tokverify" / "cases" / "loading.py"))
     assert shipped_suites() == tmp_path / "cases"
     (tmp_path / "tokverify" / "cases" / "suites").mkdir(parents=True)
     assert shipped_suites() == tmp_path / "tokverify" / "cases" / "suites"
-
-
-def test_case_cannot_change():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        CASES[0].text = "other"

@@ -1,0 +1,98 @@
+"""Find suites and load their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.cases.case import SHIPPED, Case, SuiteSource
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from tokverify.cases.suite import Suite
+
+_SUFFIXES = frozenset({".yaml", ".yml"})
+
+
+def shipped_suites() -> Path:
+    """Find the suites that come with tokverify: inside the installed package, or in a checkout."""
+    package = Path(__file__).parent
+    installed = package / "suites"
+    return installed if installed.is_dir() else package.parents[1] / "cases"
+
+
+def load_cases(sources: Iterable[SuiteSource] | None = None) -> list[Case]:
+    """Read and check suites in the given order; None means the shipped ones, as does the string `shipped`.
+
+    Directories are searched for `*.yaml` and `*.yml` files, skipping hidden ones. A file found twice is read once.
+
+    Raises:
+        TokverifyError: If anything is wrong; lists the complaints about all files, one per line.
+    """
+    return [case for suite in load_suites(sources) for case in suite.cases]
+
+
+def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
+    """Read and check suites, including their hints.
+
+    Raises:
+        TokverifyError: As for `load_cases`.
+    """
+    from tokverify.cases.suite import read_suite  # imports PyYAML
+
+    suites = []
+    for file, display_name in _find_files([SHIPPED] if sources is None else sources).items():
+        suite = read_suite(file, display_name)
+        if display_name:
+            suite.cases = [replace(case, shipped=True) for case in suite.cases]
+        suites.append(suite)
+    complaints = [complaint for suite in suites for complaint in suite.complaints]
+    complaints += _find_name_clashes(suites)
+    if complaints:
+        raise TokverifyError("\n".join(complaints))
+    return suites
+
+
+def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:
+    """Map each file to its display name, which only shipped files have; the first mention of a file counts."""
+    files: dict[Path, tuple[Path, str | None]] = {}
+    for source in sources:
+        path = shipped_suites() if source == SHIPPED else Path(source)
+        for file in _suites_in(path) if path.is_dir() else [path]:
+            # Shipped files get the same name on every machine, so that reports can be compared.
+            display_name = f"cases/{file.name}" if source == SHIPPED else None
+            files.setdefault(_resolve(file), (file, display_name))
+    return dict(files.values())
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # such as a loop of links; reading it gives a clearer error
+        return path
+
+
+def _suites_in(directory: Path) -> list[Path]:
+    files = [file for file in sorted(directory.rglob("*")) if _is_suite(file, directory)]
+    if not files:
+        raise TokverifyError(f"{directory}: contains no *.yaml or *.yml file; name a directory that contains suites")
+    return files
+
+
+def _is_suite(file: Path, directory: Path) -> bool:
+    is_hidden = any(part.startswith(".") for part in file.relative_to(directory).parts)
+    return file.suffix.lower() in _SUFFIXES and not is_hidden and file.is_file()
+
+
+def _find_name_clashes(suites: Iterable[Suite]) -> list[str]:
+    first: dict[str, Suite] = {}
+    clashes = []
+    for suite in suites:
+        other = first.setdefault(suite.name, suite)
+        if other is not suite:
+            clashes.append(
+                f"{suite.file}:{suite.line}: the suite {suite.name!r} is already defined in {other.file}; rename one"
+            )
+    return clashes

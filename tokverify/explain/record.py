@@ -1,0 +1,137 @@
+"""Record a trace of the encoder as plain data for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.engine import trace as engine
+from tokverify.report import explain as report
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+
+_MAX_SYMBOLS = 20
+"""The symbols after each merge are recorded for words of at most this many; beyond, they would be unreadable."""
+
+
+def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:
+    """Record the text between two added tokens, and each stage that it went through."""
+    rewriting = stretch.trace.rewriting
+    data = rewriting.result
+    return report.Stretch(
+        span=(stretch.start, stretch.end),
+        text=stretch.text,
+        normalized=_decode(data),
+        changes=tuple(
+            report.Replacement(change.span, _decode(change.before), _decode(change.after))
+            for change in rewriting.changes
+        ),
+        pre_tokens=tuple(_record_pre_token(pre_token, data) for pre_token in stretch.trace.pre_tokens),
+        words=tuple(_record_word(word, stretch, encoder) for word in stretch.trace.words),
+    )
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _record_pre_token(pre_token: engine.PreToken, data: bytes) -> report.PreToken:
+    hit = pre_token.hit
+    made_by = hit and report.PatternMatch(hit.pattern_index, hit.pattern, hit.alternative_index, hit.alternative)
+    return report.PreToken(
+        (pre_token.start, pre_token.end), _decode(data[pre_token.start : pre_token.end]), made_by or None
+    )
+
+
+def _record_word(word: engine.Word, stretch: engine.Stretch, encoder: Encoder) -> report.Word:
+    rewriting, how = stretch.trace.rewriting, word.how
+    start, end = rewriting.source_span(word.start, word.end)
+    ids = tuple(taken.id for taken in word.tokens)
+    return report.Word(
+        span=(word.start, word.end),
+        source_span=(stretch.start + start, stretch.start + end),
+        text=_decode(rewriting.result[word.start : word.end]),
+        pre_token=word.pre_token,
+        ids=ids,
+        pieces=tuple(map(encoder.piece, ids)),
+        merging=_record_merging(how, encoder) if isinstance(how, engine.Merging) else None,
+        lattice=_record_lattice(how, encoder) if isinstance(how, engine.Lattice) else None,
+        matching=_record_matching(how) if isinstance(how, engine.Matching) else None,
+        reason=how.reason if isinstance(how, engine.Whole) else None,
+    )
+
+
+def _record_merging(merging: engine.Merging, encoder: Encoder) -> report.Merging:
+    return report.Merging(
+        by=merging.by,
+        symbols=merging.symbols,
+        merges=tuple(_record_merges(merging)),
+        byte_fallbacks=tuple(_record_fallback(spelled, encoder) for spelled in merging.spelled),
+    )
+
+
+def _record_merges(merging: engine.Merging) -> Iterator[report.Merge]:
+    is_short = len(merging.symbols) <= _MAX_SYMBOLS
+    symbols = dict(enumerate(merging.symbols)) if is_short else {}
+    for join in merging.joins:
+        if is_short:
+            following = min(index for index in symbols if index > join.index)
+            symbols[join.index] += symbols.pop(following)
+        order = sorted(symbols)
+        yield report.Merge(
+            symbol_index=join.index,
+            pair=_record_pair(join.pair),
+            competitors=tuple(map(_record_pair, join.rivals)),
+            competitors_left_out=join.left_out,
+            symbols=tuple(symbols[index] for index in order),
+            merged_index=order.index(join.index) if is_short else 0,
+        )
+
+
+def _record_pair(pair: engine.Pair) -> report.Pair:
+    return report.Pair(pair.left, pair.right, pair.weight, pair.places)
+
+
+def _record_fallback(spelled: engine.Spelled, encoder: Encoder) -> report.ByteFallback:
+    pieces = tuple(None if id is None else encoder.piece(id) for id in spelled.ids)
+    return report.ByteFallback(spelled.symbol, spelled.ids, pieces)
+
+
+def _record_lattice(lattice: engine.Lattice, encoder: Encoder) -> report.Lattice:
+    # Only scores have a piece for unknown characters; with costs, such a character is encoded byte by byte.
+    unknown_id = encoder.settings.special_ids.get("unk") if lattice.by == "score" else None
+    return report.Lattice(lattice.by, tuple(_record_row(row, unknown_id) for row in lattice.rows))
+
+
+def _record_row(row: engine.Row, unknown_id: int | None) -> report.LatticeRow:
+    return report.LatticeRow(
+        best=_record_candidate(row.best, unknown_id),
+        competitors=_record_candidates(row.rivals, unknown_id),
+        competitors_left_out=row.left_out,
+        on_path=row.on_path,
+    )
+
+
+def _record_candidates(candidates: Sequence[engine.Candidate], unknown_id: int | None) -> tuple[report.Candidate, ...]:
+    return tuple(_record_candidate(candidate, unknown_id) for candidate in candidates)
+
+
+def _record_candidate(candidate: engine.Candidate, unknown_id: int | None) -> report.Candidate:
+    return report.Candidate(
+        span=(candidate.start, candidate.end),
+        id=candidate.id,
+        piece=candidate.piece,
+        weight=candidate.weight,
+        total=candidate.total,
+        is_unknown=candidate.id == unknown_id,
+    )
+
+
+def _record_matching(matching: engine.Matching) -> report.Matching:
+    return report.Matching(tuple(map(_record_attempt, matching.attempts)), matching.spelled)
+
+
+def _record_attempt(attempt: engine.Attempt) -> report.Attempt:
+    found = None if attempt.found is None else _decode(attempt.found)
+    return report.Attempt(attempt.start, found, tuple(map(_decode, attempt.missed)), attempt.left_out)

@@ -1,0 +1,244 @@
+"""The document model: what a report says to a person, described once and drawn by `table` and `markdown`.
+
+A kind of report describes itself as a `Document`. `tokverify.render.draw_table` and `tokverify.render.draw_markdown`
+draw one. Texts enter through `message` or `exact`, which escape them once; a plain string in an inline text must be a
+constant or a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from tokverify.text.visible import visible, visible_message
+
+if TYPE_CHECKING:
+    from tokverify.report.diagnosis import Command
+    from tokverify.report.difference import Difference
+
+
+class Style(Enum):
+    """The meaning of a text, which each format shows in its own way."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    DIM = "dim"
+    """Of little interest."""
+    GOOD = "good"
+    BAD = "bad"
+    WARNING = "warning"
+    CAVEAT = "caveat"
+    """Limits what the rest of the report means."""
+    ACTUAL = "actual"
+    EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of an inline text."""
+
+    text: str
+    """The text; it has passed `visible` or `visible_message`."""
+    style: Style = Style.PLAIN
+    is_code: bool = False
+    """Whether every character counts, as in a token or a path."""
+
+
+Inline: TypeAlias = "str | Span | Sequence[str | Span]"
+"""A text within a line: spans, and strings that need no escaping."""
+
+
+def message(text: str, style: Style = Style.PLAIN) -> Span:
+    """Show a name or a sentence; texts that it quotes were escaped when it was written."""
+    return Span(visible_message(text), style)
+
+
+def exact(text: str | bytes, style: Style = Style.PLAIN) -> Span:
+    """Show every character of a text or a piece."""
+    return Span(visible(text), style, is_code=True)
+
+
+def code(text: str, style: Style = Style.PLAIN) -> Span:
+    """Show a name that people copy, such as a path or a command."""
+    return Span(visible_message(text), style, is_code=True)
+
+
+def spans(inline: Inline) -> list[Span]:
+    """Return an inline text as spans."""
+    parts = [inline] if isinstance(inline, str | Span) else inline
+    return [Span(part) if isinstance(part, str) else part for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences."""
+
+    text: Inline
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of items."""
+
+    items: Sequence[Inline]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a numbered list."""
+
+    lines: Sequence[Inline]
+    commands: Sequence[Command] = ()
+    """Commands that can be pasted into a shell, below the lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A numbered list."""
+
+    items: Sequence[Item]
+    note: Inline = ()
+    """A remark below the items."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Labels with lines of text; a label may have several lines."""
+
+    lines: Sequence[tuple[str, Inline]]
+    """The label and the text of each line; an empty label continues the one above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    heading: str
+    is_number: bool = False
+    """Whether the cells are justified at the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells below headings."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Inline]]
+    left_out: str = ""
+    """What is not shown, such as `12 more, shown with -v`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command that can be pasted into a shell, however narrow the terminal is."""
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Two aligned tokenizations."""
+
+    difference: Difference
+    other: str
+    """The name of the side opposite `actual`."""
+    fold: bool
+    """Whether long stretches without a difference are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines in which every character counts; they have passed `visible`."""
+
+    lines: Sequence[str]
+    language: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Cases that share an outcome and the reason for it, by name."""
+
+    label: str
+    """The outcome, such as `skipped`."""
+    reason: str
+    names: Sequence[str]
+    fold: bool = False
+    """Whether `table` leaves out all but the first few names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What most people need not read in full: `markdown` folds it away, `table` shows it below its title."""
+
+    title: Inline
+    blocks: Sequence[Block]
+    hint: Inline = ()
+    """What `markdown` adds to the title, as the blocks are folded away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Blocks for one format, where the other shows the same in another place or lacks the room."""
+
+    format: str
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = (
+    Paragraph | Heading | Bullets | Numbered | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
+)
+"""Everything that a section can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks that belong together, perhaps below a heading."""
+
+    blocks: Sequence[Block]
+    heading: str = ""
+    """In sentence case; `table` writes it in capitals."""
+    style: Style = Style.STRONG
+    """The style of the heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report as a person reads it."""
+
+    title: Inline
+    """What was done to what, such as `tokverify audit: model.gguf`; `table` leaves it out."""
+    verdict: str
+    """The line that sums the report up."""
+    exit_code: int
+    """Selects the mark before the title, and the style of the verdict unless that is given."""
+    sections: Iterable[Section]
+    verdict_style: Style | None = None
+
+
+VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}
+"""Exit code -> the style of the verdict; that of all others is `WARNING`."""
+
+
+def verdict_style(document: Document) -> Style:
+    """Return the style of a document's verdict."""
+    return document.verdict_style or VERDICT_STYLES.get(document.exit_code, Style.WARNING)
+
+
+def for_format(blocks: Iterable[Block], format: str) -> list[Block]:
+    """Return the blocks that a format draws."""
+    shown: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Only):
+            shown += for_format(block.blocks, format) if block.format == format else ()
+        else:
+            shown.append(block)
+    return shown

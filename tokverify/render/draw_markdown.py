@@ -1,0 +1,176 @@
+"""Draw a document as Markdown: the `markdown` format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tokverify.render import markdown_text
+from tokverify.render.case_text import alignment_lines
+from tokverify.render.document import (
+    Alignment,
+    Bullets,
+    Code,
+    CommandLine,
+    Details,
+    Fields,
+    Heading,
+    Names,
+    Numbered,
+    Paragraph,
+    Style,
+    Table,
+    for_format,
+    spans,
+)
+from tokverify.render.markdown_text import escaped, mark
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render import RenderOptions
+    from tokverify.render.document import Block, Document, Inline, Item, Section, Span
+    from tokverify.report.diagnosis import Command
+
+_STRONG = frozenset({Style.STRONG, Style.BAD, Style.WARNING, Style.CAVEAT})
+
+
+def draw_markdown(document: Document, options: RenderOptions) -> str:
+    """Draw a document, or as much of it as fits the limit: the title and the verdict first."""
+    title = f"{mark(document.exit_code)} {to_markdown(document.title)}"
+    return markdown_text.document(title, document.verdict, _draw_sections(document.sections), options)
+
+
+def to_markdown(inline: Inline, *, in_cell: bool = False) -> str:
+    """Return an inline text as Markdown; within a cell of a table, `|` is escaped."""
+    return "".join(_draw_span(span, in_cell=in_cell) for span in spans(inline))
+
+
+def _draw_span(span: Span, *, in_cell: bool) -> str:
+    if span.is_code:
+        return markdown_text.cell_code(span.text) if in_cell else markdown_text.code(span.text)
+    text = escaped(span.text)
+    return f"**{text}**" if span.style in _STRONG and text else text
+
+
+def _draw_sections(sections: Iterable[Section]) -> Iterator[str]:
+    for section in sections:
+        blocks = list(_draw_blocks(section.blocks))
+        if section.heading and blocks:
+            yield f"### {section.heading}\n"
+        yield from blocks
+
+
+def _draw_blocks(blocks: Iterable[Block]) -> Iterator[str]:
+    """Draw blocks; each ends in a line feed, and an empty line goes between two."""
+    for block in for_format(blocks, "markdown"):
+        yield _draw_block(block)
+
+
+def _draw_block(block: Block) -> str:
+    return _DRAWERS[type(block)](block)
+
+
+def _draw_paragraph(block: Paragraph) -> str:
+    return f"{to_markdown(block.text)}\n"
+
+
+def _draw_heading(block: Heading) -> str:
+    return f"### {block.text}\n"
+
+
+def _draw_bullets(block: Bullets) -> str:
+    return "".join(f"- {to_markdown(item)}\n" for item in block.items)
+
+
+def _draw_command(block: CommandLine) -> str:
+    return f"{_command(block.command)}\n"
+
+
+def _command(command: Command) -> str:
+    return f"{command.label}: {markdown_text.code(visible_message(str(command)))}"
+
+
+def _draw_alignment(block: Alignment) -> str:
+    return markdown_text.block(_code_lines([block]), "diff")
+
+
+def _draw_code(block: Code) -> str:
+    return markdown_text.block(block.lines, block.language)
+
+
+def _draw_numbered(block: Numbered) -> str:
+    items = "".join(f"{number}. {_draw_item(item)}\n" for number, item in enumerate(block.items, 1))
+    if not block.note:
+        return items
+    note = f"{to_markdown(block.note)}\n"
+    return f"{items}\n{note}" if items else note
+
+
+def _draw_item(item: Item) -> str:
+    return "; ".join([*map(to_markdown, item.lines), *map(_command, item.commands)])
+
+
+def _draw_names(block: Names) -> str:
+    reason = f": {visible_message(block.reason)}" if block.reason else ""
+    title = f"{block.label.capitalize()}, {plural(len(block.names), 'case')}{reason}"
+    return markdown_text.details(title, markdown_text.block(map(visible_message, block.names)))
+
+
+def _draw_details(block: Details) -> str:
+    """Draw details; lines in which every character counts become one block of code."""
+    title = _plain(block.title) + (f": {_plain(block.hint)}" if block.hint else "")
+    blocks = for_format(block.blocks, "markdown")
+    if all(isinstance(inner, Fields | Alignment | Code) for inner in blocks):
+        body = markdown_text.block(_code_lines(blocks), "diff")
+    else:
+        body = "\n".join(map(_draw_block, blocks))
+    return markdown_text.details(title, body)
+
+
+def _code_lines(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Fields):
+            yield from (f"{label}: {_plain(line)}" if label else f"  {_plain(line)}" for label, line in block.lines)
+        elif isinstance(block, Alignment):
+            yield from alignment_lines(block.difference, block.other, fold=block.fold)
+        elif isinstance(block, Code):
+            yield from block.lines
+
+
+def _plain(inline: Inline) -> str:
+    return "".join(span.text for span in spans(inline))
+
+
+def _draw_fields(block: Fields) -> str:
+    """Draw a table of two columns; further lines of a label are lines of its cell."""
+    rows: list[tuple[str, list[str]]] = []
+    for label, line in block.lines:
+        if label or not rows:
+            rows.append((label, []))
+        rows[-1][1].append(to_markdown(line, in_cell=True))
+    return markdown_text.table(("", ""), [(label, "<br>".join(lines)) for label, lines in rows])
+
+
+def _draw_table(block: Table) -> str:
+    head = [column.heading for column in block.columns]
+    numbers = [index for index, column in enumerate(block.columns) if column.is_number]
+    rows = [[to_markdown(cell, in_cell=True) for cell in row] for row in block.rows]
+    drawn = markdown_text.table(head, rows, numbers)
+    return f"{drawn}\n{block.left_out}\n" if block.left_out else drawn
+
+
+_DRAWERS: Mapping[type, Callable[[Any], str]] = {
+    Paragraph: _draw_paragraph,
+    Heading: _draw_heading,
+    Bullets: _draw_bullets,
+    Numbered: _draw_numbered,
+    Fields: _draw_fields,
+    Table: _draw_table,
+    CommandLine: _draw_command,
+    Alignment: _draw_alignment,
+    Code: _draw_code,
+    Names: _draw_names,
+    Details: _draw_details,
+}
+"""Type of a block -> the function that draws it; the text ends in a line feed."""

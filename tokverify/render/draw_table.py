@@ -1,0 +1,163 @@
+"""Draw a document for a terminal: the `table` format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from tokverify.render.alignment_table import alignment_table
+from tokverify.render.document import (
+    Alignment,
+    Bullets,
+    Code,
+    CommandLine,
+    Details,
+    Fields,
+    Heading,
+    Names,
+    Numbered,
+    Paragraph,
+    Style,
+    Table,
+    for_format,
+    spans,
+    verdict_style,
+)
+from tokverify.render.layout import DIM, LABEL, bulleted, draw, labeled, table, words
+from tokverify.render.pasteable import Pasteable
+from tokverify.text.wording import listed, plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tokverify.render import RenderOptions
+    from tokverify.render.column import Columns
+    from tokverify.render.document import Block, Document, Inline, Section
+
+STYLES: Mapping[Style, str] = {
+    Style.PLAIN: "",
+    Style.STRONG: "bold",
+    Style.DIM: "dim",
+    Style.GOOD: "bold green",
+    Style.BAD: "bold red",
+    Style.WARNING: "bold yellow",
+    Style.CAVEAT: "yellow",
+    Style.ACTUAL: "red",
+    Style.EXPECTED: "green",
+}
+"""Style -> how rich shows it."""
+
+_INDENT = 2
+
+
+def draw_table(document: Document, options: RenderOptions) -> str:
+    """Draw a document; the last line is the verdict, and the only one if the user asked for quiet output."""
+    sections: list[RenderableType] = []
+    if not options.quiet:
+        drawn = map(_draw_section, document.sections)
+        sections += [Group(*parts) for parts in drawn if parts]
+    return draw([*sections, words(document.verdict, STYLES[verdict_style(document)])], options)
+
+
+def to_text(inline: Inline) -> Text:
+    """Return an inline text as rich shows it."""
+    parts = [(span.text, STYLES[span.style]) for span in spans(inline)]
+    return Text.assemble(*parts, overflow="fold")
+
+
+def _draw_section(section: Section) -> list[RenderableType]:
+    """Return the parts of a section; none if it has nothing to show in this format."""
+    indent = _INDENT if section.heading else 0
+    parts = list(_draw_blocks(section.blocks, indent))
+    heading = Text(section.heading.upper(), STYLES[section.style])
+    return [heading, *parts] if section.heading and parts else parts
+
+
+def _draw_blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableType]:
+    for block in for_format(blocks, "table"):
+        yield from _DRAWERS[type(block)](block, indent)
+
+
+def _draw_paragraph(block: Paragraph, indent: int) -> Iterator[RenderableType]:
+    yield _shift(to_text(block.text), indent)
+
+
+def _draw_heading(block: Heading, indent: int) -> Iterator[RenderableType]:
+    yield _shift(Text(block.text.upper(), STYLES[Style.STRONG]), indent)
+
+
+def _draw_bullets(block: Bullets, indent: int) -> Iterator[RenderableType]:
+    yield _shift(bulleted(map(to_text, block.items)), indent)
+
+
+def _draw_fields(block: Fields, indent: int) -> Iterator[RenderableType]:
+    yield labeled(((label, to_text(line)) for label, line in block.lines), indent=indent)
+
+
+def _draw_command(block: CommandLine, indent: int) -> Iterator[RenderableType]:
+    lead = Text.assemble(" " * indent, (f"{block.command.label}:", LABEL), " ")
+    yield Pasteable(lead, block.command)
+
+
+def _draw_alignment(block: Alignment, indent: int) -> Iterator[RenderableType]:
+    drawn = alignment_table(block.difference, block.other, fold=block.fold)
+    yield Padding(drawn, (1, 0, 0, indent))
+
+
+def _draw_code(block: Code, indent: int) -> Iterator[RenderableType]:
+    yield from (_shift(Text(line, overflow="fold"), indent) for line in block.lines)
+
+
+def _draw_details(block: Details, indent: int) -> Iterator[RenderableType]:
+    yield _shift(to_text(block.title), indent)
+    yield from _draw_blocks(block.blocks, indent + _INDENT)
+
+
+def _draw_numbered(block: Numbered, indent: int) -> Iterator[RenderableType]:
+    for number, item in enumerate(block.items, 1):
+        lines = map(to_text, item.lines)
+        yield labeled(((str(number) if index == 0 else "", line) for index, line in enumerate(lines)), indent=indent)
+        margin = " " * (indent + len(f"{number}  "))
+        yield from (Pasteable(Text(f"{margin}{command.label}: "), command) for command in item.commands)
+    if block.note:
+        yield labeled([(" " if block.items else "", to_text(block.note))], indent=indent)
+
+
+def _draw_names(block: Names, indent: int) -> Iterator[RenderableType]:
+    label = (f"{block.label.upper()} ", STYLES[Style.WARNING])
+    yield _shift(Text.assemble(label, words(block.reason), overflow="fold"), indent)
+    names = listed(block.names) if block.fold else ", ".join(block.names)
+    yield labeled([(plural(len(block.names), "case"), words(names))], indent=indent + _INDENT)
+
+
+def _draw_rows(block: Table, indent: int) -> Iterator[RenderableType]:
+    shown: Columns = table(*((column.heading, "right" if column.is_number else "left") for column in block.columns))
+    for row in block.rows:
+        shown.add_row(*map(to_text, row))
+    yield _shift(shown, indent)
+    if block.left_out:
+        yield _shift(Text(f"... {block.left_out} ...", DIM), indent)
+
+
+def _shift(drawn: RenderableType, indent: int) -> RenderableType:
+    return Padding(drawn, (0, 0, 0, indent)) if indent else drawn
+
+
+_DRAWERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
+    Paragraph: _draw_paragraph,
+    Heading: _draw_heading,
+    Bullets: _draw_bullets,
+    Numbered: _draw_numbered,
+    Fields: _draw_fields,
+    Table: _draw_rows,
+    CommandLine: _draw_command,
+    Alignment: _draw_alignment,
+    Code: _draw_code,
+    Names: _draw_names,
+    Details: _draw_details,
+}
+"""Type of a block -> the function that draws it, shifted to the right by so many columns."""

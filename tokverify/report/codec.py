@@ -1,0 +1,241 @@
+"""Read and write every kind of report as JSON; the dataclasses in this package are the only definition of the format.
+
+A document is a report's fields in order, after an envelope: `schema_version`, `kind`, and a `summary` that is
+derived from the fields and ignored when the document is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+
+import msgspec
+
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.explain import Explanation
+from tokverify.report.inspect import Inspection, TokenList
+from tokverify.report.json_text import write_json
+from tokverify.report.run import Report
+from tokverify.report.run_check import check_run
+from tokverify.report.run_summary import summarize_run
+from tokverify.system.input_file import require_fetched
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import quoted
+from tokverify.tokenizer import HexBytes
+
+SCHEMA_VERSION = 5
+"""The version of the format of all kinds of reports; it increases when a key is added, removed or redefined."""
+
+_MAX_BYTES = 1 << 30
+# Suites nest at most 20 deep, and json.dumps fails at about 300.
+_MAX_DEPTH = 100
+_MAX_INTEGER = 1 << 63
+
+_Report = TypeVar("_Report")
+
+
+def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, ARG001 - the type differs by kind
+    return iter(())
+
+
+def _summarize_nothing(report: Any) -> Mapping[str, object]:  # noqa: ANN401, ARG001 - the type differs by kind
+    """Summarize a report that has no verdict."""
+    return {"exit_code": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of report is read and written."""
+
+    type: type
+    """The dataclass of the report."""
+    summarize: Callable[[Any], Mapping[str, object]]
+    """Returns the `summary` of a report: the exit code and whatever else people want to read by script."""
+    check: Callable[[Any, str], Iterator[str]] = _find_no_problem
+    """Yields what is inconsistent in a report that was read, as `path: problem`; takes the report and its path."""
+
+
+KINDS: Mapping[str, Kind] = {
+    "run": Kind(Report, summarize_run, check_run),
+    "explain": Kind(Explanation, _summarize_nothing),
+    "inspect": Kind(Inspection, _summarize_nothing),
+    "tokens": Kind(TokenList, _summarize_nothing),
+}
+"""Name of a kind, which is that of the command that writes it -> how it is read and written."""
+
+
+class SavedReport(NamedTuple):
+    """A report that was read from a file, and its kind."""
+
+    kind: str
+    report: object
+
+
+def encode(report: object) -> str:
+    """Write a report as JSON. Equal reports give equal text."""
+    return write_json(to_document(report))
+
+
+def to_document(report: object) -> dict[str, object]:
+    """Return a report as the JSON object that `encode` writes."""
+    name, kind = _kind_of(report)
+    envelope = {"schema_version": SCHEMA_VERSION, "kind": name, "summary": dict(kind.summarize(report))}
+    return envelope | _to_builtins(report)
+
+
+def read(path: Path | str, kind: type[_Report]) -> _Report:
+    """Read a saved report of a known kind, given as its dataclass.
+
+    Raises:
+        TokverifyError: If the file cannot be read or is not such a report; the message names the place.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    name = next(name for name, row in KINDS.items() if row.type is kind)
+    return cast("_Report", read_any(path, [name]).report)
+
+
+def read_any(path: Path | str, kinds: Collection[str] = KINDS.keys()) -> SavedReport:
+    """Read a saved report of one of several kinds.
+
+    Raises:
+        TokverifyError: If the file cannot be read or is not a report; the message names the place.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    path = Path(path)
+    return decode(_parse(path), kinds, str(path))
+
+
+def decode(document: object, kinds: Collection[str] = KINDS.keys(), file: str = "report") -> SavedReport:
+    """Return the report in a JSON document; error messages begin with `file`.
+
+    Raises:
+        TokverifyError: If the document is not a report; the message names the place.
+        UnsupportedError: If another version of tokverify or another command wrote it.
+    """
+    _check_limits(document, file)
+    name = _check_envelope(document, kinds, file)
+    kind = KINDS[name]
+    try:
+        report: object = msgspec.convert(document, kind.type, str_keys=True, dec_hook=_decode_custom)
+    except msgspec.ValidationError as error:
+        _reject(file, *_split_place(str(error)))
+    except UnicodeError:
+        _reject(file, "$", "a key or a value from a fixed set contains a lone surrogate")
+    for place in _find_missing(_to_builtins(report), document, "$"):
+        _reject(file, place, "the key is missing")
+    for problem in kind.check(report, "$"):
+        _reject(file, *problem.split(": ", 1))
+    return SavedReport(name, report)
+
+
+def _kind_of(report: object) -> tuple[str, Kind]:
+    return next((name, kind) for name, kind in KINDS.items() if kind.type is type(report))
+
+
+def _to_builtins(report: object) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.to_builtins(
+        report, str_keys=True, builtin_types=(bytes,), enc_hook=_encode_custom
+    )
+    return fields
+
+
+def _encode_custom(value: object) -> object:
+    if isinstance(value, HexBytes):
+        return bytes(value)
+    raise NotImplementedError(f"a report cannot hold a {type(value).__name__}")
+
+
+def _decode_custom(wanted: type, value: object) -> object:
+    if wanted is object:
+        return value
+    if not isinstance(value, str):
+        raise ValueError("Expected bytes in hexadecimal")  # noqa: TRY004 - msgspec adds the place to a ValueError
+    try:
+        return HexBytes(bytes.fromhex(value))
+    except ValueError:
+        raise ValueError("Expected bytes in hexadecimal") from None
+
+
+def _parse(path: Path) -> object:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
+        data = path.read_bytes()
+        require_fetched(path, data)
+        return json.loads(data, parse_constant=_reject_constant)
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
+    except RecursionError as error:
+        raise TokverifyError(f"{path}: not a JSON report: nested too deep; write one with -f json") from error
+    except ValueError as error:
+        raise TokverifyError(f"{path}: not a JSON report: {error}; write one with -f json") from error
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _check_limits(document: object, file: str) -> None:
+    """Reject a document that nests too deep to be written again, or holds an integer of more than 64 bits."""
+    level = [document]
+    for _ in range(_MAX_DEPTH):
+        if any(isinstance(value, int) and abs(value) >= _MAX_INTEGER for value in level):
+            _reject(file, "$", "an integer has more than 64 bits")
+        containers = [value for value in level if isinstance(value, dict | list)]
+        level = list(chain.from_iterable(one.values() if isinstance(one, dict) else one for one in containers))
+    if level:
+        _reject(file, "$", f"nested more than {_MAX_DEPTH} levels deep")
+
+
+def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:
+    """Return the kind of a report, if it is one of `kinds` and this version can read it."""
+    if not isinstance(document, dict):
+        _reject(file, "$", "Expected `object`")
+    name, version = document.get("kind"), document.get("schema_version")
+    if not isinstance(name, str):
+        _reject(file, "$.kind", "Expected `str`")
+    if name not in KINDS:
+        raise UnsupportedError(f"{file}: reports of kind {quoted(name)} are unknown to this tokverify; update it")
+    if name not in kinds:
+        known = " or ".join(f"`tokverify {known}`" for known in kinds)
+        raise UnsupportedError(f"{file}: this is a report of `tokverify {name}`; give one of {known}")
+    if not isinstance(version, int) or isinstance(version, bool):
+        _reject(file, "$.schema_version", "Expected `int`")
+    if version != SCHEMA_VERSION:
+        older = version < SCHEMA_VERSION
+        age, remedy = ("an older", "write it again with this one") if older else ("a newer", "update tokverify")
+        raise UnsupportedError(
+            f"{file}: written by {age} tokverify (schema_version {version}; this one reads {SCHEMA_VERSION}); {remedy}"
+        )
+    return name
+
+
+def _find_missing(complete: object, given: object, path: str) -> Iterator[str]:
+    """Yield the place of every key that a complete document has and the given one lacks.
+
+    Dataclass defaults are for callers; a file that leaves out a key may have been cut.
+    """
+    if isinstance(complete, dict) and isinstance(given, dict):
+        for key, value in complete.items():
+            if key in given:
+                yield from _find_missing(value, given[key], f"{path}.{key}")
+            else:
+                yield f"{path}.{key}"
+    elif isinstance(complete, list | tuple) and isinstance(given, list):
+        for index, (value, other) in enumerate(zip(complete, given, strict=True)):
+            yield from _find_missing(value, other, f"{path}[{index}]")
+
+
+def _split_place(message: str) -> tuple[str, str]:
+    """Return the place and the problem in a message of msgspec, such as ``Expected `int` - at `$.results[3]` ``."""
+    problem, _, place = message.rpartition(" - at `")
+    return (place.rstrip("`"), problem) if problem else ("$", message)
+
+
+def _reject(file: str, place: str, problem: str) -> NoReturn:
+    where = visible_message(f"{place}: {problem}")
+    raise TokverifyError(f"{file}: {where}; not a complete tokverify report, write it again with -f json")

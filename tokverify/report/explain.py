@@ -1,0 +1,369 @@
+"""Explanation: how one text becomes tokens, stage by stage, as data.
+
+Texts in it are strings even where they hold bytes that are not UTF-8: such a byte is a lone surrogate, as Python's
+`surrogateescape` makes it. Spans are byte offsets (start, end).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tokverify.report.difference import Difference
+from tokverify.tokenizer import Token
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One change made by the normalizer."""
+
+    span: Span
+    """In the text of the stretch."""
+
+    before: str
+    """Empty where something is inserted."""
+
+    after: str
+    """Empty where something is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """The part of the pre-tokenizer that produced a pre-token. Indexes start at 0."""
+
+    pattern_index: int
+    pattern: str
+
+    alternative_index: int | None
+    """The alternative that matched; None for text between two matches of the pattern."""
+
+    alternative: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreToken:
+    """A chunk produced by the pre-tokenizer."""
+
+    span: Span
+    """In the normalized text."""
+
+    text: str
+
+    made_by: PatternMatch | None
+    """None where no pattern matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two adjacent symbols that can be merged."""
+
+    left: str
+    right: str
+
+    weight: float
+    """The rank of the merge, or the score of the merged piece."""
+
+    places: int
+    """How often the pair occurs in the word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One merge, and the pairs it was preferred to."""
+
+    symbol_index: int
+    """The index of the left symbol among the symbols that the word started with."""
+
+    pair: Pair
+
+    competitors: tuple[Pair, ...]
+    """The best of the other pairs, best first."""
+
+    competitors_left_out: int
+    """How many more there were."""
+
+    symbols: tuple[str, ...]
+    """The symbols after this merge; empty for long words."""
+
+    merged_index: int
+    """The index of the merged symbol in `symbols`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByteFallback:
+    """A symbol that is not a piece, and the tokens of its bytes."""
+
+    symbol: str
+
+    ids: tuple[int | None, ...]
+    """One per byte; None for a byte without a token, which is dropped."""
+
+    pieces: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """How byte-pair encoding merged the symbols of a word."""
+
+    by: str
+    """What decides: `rank` (the lowest wins) or `score` (the highest wins)."""
+
+    symbols: tuple[str, ...]
+    """The symbols before the first merge."""
+
+    merges: tuple[Merge, ...]
+    byte_fallbacks: tuple[ByteFallback, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A piece that fits at a position of a lattice."""
+
+    span: Span
+    """In the normalized text."""
+
+    id: int
+    """-1 for a character that is encoded byte by byte."""
+
+    piece: str
+
+    weight: float
+    """Its score or cost."""
+
+    total: float
+    """The best sum of the path that it completes."""
+
+    is_unknown: bool
+    """Whether this is the unknown token."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeRow:
+    """The decision at one position of a lattice."""
+
+    best: Candidate
+
+    competitors: tuple[Candidate, ...]
+    """The best of the other candidates, best first."""
+
+    competitors_left_out: int
+
+    on_path: bool
+    """Whether the best segmentation goes through this row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """How the best segmentation of a word was found."""
+
+    by: str
+    """`score` (summed from the beginning, the highest wins) or `cost` (summed from the end, the lowest wins)."""
+
+    rows: tuple[LatticeRow, ...]
+    """In the order in which they were decided: by the ends of pieces for scores, by their starts for costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The search for the longest piece at one position."""
+
+    start: int
+    """The position in the normalized text."""
+
+    found: str | None
+    """The longest piece; None where none fits."""
+
+    missing: tuple[str, ...]
+    """Longer candidates that are not pieces, longest first."""
+
+    missing_left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How the longest piece was taken at each position of a word."""
+
+    attempts: tuple[Attempt, ...]
+
+    complete: bool
+    """Whether pieces cover the whole word; otherwise it became the unknown token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A part of a stretch that the model encoded by itself. Exactly one of the last four fields says how."""
+
+    span: Span
+    """In the normalized text."""
+
+    source_span: Span
+    """In the whole text."""
+
+    text: str
+
+    pre_token: int | None
+    """The index of the pre-token that it belongs to."""
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+
+    merging: Merging | None = None
+    lattice: Lattice | None = None
+    matching: Matching | None = None
+
+    reason: str | None = None
+    """Why the whole word was looked up at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The text between two added tokens."""
+
+    span: Span
+    """In the whole text."""
+
+    text: str
+    normalized: str
+    changes: tuple[Replacement, ...]
+    pre_tokens: tuple[PreToken, ...]
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTokenMatch:
+    """An added token found in the text."""
+
+    span: Span
+    """In the whole text."""
+
+    id: int
+    piece: str
+
+    type: str
+    """Its effective type, such as `USER_DEFINED`."""
+
+    missing_piece: str | None
+    """The piece that the model would need in order to produce this text by itself; None if there is such a piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A part of the text: exactly one of the two fields is set."""
+
+    added_token: AddedTokenMatch | None = None
+    stretch: Stretch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedToken:
+    """A token of the result."""
+
+    token: Token
+
+    span: Span
+    """In the whole text."""
+
+    source: str
+    """`model`, `byte` (one byte of a symbol that is not a piece), `unknown`, `added` or `special`."""
+
+    word: int | None = None
+    """The index of its word, counted across all stretches; None for added and special tokens."""
+
+
+class StageOutcome(StrEnum):
+    """The result of comparing one stage."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    HIDDEN = "not shown"
+
+
+@dataclass(frozen=True, slots=True)
+class StageComparison:
+    """One stage of both sides."""
+
+    stage: str
+    outcome: StageOutcome
+
+    actual: tuple[str, ...] = ()
+    """What our side has at the first difference."""
+
+    expected: tuple[str, ...] = ()
+    """What the reference has at the first difference."""
+
+    actual_code_points: tuple[str, ...] = ()
+    """The names of our first characters from the first difference on, where characters are compared."""
+
+    expected_code_points: tuple[str, ...] = ()
+    """The names of the reference's first characters from the first difference on."""
+
+    note: str = ""
+    """Why the stage is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageDivergence:
+    """The result of a reference next to ours, and the first stage at which they diverge."""
+
+    name: str
+    """The name of the reference."""
+
+    tokens: tuple[Token, ...]
+    """The reference's tokens."""
+
+    stages: tuple[StageComparison, ...]
+
+    first: str | None
+    """The first stage that differs; None where the ids are equal."""
+
+    difference: Difference | None
+
+    differing_tokens: tuple[int, ...]
+    """The indexes of our tokens that the reference does not have, ascending."""
+
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """How a text becomes tokens."""
+
+    text: str
+
+    name: str
+    """The name of the model."""
+
+    algorithm: str
+
+    summary: str
+    """What the algorithm does, as a predicate such as `takes the longest token at each position`."""
+
+    pre: str | None
+    """The pre-tokenizer; None for models without one."""
+
+    patterns: int
+    """How many patterns the pre-tokenizer has."""
+
+    add_special: bool
+    parse_special: bool
+
+    added_tokens: int
+    """How many added tokens were searched for."""
+
+    prefix: tuple[Token, ...]
+    """The tokens added before the text."""
+
+    fragments: tuple[Fragment, ...]
+
+    suffix: tuple[Token, ...]
+    """The tokens added after the text."""
+
+    without_user_defined: tuple[Token, ...] | None
+    """The tokens without USER_DEFINED tokens being matched in the text; None where none was matched."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[ExplainedToken, ...]
+    warnings: tuple[str, ...]
+    reference: StageDivergence | None = None

@@ -1,0 +1,171 @@
+"""Inspection: an overview of a tokenizer, and a list of its tokens, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tokverify.tokenizer import HexBytes
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRun:
+    """Consecutive ids of tokens of one type and one kind."""
+
+    first: int
+    last: int
+    """The last id, inclusive."""
+
+    first_piece: str
+    last_piece: str
+
+    repeated: str | None = None
+    """The character that all pieces repeat, such as a space; None for other pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSummary:
+    """The tokens of one declared type."""
+
+    name: str
+    """Such as `NORMAL`; `undeclared` where the file declares no type."""
+
+    count: int
+    runs: tuple[TokenRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialToken:
+    """The token of a role such as `bos`."""
+
+    role: str
+    id: int
+
+    piece: str
+    """Empty if there is no such token."""
+
+    declared: bool
+    """Whether the file declares it."""
+
+    reason: str = ""
+    """Why llama.cpp uses this token, where the file does not declare it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the tokenizer."""
+
+    name: str
+
+    declared: bool | None
+    """None: not declared."""
+
+    effective: bool | None
+    """None: unknown, because the tokenizer cannot be loaded."""
+
+    reason: str = ""
+    """Why the two differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverriddenSetting:
+    """A setting for which llama.cpp uses another value than the declared one."""
+
+    setting: str
+
+    declared: object
+    """None: not declared."""
+
+    effective: object
+    reason: str
+
+    sentence: str
+    """All of this in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class EogToken:
+    """A token that ends a generation."""
+
+    id: int
+    piece: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """An overview of a tokenizer."""
+
+    source: str = ""
+    """The file."""
+
+    model: str
+    """`tokenizer.ggml.model`."""
+
+    in_llama_cpp: bool = True
+    """Whether llama.cpp supports the model; False for tokverify's own."""
+
+    tokens: int
+    """The size of the vocabulary."""
+
+    types: tuple[TypeSummary, ...]
+
+    algorithm: str | None = None
+    """None if the tokenizer cannot be loaded."""
+
+    pre_declared: str | None = None
+
+    pre_effective: str | None = None
+    """None if the tokenizer cannot be loaded; empty for models without a pre-tokenizer."""
+
+    merges: int | None = None
+
+    scores: tuple[float, float] | None = None
+    """The lowest and the highest score."""
+
+    charsmap_bytes: int | None = None
+    added_tokens: int = 0
+    special: tuple[SpecialToken, ...] = ()
+    eog: tuple[EogToken, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    overrides: tuple[OverriddenSetting, ...] = ()
+
+    fingerprint: str | None = None
+    """None if the tokenizer cannot be loaded."""
+
+    chat_template_length: int | None = None
+    """In characters."""
+
+    has_huggingface_json: bool = False
+    """Whether the file contains the model's tokenizer.json."""
+
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """What the file says about its origin: key without `general.` -> value."""
+
+    refusal: str | None = None
+    """Why the tokenizer cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDetails:
+    """A token with everything the file says about it."""
+
+    id: int
+    piece: str
+
+    token_bytes: HexBytes | None
+    """None if the tokenizer cannot be loaded."""
+
+    declared: str | None
+    """Its declared type."""
+
+    effective: str | None
+    """Its effective type; None if the tokenizer cannot be loaded."""
+
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenList:
+    """The tokens that a selection matches."""
+
+    tokens: tuple[TokenDetails, ...]

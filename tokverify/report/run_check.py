@@ -1,0 +1,78 @@
+"""Check what the dataclasses of a run's report cannot express, and what its renderers rely on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+
+from tokverify.report.diagnosis import Diagnosis, Repair
+from tokverify.report.difference import Difference
+from tokverify.report.run import CaseResult, Report, Status
+
+_GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
+_COMMANDS = ("tokverify fix ", *_GGUF_COMMANDS)
+
+
+def check_run(report: Report, path: str) -> Iterator[str]:
+    """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
+    for index, result in enumerate(report.results):
+        yield from _check_result(result, f"{path}.results[{index}]")
+    if report.diagnosis:
+        yield from _check_diagnosis(report.diagnosis, f"{path}.diagnosis")
+
+
+def check_difference(difference: Difference, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a difference between two tokenizations."""
+    for index, block in enumerate(difference.blocks):
+        if block.equal and len(block.actual) != len(block.expected):
+            yield f"{path}.blocks[{index}]: an equal block needs as many tokens on both sides"
+    actual = sum(len(block.actual) for block in difference.blocks)
+    expected = sum(len(block.expected) for block in difference.blocks)
+    if difference.first.token_index >= max(actual, expected):
+        yield f"{path}.first.token_index: there is no such token"
+
+
+def _check_result(result: CaseResult, path: str) -> Iterator[str]:
+    if result.status is Status.MISMATCH and result.difference is None and result.message is None:
+        yield f"{path}: a mismatch needs a `difference` or a `message`"
+    if (result.status is Status.KNOWN) != (result.known is not None):
+        yield f"{path}: `known` is required if the status is known, and must be null otherwise"
+    if result.difference:
+        yield from check_difference(result.difference, f"{path}.difference")
+    expectations = {"expect": result.expect, **{f"case.expect.{name}": ids for name, ids in result.case.expect.items()}}
+    for name, expect in expectations.items():
+        if expect is not None and len({type(item) for item in expect}) > 1:
+            yield f"{path}.{name}: expected either ids or pieces, not both"
+
+
+def _check_diagnosis(diagnosis: Diagnosis, path: str) -> Iterator[str]:
+    for index, explanation in enumerate(diagnosis.explanations):
+        place = f"{path}.explanations[{index}]"
+        if explanation.gguf_command is not None and not _is_pasteable(explanation.gguf_command, _GGUF_COMMANDS):
+            yield f"{place}.gguf_command: expected a command line of {_list(_GGUF_COMMANDS)}, quoted for a shell"
+        yield from check_repair(explanation.repair, f"{place}.repair")
+
+
+def check_repair(repair: Repair, path: str) -> Iterator[str]:
+    """Yield every command that people must not be invited to paste into a shell."""
+    for index, command in enumerate(repair.commands):
+        whole = all(_is_quoted(argument) for argument in command.arguments)
+        if not whole or not _is_pasteable(str(command), _COMMANDS):
+            yield f"{path}.commands[{index}]: expected a command line of {_list(_COMMANDS)}, quoted for a shell"
+
+
+def _is_pasteable(command: str, programs: tuple[str, ...]) -> bool:
+    """Check that a command calls one of these programs and nothing else."""
+    return command.startswith(programs) and _is_quoted(command)
+
+
+def _is_quoted(text: str) -> bool:
+    """Check that a shell takes a text for words and nothing else."""
+    with suppress(ValueError):
+        return shlex.join(shlex.split(text)) == text
+    return False
+
+
+def _list(programs: tuple[str, ...]) -> str:
+    return " or ".join(program.strip() for program in programs)

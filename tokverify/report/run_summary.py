@@ -1,0 +1,46 @@
+"""Counts and verdicts that follow from the data of a run's report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokverify.report.run import Report, Status, VocabularyDifference
+
+FAILING = frozenset({Status.MISMATCH, Status.ERROR})
+"""The statuses of a case that make a run fail."""
+
+
+def count(report: Report, status: Status) -> int:
+    """Count the results with a status."""
+    return sum(result.status is status for result in report.results)
+
+
+def count_decode_differences(report: Report) -> int:
+    """Count the cases whose ids the two sides decode differently; they do not change the exit code."""
+    return sum(result.decode_difference is not None for result in report.results)
+
+
+def exit_code(report: Report) -> int:
+    """Return 0 if every case matched or is a known failure, 1 on a mismatch or error, 2 if nothing was compared."""
+    if any(result.status in FAILING for result in report.results):
+        return 1
+    return 0 if count(report, Status.MATCH) or count(report, Status.KNOWN) else 2
+
+
+def vocabularies_differ(vocabulary: VocabularyDifference | None) -> bool:
+    """Check whether two vocabularies were compared and differ; tokens that are only stored differently do not count."""
+    if vocabulary is None:
+        return False
+    sizes_differ = vocabulary.actual_size != vocabulary.expected_size
+    return sizes_differ or bool(vocabulary.pieces or vocabulary.special_ids)
+
+
+def summarize_run(report: Report) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {
+        "exit_code": exit_code(report),
+        "cases": len(report.results),
+        **{str(status): count(report, status) for status in Status},
+        "decode_differences": count_decode_differences(report),
+        "vocabularies_differ": vocabularies_differ(report.vocabulary),
+    }

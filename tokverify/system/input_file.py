@@ -1,0 +1,71 @@
+"""Read input files of limited size, and refuse files that Git LFS has not fetched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokverify.errors import BrokenFileError, TokverifyError
+
+POINTER = b"version https://git-lfs"
+"""The first bytes of the few lines of text that Git LFS leaves in place of a file it has not fetched."""
+
+MAX_POINTER_BYTES = 1024
+"""Larger files are never pointers, according to the Git LFS specification."""
+
+
+class UnfitContentError(TokverifyError):
+    """The content of a readable file is too large, or is not UTF-8."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.line = line
+        """Where the problem is, starting at 1."""
+        self.problem = problem
+        """The message without the path."""
+
+
+def require_fetched(path: Path, head: bytes) -> None:
+    """Check the first bytes of a file where a pointer could pass for the file, or would be reported as damage.
+
+    Raises:
+        BrokenFileError: If the file is a Git LFS pointer.
+    """
+    if head.startswith(POINTER):
+        raise BrokenFileError(f"{path}: a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
+
+
+def read_bytes(path: Path, content: str, max_bytes: int) -> bytes:
+    """Read a file; `content` names what it contains in error messages, such as `cases`.
+
+    Raises:
+        TokverifyError: If the file cannot be read.
+        BrokenFileError: If it is a Git LFS pointer.
+        UnfitContentError: If it is larger than `max_bytes`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TokverifyError(f"{path}: cannot read the {content}: {reason}; check the path") from error
+    require_fetched(path, data)
+    if len(data) > max_bytes:
+        size = f"{max_bytes >> 20:,} MiB"
+        raise UnfitContentError(path, 1, f"larger than {size}, the limit for the {content}; reduce or split it")
+    return data
+
+
+def read_text(path: Path, content: str, max_bytes: int) -> str:
+    """Read a UTF-8 file, with or without a byte order mark.
+
+    Raises:
+        TokverifyError: As for `read_bytes`.
+        UnfitContentError: As for `read_bytes`, and if the file is not UTF-8.
+    """
+    data = read_bytes(path, content, max_bytes)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{data[error.start]:02X} on line {line}"
+        raise UnfitContentError(path, line, f"{byte} is not UTF-8; save the file as UTF-8") from error
