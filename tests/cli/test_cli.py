@@ -60,7 +60,7 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
-    (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "ahead of"], []),
+    (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
     (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),

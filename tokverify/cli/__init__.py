@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tokverify import __version__
 from tokverify.cli.group import TokverifyGroup
+from tokverify.version import __version__
 
 _COMMANDS = (
     "run",

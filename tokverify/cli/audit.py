@@ -110,5 +110,4 @@ def _audit(options: AuditOptions) -> int:
         waivers=options.waivers,
         options=options.as_recorded(),
     )
-    write_reports(options, present(report))
-    return report.exit_code
+    return write_reports(options, present(report))

@@ -49,5 +49,4 @@ def _chat(options: ChatOptions) -> int:
     report = check_chat(
         options.model, options.reference, conversations=options.conversations, options=options.as_recorded()
     )
-    write_reports(options, present(report))
-    return report.exit_code
+    return write_reports(options, present(report))

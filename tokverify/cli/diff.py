@@ -72,5 +72,4 @@ def _diff(options: DiffOptions) -> int:
             options=options.as_recorded(),
             on_progress=line.update,
         )
-    write_reports(options, present(report))
-    return report.exit_code
+    return write_reports(options, present(report))

@@ -117,10 +117,10 @@ def _fuzz(options: FuzzOptions) -> int:
     if not options.quiet and sys.stderr.isatty():
         rate = report.strings / max(report.seconds, 1e-9)
         write_stderr(f"{report.strings:,} texts in {report.seconds:.1f} s, {rate:,.0f} per second")
-    write_reports(options, present(report))
+    exit_code = write_reports(options, present(report))
     if options.save:
         _save(options, report, options.save)
-    return report.exit_code
+    return exit_code
 
 
 def _check(options: FuzzOptions) -> None:

@@ -105,8 +105,7 @@ def _write(name: str, options: RunOptions, result: ModelResult) -> int:
             write_stderr(f"error: {name}: {visible_message(line)}")
         return _CANNOT_RUN
     report, files = result
-    write_reports(options, present(report), files)
-    return report.exit_code
+    return write_reports(options, present(report), files)
 
 
 def _write_summary(results: Mapping[str, ModelResult], options: RunOptions) -> None:

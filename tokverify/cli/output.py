@@ -125,7 +125,7 @@ def check_reports(
 
 def write_reports(
     options: ReportOptions, shown: Presentation, also: Mapping[Path, Callable[[], str]] | None = None
-) -> None:
+) -> int:
     """Render all requested reports, then write them all, then announce the verdict if it is not on stdout.
 
     With the format `github`, the job summary is written too.
@@ -134,6 +134,9 @@ def write_reports(
         options: The options of the command.
         shown: The report, ready to be rendered in any format.
         also: Other files to write together with the reports, and the functions that render them.
+
+    Returns:
+        The exit code of the report.
     """
     reports = options.report_files(shown.formats)
     texts = _render(options, shown, reports)
@@ -145,6 +148,7 @@ def write_reports(
         write_text(texts[None], commands=ReportFile("github", None) in reports)
     if not options.quiet:
         _announce(shown.verdict, reports, list(files))
+    return shown.exit_code
 
 
 def _render(options: ReportOptions, shown: Presentation, reports: Iterable[ReportFile]) -> dict[Path | None, str]:

@@ -53,5 +53,4 @@ def _run(options: RunOptions) -> int:
     options.check()
     with ProgressBar(wanted=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
-    write_reports(options, present(report), files)
-    return report.exit_code
+    return write_reports(options, present(report), files)

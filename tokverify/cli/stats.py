@@ -55,5 +55,4 @@ def _stats(options: StatsOptions) -> int:
             options=options.as_recorded(),
             on_progress=progress.update,
         )
-    write_reports(options, present(report))
-    return report.exit_code
+    return write_reports(options, present(report))

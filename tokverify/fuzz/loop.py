@@ -200,7 +200,7 @@ class _Run:
 
     def report(self, sides: tuple[Side, Side], stop: Stop) -> FuzzReport:
         """Put everything together."""
-        from tokverify import __version__
+        from tokverify.version import __version__
 
         causes = self._causes.listed
         return FuzzReport(

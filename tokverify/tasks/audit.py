@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify import __version__
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
@@ -16,6 +15,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import read_declaration
 from tokverify.references import open_reference
 from tokverify.report.finding import Severity
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule

@@ -8,12 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify import __version__
 from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates, special_texts
 from tokverify.tasks.opening import open_model, open_reference
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.report.chat import ChatReport

@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tokverify import __version__
 from tokverify.cases.loading import load_cases
 from tokverify.diff.compare import compare_versions
 from tokverify.diff.version import open_version
 from tokverify.report.fuzz import Plan
 from tokverify.tasks.text_file import read_text_file
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify import __version__
 from tokverify.errors import TokverifyError
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.render.start import render_configuration, render_workflow
 from tokverify.system.output_file import write_files
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.project.survey import Start

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify import __version__
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import open_subjects
 from tokverify.tasks.opening import python_version
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.report.stats import Stats
