@@ -48,8 +48,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.name not in {FILE, PROJECT}:
         return None
     named = parent.session.isinitpath(file_path)
-    wanted = named or (parent.config.getoption("tokverify") and is_configuration(file_path))
-    if not wanted:
+    is_requested = named or (parent.config.getoption("tokverify") and is_configuration(file_path))
+    if not is_requested:
         return None
     # pytest cannot name a file above its root directory, where a configuration can be.
     name = Path(os.path.relpath(file_path, parent.config.rootpath)).as_posix()

@@ -1,4 +1,4 @@
-"""One table for the whole command line: arguments, exit code, and what must be said on stdout and stderr."""
+"""Test the whole command line with one table: arguments, exit code, fragments of stdout and stderr."""
 
 import json
 import re
@@ -18,7 +18,7 @@ MODEL, BROKEN, REFERENCE = (
 
 BAD_SUITE = "cases:\n- id: a\n  text: 1\n- id: a\n  text: b\n"
 
-# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files made below.
+# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files created below.
 TABLE = [
     (["--help"], 0, ["run", "demo", "encode", "decode", "cases", "Exit codes"], []),
     (["--version"], 0, [__version__], []),
@@ -139,7 +139,7 @@ def test_every_command_of_the_table_exists():
     assert {row[0][0] for row in TABLE if row[0]} >= set(main.list_commands(click.Context(main)))
 
 
-def test_the_demo_fails_where_the_sample_does_not_do_what_it_is_made_for(monkeypatch):
+def test_the_demo_fails_if_the_sample_does_not_behave_as_planned(monkeypatch):
     monkeypatch.setattr("tokverify.tasks.demo._BROKEN_RUN", re.compile(r" {2}"))
     result = run("demo")
     assert result.exit_code == 1
@@ -147,7 +147,7 @@ def test_the_demo_fails_where_the_sample_does_not_do_what_it_is_made_for(monkeyp
     assert "tabs/only-3" in result.stdout
 
 
-def test_stdin_is_taken_exactly():
+def test_stdin_is_read_unchanged():
     ids = json.loads(run("encode", MODEL, "--json", stdin=b" a\r\n\xf0\x9f\xa6\x99 ").stdout)["ids"]
     decoded = run("decode", MODEL, "--raw", stdin=json.dumps(ids).encode())
     assert decoded.stdout_bytes == b" a\r\n\xf0\x9f\xa6\x99 "
@@ -159,7 +159,7 @@ def test_two_runs_give_the_same_report():
     assert json.loads(first)["summary"]["mismatch"] > 0
 
 
-def test_a_report_tells_where_it_came_from():
+def test_a_report_records_its_provenance():
     report = json.loads(run("run", MODEL, "-f", "json", "-k", "extra-spaces").stdout)
     assert report["options"]["patterns"] == ["extra-spaces"]
     assert {"tokverify", "python", "sentencepiece"} <= set(report["versions"])
@@ -167,7 +167,7 @@ def test_a_report_tells_where_it_came_from():
     assert len(report["expected"]["sha256"]) == 64
 
 
-def test_a_file_on_the_way_out_gets_the_same_report_as_stdout(tmp_path):
+def test_a_report_file_equals_stdout(tmp_path):
     path = tmp_path / "report.json"
     assert run("run", MODEL, "--suite", "seed", "-o", str(path)).exit_code == 0
     assert path.read_text() == run("run", MODEL, "--suite", "seed", "-f", "json").stdout
@@ -181,7 +181,7 @@ def test_a_failed_run_leaves_the_old_report(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_help_lists_the_commands_as_they_are_met_each_on_one_line():
+def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
@@ -191,13 +191,13 @@ def test_help_lists_the_commands_as_they_are_met_each_on_one_line():
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 
 
-def test_the_severities_of_an_audit_are_shown_in_one_case():
+def test_audit_help_shows_severities_in_lower_case():
     shown = run("audit", "--help").stdout
     assert "[error|warning|info]" in shown
     assert "[default: error]" in shown
 
 
-def test_each_suite_is_checked_in_one_reading(monkeypatch, tmp):
+def test_each_suite_is_read_once(monkeypatch, tmp):
     from tokverify.cases import suite
 
     read, original = [], suite.read_suite

@@ -15,7 +15,7 @@ MODEL, BROKEN, REFERENCE = (
 )
 FEW = ("--generator", "whitespace", "--count", "300")
 
-# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory of its own.
+# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a new directory.
 TABLE = [
     ([MODEL, "-r", REFERENCE, *FEW], 0, ["300 strings, all that", "whitespace", "300 strings: nothing found"], []),
     ([MODEL, *FEW], 0, ["stands beside the model"], []),
@@ -69,7 +69,7 @@ def test_command_line(arguments, code, out, err, tmp_path):
         assert result.stderr == ""
 
 
-def test_what_is_saved_is_a_suite_without_hints_that_fails_and_passes_where_it_should(tmp_path):
+def test_the_saved_suite_has_no_hints_and_fails_only_with_the_broken_model(tmp_path):
     path = tmp_path / "found.yaml"
     run(BROKEN, "-r", REFERENCE, *FEW, "--save", str(path))
     assert sorted(case.text for case in load_cases([path])) == ["\t\t\t", "  "]
@@ -91,10 +91,10 @@ def test_an_error_leaves_the_saved_file_alone(tmp_path):
 def test_the_json_is_the_same_with_two_processes():
     first, second = (run(BROKEN, "-r", REFERENCE, "--count", "1500", "-f", "json", "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
-    told = json.loads(first.stdout)
-    assert told["options"]["count"] == 1500
-    assert "jobs" not in told["options"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(told["versions"])
+    document = json.loads(first.stdout)
+    assert document["options"]["count"] == 1500
+    assert "jobs" not in document["options"]
+    assert {"tokverify", "python", "sentencepiece"} <= set(document["versions"])
 
 
 def test_options_become_the_plan(monkeypatch):

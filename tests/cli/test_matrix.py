@@ -1,4 +1,4 @@
-"""`tokverify run` without a model: what the configuration names, one report each, and one exit code."""
+"""Test `tokverify run` without a model: the configured models, a report for each, and one exit code."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(*names: str, head: str = "", **keys: object) -> None:
-    """Write a tokverify.toml with models of `MODELS`; `keys` are further ones of each."""
+    """Write a tokverify.toml with models of `MODELS`, each with additional `keys`."""
     common = {"reference": "sample.tokenizer.model", "cases": ["suite.yaml"]} | keys
     tables = []
     for name in names:
@@ -55,7 +55,7 @@ def run(*arguments: str) -> Result:
         (["broken", "no-gguf"], 2),
     ],
 )
-def test_the_exit_code_is_the_highest(names, exit_code):
+def test_the_exit_code_is_the_highest_of_all_models(names, exit_code):
     configure(*names)
     assert run("-q").exit_code == exit_code
 
@@ -78,7 +78,7 @@ def test_a_model_that_cannot_be_read_does_not_keep_the_others_from_being_verifie
     assert result.exit_code == 2
 
 
-def test_what_proves_little_is_not_simply_ok():
+def test_a_weak_reference_is_mentioned_in_the_summary():
     configure("broken", reference="rebuilt")
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text() * 2)
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("broken", "again", 1))
@@ -88,7 +88,7 @@ def test_what_proves_little_is_not_simply_ok():
     assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
 
 
-def test_several_at_a_time_come_out_as_one_by_one():
+def test_parallel_and_serial_runs_give_the_same_output():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []
     for jobs in ("1", "2"):
@@ -99,7 +99,7 @@ def test_several_at_a_time_come_out_as_one_by_one():
     assert reports[0] == reports[1]
 
 
-def test_a_log_with_annotations_tells_how_each_model_fared():
+def test_a_log_with_annotations_includes_the_summary():
     configure("good", "broken")
     result = run("--report", "github=-")
     assert "model:" not in result.stdout
@@ -111,7 +111,7 @@ def test_a_log_with_annotations_tells_how_each_model_fared():
     assert run("--report", "github=-", "-q").stderr == ""
 
 
-def test_each_model_has_reports_of_its_own():
+def test_each_model_gets_its_own_reports():
     configure("good", "broken", head='reports = ["junit={name}.xml", "json={name}.json"]')
     result = run()
     assert sorted(path.name for path in Path().glob("*.xml")) == ["broken.xml", "good.xml"]
@@ -122,7 +122,7 @@ def test_each_model_has_reports_of_its_own():
     assert "the reports are in good.xml, good.json" in result.stderr
 
 
-def test_configured_reports_stand_where_the_configuration_does(directory, monkeypatch):
+def test_configured_report_paths_are_relative_to_the_configuration(directory, monkeypatch):
     configure("good", "broken", head='reports = ["junit={name}.xml"]')
     (directory / "deep").mkdir()
     monkeypatch.chdir(directory / "deep")
@@ -142,7 +142,7 @@ def test_configured_reports_stand_where_the_configuration_does(directory, monkey
         ("", ["-o", "all.json"], "all.json"),
     ],
 )
-def test_one_file_for_several_models_is_refused_before_anything_is_verified(head, arguments, place):
+def test_one_report_file_for_several_models_is_an_error_before_any_work(head, arguments, place):
     configure("good", "broken", head=head)
     result = run(*arguments)
     assert result.exit_code == 2
@@ -154,7 +154,7 @@ def test_one_file_for_several_models_is_refused_before_anything_is_verified(head
     assert Path(place).is_file()
 
 
-def test_options_go_before_the_configuration(directory):
+def test_command_line_options_override_the_configuration(directory):
     configure("good", "broken", head='reports = ["junit={name}.xml"]', tags=["white"])
     assert run("-q").exit_code == 1
     result = run("-q", "--tag", "plain", "--report", "json={name}.json")
@@ -168,7 +168,7 @@ def test_options_go_before_the_configuration(directory):
     assert "rebuilt" in Path("broken.xml").read_text()
 
 
-def test_quiet_keeps_the_verdicts_and_how_each_model_fared():
+def test_quiet_keeps_the_verdicts_and_the_summary():
     configure("good", "broken")
     result = run("-q")
     assert "MISMATCH" not in result.stdout
@@ -179,14 +179,14 @@ def test_quiet_keeps_the_verdicts_and_how_each_model_fared():
     assert result.stderr == ""
 
 
-def test_formats_for_programs_are_not_mixed_with_a_summary():
+def test_machine_readable_formats_have_no_summary():
     configure("good", "broken")
     stdout = run("-f", "json").stdout
     first, end = json.JSONDecoder().raw_decode(stdout)
     assert [report["actual"]["name"] for report in (first, json.loads(stdout[end:]))] == ["sample", "sample-broken"]
 
 
-def test_what_fails_is_accepted_for_each_model_in_one_baseline():
+def test_one_baseline_accepts_the_failures_of_several_models():
     configure("good", "broken")
     assert run("--baseline", "known.yaml", "--update-baseline", "--reason", "being repaired").exit_code == 0
     configure("good", "broken", baseline="known.yaml")
@@ -211,7 +211,7 @@ def test_nothing_configured():
         ("jobs = 0", "tokverify.toml: jobs must be a positive integer"),
     ],
 )
-def test_what_is_wrong_in_the_configuration_is_met_before_anything_is_verified(head, complaint):
+def test_a_wrong_configuration_is_an_error_before_any_work(head, complaint):
     configure("good", "broken", head=head)
     result = run()
     assert result.exit_code == 2
@@ -219,7 +219,7 @@ def test_what_is_wrong_in_the_configuration_is_met_before_anything_is_verified(h
     assert result.stdout == ""
 
 
-def test_a_report_over_a_model_is_refused():
+def test_a_report_that_would_overwrite_a_model_is_an_error():
     configure("good", "broken", head='reports = ["json={name}.gguf"]')
     shutil.copy("sample.gguf", "good.gguf")
     configured = Path("tokverify.toml").read_text().replace("sample.gguf", "good.gguf")

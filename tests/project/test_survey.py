@@ -1,4 +1,4 @@
-"""`tokverify init`: what is found in a repository, and the files that are written for it."""
+"""Test the survey of a repository and the files that `tokverify init` writes for it."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def make(directory: Path, *names: str) -> Path:
         ),
     ],
 )
-def test_what_is_found(tmp_path, files, models, suites):
+def test_tokenizers_and_suites_are_found(tmp_path, files, models, suites):
     start = survey(make(tmp_path, *files))
     found = [(m.as_posix(), r and r.as_posix()) for m, r in start.models]
     assert (found, [path.as_posix() for path in start.suites]) == (models, suites)
@@ -76,11 +76,11 @@ def test_what_git_ignores_is_left_out(tmp_path):
     assert [model.as_posix() for model, _ in survey(tmp_path).models] == ["a.gguf"]
 
 
-def test_models_of_one_name_get_names_of_their_own(tmp_path):
+def test_models_with_the_same_name_get_different_names(tmp_path):
     start = survey(make(tmp_path, "x/a.gguf", "y/a.gguf", 'z/odd "name".gguf'))
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
-    found = read_configuration(tmp_path / "tokverify.toml")
-    assert [model.name for model in found.models] == ["x-a", "y-a", "z-odd-name-"]
+    configuration = read_configuration(tmp_path / "tokverify.toml")
+    assert [model.name for model in configuration.models] == ["x-a", "y-a", "z-odd-name-"]
 
 
 def test_init_writes_what_run_reads(tmp_path, monkeypatch):
@@ -116,19 +116,19 @@ def test_models_in_lfs_are_fetched_by_the_workflow(tmp_path):
         ("cases:\n- {id: a}\n", ["shipped", "own"], ""),
     ],
 )
-def test_own_suites_go_with_the_shipped_ones_where_they_can(tmp_path, suite, cases, reason):
+def test_own_suites_are_combined_with_the_shipped_ones_if_possible(tmp_path, suite, cases, reason):
     make(tmp_path, "a.gguf", "own/own.yaml")
     (tmp_path / "own" / "own.yaml").write_text(suite)
     result = CliRunner().invoke(main, ["init", str(tmp_path)])
     assert result.exit_code == 0, result.output
     [model] = tomllib.loads((tmp_path / "tokverify.toml").read_text())["models"]
     assert model["cases"] == cases
-    told = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, but not"
-    assert told in result.stdout
+    line = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, but not"
+    assert line in result.stdout
     assert reason in result.stdout
 
 
-def test_suites_in_a_directory_of_the_name_of_the_shipped_ones(tmp_path):
+def test_a_directory_named_shipped_is_written_as_a_path(tmp_path):
     make(tmp_path, "a.gguf", "shipped/own.yaml")
     start = survey(tmp_path)
     assert "exists as well" in start.left_out
@@ -138,15 +138,15 @@ def test_suites_in_a_directory_of_the_name_of_the_shipped_ones(tmp_path):
     assert isinstance(model.cases[0], Path)
 
 
-def test_names_that_are_hard_to_write(tmp_path):
+def test_hostile_names_are_quoted(tmp_path):
     names = ["-dash.gguf", "sp: a'ce.gguf", 'n\nl\x7f\x1b".gguf', "日本.gguf"]
     start = survey(make(tmp_path, *names))
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
-    found = read_configuration(tmp_path / "tokverify.toml")
-    assert {model.model.name for model in found.models} == set(names)
+    configuration = read_configuration(tmp_path / "tokverify.toml")
+    assert {model.model.name for model in configuration.models} == set(names)
 
 
-def test_a_name_that_is_not_utf_8_is_told_of(tmp_path):
+def test_a_name_that_is_not_utf_8_is_an_error(tmp_path):
     try:
         (tmp_path / os.fsdecode(b"b\xff.gguf")).write_bytes(b"x")
     except OSError:
@@ -155,7 +155,7 @@ def test_a_name_that_is_not_utf_8_is_told_of(tmp_path):
         survey(tmp_path)
 
 
-def test_links_pipes_and_many_other_files_are_no_obstacle(tmp_path, monkeypatch):
+def test_links_pipes_and_many_other_files_are_ignored(tmp_path, monkeypatch):
     make(tmp_path, "a.gguf", "deep/er/b.gguf", *(f"other/{number}.txt" for number in range(50)))
     (tmp_path / "deep" / "loop").symlink_to(tmp_path)
     (tmp_path / "self.gguf").symlink_to("self.gguf")
@@ -198,7 +198,7 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     )
 
 
-def test_a_directory_behind_a_link_is_told_as_it_is(tmp_path, monkeypatch):
+def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
     make(tmp_path / "real" / "below", "a.gguf")
     in_git(tmp_path / "real", "init", "-q")
     (tmp_path / "link").symlink_to("real/below")
@@ -207,7 +207,7 @@ def test_a_directory_behind_a_link_is_told_as_it_is(tmp_path, monkeypatch):
     assert "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; now run, in link: " in result.stdout
 
 
-def test_a_model_of_a_submodule(tmp_path):
+def test_a_model_in_a_submodule_is_fetched_by_the_workflow(tmp_path):
     (tmp_path / "super").mkdir()
     for directory in (make(tmp_path / "sub", "model.gguf"), tmp_path / "super"):
         in_git(directory, "init", "-q")
@@ -220,7 +220,7 @@ def test_a_model_of_a_submodule(tmp_path):
     assert not survey(tmp_path / "super" / "my sub").uses_submodules
 
 
-def test_a_directory_whose_name_is_not_utf_8_is_told_of(tmp_path):
+def test_a_directory_whose_name_is_not_utf_8_is_an_error(tmp_path):
     directory = tmp_path / os.fsdecode(b"b\xff")
     try:
         make(directory, "a.gguf")

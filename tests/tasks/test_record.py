@@ -34,14 +34,14 @@ def test_the_options_of_the_case_are_kept():
     assert recorded(case("a<s>", parse_special=False)).ids == (0, 3, 4, 5)
 
 
-def test_what_holds_already_is_unchanged_and_what_does_not_is_changed():
+def test_only_expectations_that_no_longer_hold_are_changed():
     assert recorded(case("a", expect={"key": (0,)})).change is Change.UNCHANGED
     assert recorded(case("a", expect={"key": ("a",)})).change is Change.UNCHANGED
     assert recorded(case("a", expect={"key": (1,)})).change is Change.CHANGED
     assert recorded(case("a", expect={"other": (0,)})).change is Change.ADDED
 
 
-def test_a_text_that_the_reference_cannot_encode_is_listed():
+def test_a_text_that_the_reference_cannot_encode_is_not_recorded():
     result = recorded(case("%"))
     assert (result.change, result.ids) == (Change.NOT_RECORDED, ())
     assert result.message == "reference: no piece for '%'"
@@ -60,7 +60,7 @@ def test_a_text_that_only_the_model_cannot_encode_is_recorded():
         ("<s>", {"add_special": True}, "add_special and parse_special"),
     ],
 )
-def test_a_mode_that_the_reference_cannot_do_is_recorded_only_where_it_does_not_matter(text, options, unable):
+def test_an_option_the_reference_lacks_is_dropped_only_if_it_makes_no_difference(text, options, unable):
     result = recorded(case(text, **options), LAME)
     assert result.change is Change.NOT_RECORDED
     assert result.message == f"lame: does not support {unable}, which changes the ids of this text"
@@ -68,18 +68,18 @@ def test_a_mode_that_the_reference_cannot_do_is_recorded_only_where_it_does_not_
     assert recorded(case("<s>", parse_special=False), LAME).ids == (3, 4, 5)
 
 
-def test_only_what_is_new_is_written():
+def test_only_new_ids_are_written():
     cases = [case("a"), case("b", expect={"key": (1,)}), case("%"), case("ab", expect={"key": (0,)})]
     assert ids_to_write(record_cases(MODEL, REFERENCE, cases, "key")) == {"of-a": (0,), "of-ab": (0, 1)}
 
 
 @pytest.mark.parametrize(("texts", "code"), [("ab", 0), ("a%", 1), ("%&", 2)])
-def test_the_exit_code_tells_whether_all_some_or_none_were_recorded(texts, code):
+def test_the_exit_code_depends_on_whether_all_some_or_no_cases_were_recorded(texts, code):
     results = tuple(record_cases(MODEL, REFERENCE, [case(text) for text in texts], "key"))
     assert Recording(Side("a", "a"), Side("b", "b"), "key", True, results).exit_code == code
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     seen = []
     record_cases(MODEL, REFERENCE, [case("a"), case("b")], "key", on_progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]
@@ -88,7 +88,7 @@ def test_progress_is_told():
 SUITE = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n"
 
 
-def test_a_suite_that_says_what_it_said_is_good():
+def test_an_equivalent_edit_is_accepted():
     suite = parse_suite(SUITE, "f.yaml", "f")
     check_edit(suite, SUITE.replace("text: x", "text: x, expect: {k: [1]}"), "k", {"a": (1,)})
 
@@ -105,13 +105,13 @@ def test_a_suite_that_says_what_it_said_is_good():
         (SUITE + "#" * (16 << 20), "larger than 16 MiB"),
     ],
 )
-def test_a_suite_that_says_anything_else_is_refused(text, reason):
+def test_an_edit_that_changes_anything_else_is_rejected(text, reason):
     with pytest.raises(TokverifyError, match=r"f\.yaml: (cannot|would)") as caught:
         check_edit(parse_suite(SUITE, "f.yaml", "f"), text, "k", {"a": (1,)})
     assert reason in str(caught.value)
 
 
-def test_a_text_that_ends_with_the_file_is_refused_with_what_to_do():
+def test_a_text_without_a_final_newline_is_rejected_with_advice():
     text = "cases:\n  - id: one\n    text: |\n      a"
     suite = parse_suite(text, "s.yaml", "s")
     with pytest.raises(TokverifyError, match=r"and end each line with a newline, including the last one$"):

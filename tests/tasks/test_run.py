@@ -1,4 +1,4 @@
-"""Where the other side of a comparison comes from: what the cases expect, or a reference."""
+"""Test where the expected ids of a run come from: the cases or a reference."""
 
 import json
 
@@ -41,7 +41,7 @@ def suite(tmp_path, pieces) -> str:
     return str(path)
 
 
-def test_where_every_case_expects_something_no_reference_is_looked_for(suite):
+def test_no_reference_is_looked_for_if_every_case_expects_something(suite):
     report = report_of(MODEL, "--cases", suite, "-k", "pieces", "-k", "ids")
     assert report["summary"]["match"] == 2
     assert report["expected"]["name"] == "expect"
@@ -51,26 +51,26 @@ def test_where_every_case_expects_something_no_reference_is_looked_for(suite):
     assert "sentencepiece" not in report["versions"]
 
 
-def test_where_one_case_expects_nothing_the_reference_is_looked_for(suite):
+def test_the_reference_is_looked_for_if_a_case_expects_nothing(suite):
     report = report_of(MODEL, "--cases", suite)
     assert report["expected"]["name"] == "sentencepiece"
     assert report["summary"]["match"] == 3
 
 
-def test_cases_that_expect_nothing_are_skipped_where_only_that_is_asked_for(suite):
+def test_cases_without_expectations_are_skipped_with_reference_expect(suite):
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
     assert [case["status"] for case in report["cases"]] == ["match", "match", "skipped"]
     assert report["cases"][2]["message"] == "the case has no `expect` for sample, only for gemma"
     assert report["expected"]["reason"] == "as asked"
 
 
-def test_nothing_compared_is_no_success(suite):
+def test_a_run_that_compares_nothing_does_not_succeed(suite):
     result = run(MODEL, "--cases", suite, "-k", "other", "-r", "expect")
     assert result.exit_code == 2
     assert "1 case: 1 skipped; nothing was compared" in result.stdout
 
 
-def test_the_verdict_tells_what_was_compared(suite):
+def test_the_verdict_mentions_the_weak_reference(suite):
     result = run(MODEL, "--cases", suite, "-k", "ids", "-q")
     assert result.stdout == "1 case: 1 match; but compared with the cases' own `expect` only\n"
 

@@ -79,7 +79,7 @@ def _convert(options: ConvertOptions) -> int:
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
 
-    with ProgressBar(wanted=not options.quiet) as bar:
+    with ProgressBar(enabled=not options.quiet) as bar:
         conversion = convert_tokenizer(
             options.source,
             options.target,

@@ -60,7 +60,7 @@ def _diff(options: DiffOptions) -> int:
 
     check_reports(options, [options.old, options.new, *options.cases, *options.corpus])
     cases = select_cases(options.cases, options.suites, options.tags, options.patterns)
-    with FuzzLine(wanted=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
+    with FuzzLine(enabled=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
         report = diff_tokenizers(
             options.old,
             options.new,

@@ -99,7 +99,7 @@ def _fuzz(options: FuzzOptions) -> int:
     from tokverify.tasks.fuzz import fuzz_model
 
     _check(options)
-    with FuzzLine(wanted=not options.quiet) as line:
+    with FuzzLine(enabled=not options.quiet) as line:
         report = fuzz_model(
             options.model,
             options.reference,

@@ -45,7 +45,7 @@ def run_configured(given: Mapping[str, Any], jobs: int | None) -> int:
     for options in plans.values():
         options.check()
     requests = [options.request() for options in plans.values()]
-    with ProgressBar(wanted=not given["quiet"]) as progress:
+    with ProgressBar(enabled=not given["quiet"]) as progress:
         outcomes = list(run_all(requests, jobs=jobs or configuration.jobs, on_progress=progress.update))
     results = dict(zip(plans, outcomes, strict=True))
     exit_codes = [_write(name, plans[name], result) for name, result in results.items()]

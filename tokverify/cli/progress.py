@@ -22,8 +22,8 @@ _SPINNER = 2
 class ProgressBar:
     """A progress bar that counts `what`. It appears after a second, if stderr is a terminal."""
 
-    def __init__(self, *, wanted: bool, what: str = "cases") -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+    def __init__(self, *, enabled: bool, what: str = "cases") -> None:
+        self._enabled = enabled and sys.stderr.isatty()
         self._what = what
         self._start = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
@@ -37,7 +37,7 @@ class ProgressBar:
 
     def update(self, done: int, total: int) -> None:
         """Show that `done` of `total` items are done."""
-        if self._wanted and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
+        if self._enabled and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
             self._bar = _start_bar(total, self._what)
         if self._bar:
             progress, task = self._bar
@@ -64,8 +64,8 @@ def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
 class StatusLine:
     """A line that shows the current step. It appears after `patience` seconds, if stderr is a terminal."""
 
-    def __init__(self, *, wanted: bool, patience: float = 0.0) -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+    def __init__(self, *, enabled: bool, patience: float = 0.0) -> None:
+        self._enabled = enabled and sys.stderr.isatty()
         self._patience = patience
         self._start = time.monotonic()
         self._status: Status | None = None
@@ -84,7 +84,7 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """Replace the text of the line."""
-        if self._wanted and not self._status and self.seconds >= self._patience:
+        if self._enabled and not self._status and self.seconds >= self._patience:
             self._status = _start_status()
         if self._status:
             from rich.text import Text
@@ -97,12 +97,12 @@ class StatusLine:
 class FuzzLine(StatusLine):
     """The progress of a fuzz run."""
 
-    def __init__(self, *, wanted: bool) -> None:
-        super().__init__(wanted=wanted, patience=_PATIENCE_SECONDS)
+    def __init__(self, *, enabled: bool) -> None:
+        super().__init__(enabled=enabled, patience=_PATIENCE_SECONDS)
 
     def update(self, progress: FuzzProgress) -> None:
         """Show the current progress."""
-        if self._wanted:
+        if self._enabled:
             self.show(fuzz_line(progress, max(self.seconds, 1e-9)))
 
 

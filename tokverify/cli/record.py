@@ -63,7 +63,7 @@ def _record(options: RecordOptions) -> int:
         raise click.UsageError(
             "name the suites to record in with --cases, or a directory for copies of the shipped ones with -o"
         )
-    with ProgressBar(wanted=True) as progress:
+    with ProgressBar(enabled=True) as progress:
         recording = record_expectations(
             options.model,
             options.reference,

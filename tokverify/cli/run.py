@@ -51,6 +51,6 @@ def _run(options: RunOptions) -> int:
     from tokverify.tasks.run import run as verify
 
     options.check()
-    with ProgressBar(wanted=not options.quiet) as progress:
+    with ProgressBar(enabled=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
     return write_reports(options, present(report), files)

@@ -48,7 +48,7 @@ def _stats(options: StatsOptions) -> int:
     from tokverify.tasks.stats import measure_tokenizers
 
     check_reports(options, [options.model, *options.others, *options.files])
-    with ProgressBar(wanted=bool(options.files), what="bytes") as progress:
+    with ProgressBar(enabled=bool(options.files), what="bytes") as progress:
         report = measure_tokenizers(
             [options.model, *options.others],
             options.files,

@@ -93,7 +93,7 @@ def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **
     from tokverify.render.train import render
     from tokverify.tasks.train import train_tokenizer
 
-    with StatusLine(wanted=not quiet) as line:
+    with StatusLine(enabled=not quiet) as line:
         training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
     if training.report.exit_code or not quiet:
         write_text(render(training, output))
