@@ -1,8 +1,8 @@
 """Measure the in-house encoder against its peers, as ratios within one run: `python benchmarks/encoders.py --help`.
 
-Absolute numbers depend on the machine and on what else it does; the ratios are what counts. `cold` is a tokenizer's
-first sight of a text, right after it was loaded; `new` is the second half of a text after the first, when the usual
-words are known; `warm` is the whole text again, when caches (ours and theirs) are full. All times are those of the CPU.
+Absolute numbers depend on the machine and its load; the ratios are what counts. `cold` is the first text after a
+tokenizer was loaded. `new` is the second half of a text after the first half, when common words are already cached.
+`warm` is the same text again, when all caches (ours and theirs) are full. All times are CPU times.
 """
 
 from __future__ import annotations
@@ -16,33 +16,34 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import checkout  # noqa: F401
 from peer import OURS, PEERS, Load
-from vocabulary import REAL, RESPELLED, VOCABS, reference_of
+from vocabulary import REAL, REWRITTEN, VOCABS, reference_of
 
 from support.real_data import SHARED
 
 ROUNDS = 3
 PATIENCE = 20.0
-"""A tokenizer that takes more seconds for a text does not have to encode it again."""
+"""Seconds; a tokenizer that takes longer than this for a text is measured only once."""
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """What a MB takes; infinite until it was measured."""
+    """Seconds per MB; infinite until measured."""
 
     cold: float = float("inf")
     new: float = float("inf")
     warm: float = float("inf")
 
-    def least(self, other: Seconds) -> Seconds:
+    def minimum(self, other: Seconds) -> Seconds:
         return Seconds(min(self.cold, other.cold), min(self.new, other.new), min(self.warm, other.warm))
 
     def over(self, other: Seconds) -> str:
         ratios = (self.cold / other.cold, self.new / other.new, self.warm / other.warm)
-        return " / ".join(map(rounded, ratios))
+        return " / ".join(map(format_ratio, ratios))
 
 
-def rounded(ratio: float) -> str:
+def format_ratio(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 
 
@@ -54,7 +55,7 @@ def texts() -> dict[str, str]:
 
 
 def measure(load: Load, name: str, folder: Path, text: str) -> Seconds:
-    """Load a tokenizer twice: for the text as a whole, and for its halves."""
+    """Load a tokenizer twice: for the whole text, and for its two halves."""
     middle = text.rfind("\n", 0, len(text) // 2) + 1
     tokenizer = load(name, folder)
     cold = tokenizer.seconds(text)
@@ -75,7 +76,7 @@ def megabytes(text: str) -> float:
 
 
 def measure_in_turns(name: str, text: str, folder: Path, peers: list[str]) -> dict[str, Seconds]:
-    """Measure ours and its peers alternately, so that a busy machine slows all of them, and keep the least."""
+    """Measure our encoder and its peers in turns, so that a busy machine slows all of them, and keep the minimum."""
     loads = {"tokverify": OURS, **{peer: PEERS[peer] for peer in peers}}
     best: dict[str, Seconds] = {}
     for _ in range(ROUNDS):
@@ -83,10 +84,10 @@ def measure_in_turns(name: str, text: str, folder: Path, peers: list[str]) -> di
             try:
                 seconds = measure(load, name, folder, text)
             except (ImportError, OSError, RuntimeError) as error:
-                print(f"{name}: no {peer} ({type(error).__name__})", file=sys.stderr)
+                print(f"{name}: {peer} is not available ({type(error).__name__})", file=sys.stderr)
                 del loads[peer]
                 continue
-            best[peer] = seconds.least(best.get(peer, Seconds()))
+            best[peer] = seconds.minimum(best.get(peer, Seconds()))
             if seconds.cold * megabytes(text) > PATIENCE:
                 del loads[peer]
     return best
@@ -108,10 +109,10 @@ def speed_table(names: list[str], peers: list[str], kinds: list[str]) -> None:
 
 
 def scaling_table(names: list[str]) -> None:
-    """Time per MB at 8 MB against that at 1 MB, for text as it is, in one line without spaces, and of one letter."""
+    """Print the time per MB at 8 MB divided by that at 1 MB, for normal text, one long line, and one letter."""
     english = texts()["en"]
     units = {"en": english, "one line": "".join(english.split()), "one letter": "a"}
-    print("| vocabulary | text | s/MB at 8 MB over s/MB at 1 MB |\n|---|---|--:|")
+    print("| vocabulary | text | s/MB at 8 MB / s/MB at 1 MB |\n|---|---|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             for kind, unit in units.items():
@@ -123,8 +124,8 @@ def scaling_table(names: list[str]) -> None:
 
 
 def run_table(names: list[str]) -> None:
-    """A whole `tokverify run` against loading the reference's tokenizer.json alone, each in a process of its own."""
-    print("| vocabulary | `tokverify run` over loading tokenizer.json alone |\n|---|--:|")
+    """Print the time of a whole `tokverify run` divided by that of loading the reference's tokenizer.json."""
+    print("| vocabulary | `tokverify run` / loading tokenizer.json |\n|---|--:|")
     for name in names:
         gguf, reference = VOCABS / f"{name}.gguf", str(reference_of(name, "tokenizer.json"))
         load = [sys.executable, "-c", f"from tokenizers import Tokenizer; Tokenizer.from_file({reference!r})"]
@@ -143,14 +144,14 @@ def process_seconds(command: list[str]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=["speed", "scaling", "run"])
-    parser.add_argument("names", nargs="*", help=f"of {', '.join([*REAL, *RESPELLED])}")
-    parser.add_argument("--peer", action="append", choices=list(PEERS), help="only these peers")
-    parser.add_argument("--text", action="append", choices=list(texts()), help="only these texts")
+    parser.add_argument("names", nargs="*", help=f"vocabularies: {', '.join([*REAL, *REWRITTEN])}")
+    parser.add_argument("--peer", action="append", choices=list(PEERS), help="compare only with this peer; repeatable")
+    parser.add_argument("--text", action="append", choices=list(texts()), help="use only this text; repeatable")
     arguments = parser.parse_args()
-    if unknown := {*arguments.names} - {*REAL, *RESPELLED}:
-        parser.error(f"no such vocabulary: {', '.join(sorted(unknown))}")
+    if unknown := {*arguments.names} - {*REAL, *REWRITTEN}:
+        parser.error(f"unknown vocabulary: {', '.join(sorted(unknown))}")
     if arguments.table == "speed":
-        names = arguments.names or [*REAL, *RESPELLED]
+        names = arguments.names or [*REAL, *REWRITTEN]
         speed_table(names, arguments.peer or list(PEERS), arguments.text or list(texts()))
     else:
         tables = {"scaling": scaling_table, "run": run_table}

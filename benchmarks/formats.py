@@ -1,6 +1,6 @@
-"""Measure each format on a large report, each in a process of its own: `python benchmarks/formats.py --help`.
+"""Measure each format on a large report, in one process per format: `python benchmarks/formats.py --help`.
 
-With `--saved`, reading the report back counts, too.
+With `--saved`, the time for reading the report back is included.
 """
 
 from __future__ import annotations
@@ -15,18 +15,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import checkout  # noqa: F401
+
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.diff.part import Change, Part
-from tokverify.fuzz.cause import MAX_CAUSES, Cause
-from tokverify.fuzz.coverage import Share
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome
+from tokverify.fuzz.cause import MAX_CAUSES
 from tokverify.render import FORMATS, RenderOptions, present
 from tokverify.render.diff import present as present_change
 from tokverify.render.fuzz import present as present_fuzz
 from tokverify.report.diff import ChangeReport
-from tokverify.report.fuzz import FuzzReport, Stop
+from tokverify.report.fuzz import (
+    DifferenceKind,
+    FoundText,
+    FuzzCause,
+    FuzzCoverage,
+    FuzzReport,
+    GeneratorTally,
+    Share,
+    Stop,
+)
 from tokverify.report.run import Report, Side, Status
 from tokverify.report.saved import open_saved
 from tokverify.report.saved.diff import restore_change
@@ -47,7 +55,7 @@ SUITES = 20
 
 
 def large_report(cases: int, mismatches: int) -> Report:
-    """Make a report whose texts have about 40 tokens; those that differ have runs of spaces, which one side joins."""
+    """Make a report whose texts have about 40 tokens; the mismatches contain runs of spaces, which one side merges."""
     letters = sorted(set(TEXT))
     actual = FakeTokenizer(*letters, "token", "train", name="actual")
     expected = FakeTokenizer(*letters, "token", "train", "  ", "   ", name="expected")
@@ -65,23 +73,28 @@ def large_report(cases: int, mismatches: int) -> Report:
 
 
 def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
-    """Make a run of so many strings that found as many causes as are listed."""
+    """Make a fuzzing report over `cases` strings with as many causes as a report lists."""
     report = large_report(cases, mismatches)
     listed = tuple(result for result in report.results if result.status is Status.MISMATCH)[:MAX_CAUSES]
-    samples = [Sample(result.case.text, add_special=False, parse_special=True) for result in listed]
     causes = tuple(
-        Cause(Outcome(sample, Kind.IDS, list(result.actual), list(result.expected)), result, sample, "pieces")
-        for result, sample in zip(listed, samples, strict=True)
+        FuzzCause(result.case.id, DifferenceKind.IDS, 1, "pieces", FoundText(result.case.text, False, True))
+        for result in listed
     )
-    found = {"strings": cases, "failing": mismatches, "skipped": 0, "unlisted": mismatches - len(listed)}
-    made = {"pieces": (cases, mismatches)}
-    pieces = Share(cases, cases)
-    report = replace(report, results=listed)
-    return FuzzReport(report, causes, **found, by_generator=made, pieces=pieces, merges=None, stop=Stop.COUNT)
+    return FuzzReport(
+        report=replace(report, results=listed),
+        strings=cases,
+        failing=mismatches,
+        skipped=0,
+        unlisted=mismatches - len(listed),
+        stop=Stop.COUNT,
+        coverage=FuzzCoverage(Share(cases, cases), None),
+        generators={"pieces": GeneratorTally(cases, mismatches)},
+        causes=causes,
+    )
 
 
 def large_change(cases: int, mismatches: int) -> ChangeReport:
-    """Make a comparison of two versions in which as many tokens were added as there are cases."""
+    """Make a comparison of two versions in which one token per case was added."""
     added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
     report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
     return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
@@ -100,7 +113,7 @@ RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
 
 
 def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool) -> None:
-    """Print seconds of processor time, and the memory that rendering took on top of the report, in MB."""
+    """Print the CPU seconds and the memory in MB that rendering needed in addition to the report."""
     start = time.process_time()
     shown = make()
     if not making_counts:
@@ -116,11 +129,11 @@ def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("formats", nargs="*", default=list(FORMATS))
-    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command that the report is of")
+    parser.add_argument("--kind", choices=list(MADE), default="run", help="the command whose report is rendered")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--mismatches", type=int, default=2_000)
     parser.add_argument("--saved", action="store_true", help="read the report back from JSON first")
-    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, of this report")
+    parser.add_argument("--file", type=Path, help="measure one format in this process; with --saved, read this report")
     arguments = parser.parse_args()
     if arguments.file:
         measure_here(arguments)

@@ -1,6 +1,6 @@
-"""llama.cpp for the benchmark: in a child process, as it may abort, which times the call of `llama_tokenize` alone.
+"""Run llama.cpp in a child process, because it may abort, and time only the call of `llama_tokenize`.
 
-Run as a script it is that child: it loads a vocabulary and answers every text with the seconds of CPU it took.
+Run as a script, this module is that child: it loads a vocabulary and answers each text with the CPU seconds it took.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LlamaCpp:
         )
 
     def seconds(self, text: str) -> float:
-        """Return how long encoding `text` takes; there is no cache, so that the first time is like all others."""
+        """Return how long encoding `text` takes; llama.cpp has no cache, so the first time is like all others."""
         data = text.encode()
         self._child.stdin.write(LENGTH.pack(len(data)) + data)
         self._child.stdin.flush()
@@ -47,7 +47,7 @@ def main(gguf: str) -> None:
     vocabulary = _Library(str(library.path), library.vocab_only_at).load(gguf)
     while head := sys.stdin.buffer.read(LENGTH.size):
         text = sys.stdin.buffer.read(*LENGTH.unpack(head))
-        # With too little room for the ids, it would have to be done twice.
+        # A buffer that is too small would make llama.cpp encode the text twice.
         vocabulary._ids = (ctypes.c_int32 * (len(text) + 2))()
         start = time.process_time()
         vocabulary.encode(text, add_special=False, parse_special=True)

@@ -1,18 +1,17 @@
-"""Write docs/mutations.md: try every mutation whose vocabulary is here.
+"""Try every mutation whose vocabulary is available, and write docs/mutations.md.
 
 Run as `python benchmarks/mutations.py`; it takes about ten minutes.
 """
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 
-from support.paths import ROOT
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import checkout  # noqa: F401
 
 from support.mutation import MUTATIONS
 from support.mutation_trial import FUZZ_SECONDS, Outcome, is_here, try_mutation
+from support.paths import ROOT
 from tokverify.text.visible import visible_message
 
 TARGET = ROOT / "docs" / "mutations.md"
@@ -142,6 +141,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     outcomes = []
     with tempfile.TemporaryDirectory() as directory:
         for mutation in MUTATIONS:

@@ -1,4 +1,4 @@
-"""The tokenizers that the benchmark compares: ours and its peers, each loaded by the name of a vocabulary."""
+"""The tokenizers that the benchmark compares: ours and its peers, each loaded by vocabulary name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Encode = Callable[[str], object]
 
 
 class Timed(Protocol):
-    """A loaded tokenizer; `seconds` of CPU, of one thread, is what it takes to encode a text."""
+    """A loaded tokenizer; `seconds` returns the CPU time that one thread takes to encode a text."""
 
     def seconds(self, text: str) -> float: ...
 
@@ -26,7 +26,7 @@ class Timed(Protocol):
 
 
 class InProcess:
-    """A tokenizer of this process."""
+    """A tokenizer that runs in this process."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
@@ -64,7 +64,7 @@ def sentencepiece(name: str, folder: Path) -> Encode:
 
 
 def tiktoken(name: str, folder: Path) -> Encode:
-    """GPT-2's own pattern over the ranks of the vocabulary, for the one vocabulary that is tiktoken's too."""
+    """Use GPT-2's pattern and ranks; GPT-2 is the only vocabulary that tiktoken has too."""
     import tiktoken as library
 
     from tokverify import load_gguf

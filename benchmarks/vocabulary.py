@@ -1,13 +1,15 @@
-"""The vocabularies of the benchmark: the real ones in shared/, and for families that no file is at hand of, real tokens
-in the spelling of that family.
+"""The vocabularies of the benchmark: real ones, and, for families without an available file, real tokens rewritten.
 
-So those have as many tokens as real files, of the lengths of real tokens, and pieces that cross the same boundaries.
+The rewritten ones have as many tokens as real files, tokens of realistic lengths, and pieces that cross the same
+boundaries.
 """
 
 from __future__ import annotations
 
 from itertools import product
 from typing import TYPE_CHECKING
+
+import checkout  # noqa: F401
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.real_data import SHARED
@@ -30,24 +32,24 @@ REAL = (
 
 
 def gguf_of(name: str, folder: Path) -> Path:
-    """Return the file of a vocabulary; one that is respelled is written into `folder`, once.
+    """Return the file of a vocabulary; a rewritten one is written into `folder` once.
 
     Raises:
-        FileNotFoundError: If that, or what it is made of, is not in shared/.
+        FileNotFoundError: If the file, or the one it is made from, is not among the shared data.
     """
-    path = (folder if name in RESPELLED else VOCABS) / f"{name}.gguf"
-    if name in RESPELLED and not path.exists():
-        path.write_bytes(make_gguf({"general.architecture": string("llama")} | RESPELLED[name]()))
+    path = (folder if name in REWRITTEN else VOCABS) / f"{name}.gguf"
+    if name in REWRITTEN and not path.exists():
+        path.write_bytes(make_gguf({"general.architecture": string("llama")} | REWRITTEN[name]()))
     if not path.exists():
         raise FileNotFoundError(path)
     return path
 
 
 def reference_of(name: str, suffix: str) -> Path:
-    """Return the file of a vocabulary's reference.
+    """Return the reference file of a vocabulary.
 
     Raises:
-        FileNotFoundError: If there is none.
+        FileNotFoundError: If it does not exist.
     """
     path = VOCABS / f"{name}.{suffix}"
     if not path.exists():
@@ -56,7 +58,7 @@ def reference_of(name: str, suffix: str) -> Path:
 
 
 def rwkv() -> dict[str, Value]:
-    """Spell the tokens of Qwen2, which are bytes too, as RWKV's file does."""
+    """Write the tokens of Qwen2, which are bytes too, as RWKV's file does."""
     qwen2 = load_gguf(VOCABS / "qwen2.gguf")
     normal = [id for id, type in enumerate(qwen2.spec.types) if type == TokenType.NORMAL]
     tokens = dict.fromkeys(["<s>", *(repr(qwen2.token_bytes(id))[2:-1] for id in normal)])
@@ -64,7 +66,7 @@ def rwkv() -> dict[str, Value]:
 
 
 def plamo(model: str) -> dict[str, Value]:
-    """Take the pieces of XLM-R, whose scores are logarithms of probabilities as PLaMo's are, with spaces for `▁`."""
+    """Use the pieces of XLM-R, whose scores are log probabilities like PLaMo's, with spaces instead of `▁`."""
     spec = read_spec(VOCABS / "nomic-bert-moe.gguf")
     listed = zip(spec.tokens, spec.types, spec.scores, strict=True)
     scores = {token.replace("▁", " "): score for token, type, score in listed if type == TokenType.NORMAL}
@@ -74,7 +76,7 @@ def plamo(model: str) -> dict[str, Value]:
 
 
 def hybriddna() -> dict[str, Value]:
-    """Add all k-mers to GPT-2."""
+    """Add all k-mers to the tokens of GPT-2."""
     spec = read_spec(VOCABS / "gpt-2.gguf")
     kmers = ["".join(bases) + "\ue000" for bases in product("ACGT", repeat=6)]
     fields = _fields("hybriddna", [*spec.tokens, "<dna>", "</dna>", "<oov>", *kmers], [])
@@ -82,7 +84,7 @@ def hybriddna() -> dict[str, Value]:
 
 
 def whitespace() -> dict[str, Value]:
-    """Take what Gemma 4 has of pieces and merges inside words."""
+    """Use the pieces and merges of Gemma 4 that stay inside words."""
     spec = read_spec(VOCABS / "gemma-4.gguf")
     tokens = [token for token in spec.tokens if "▁" not in token]
     fields = _fields("whitespace", tokens, [])
@@ -100,7 +102,7 @@ def _fields(model: str, tokens: Sequence[str], control: Sequence[str], bytes: Se
     }
 
 
-RESPELLED: dict[str, Callable[[], dict[str, Value]]] = {
+REWRITTEN: dict[str, Callable[[], dict[str, Value]]] = {
     "rwkv": rwkv,
     "plamo2": lambda: plamo("plamo2"),
     "plamo3": lambda: plamo("plamo3"),

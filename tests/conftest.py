@@ -1,4 +1,4 @@
-"""Fixtures for real data, which lives outside the repository (see CONTRIBUTING.md), and for llama.cpp itself."""
+"""Set the markers `real` and `process`, and provide fixtures for real data (see CONTRIBUTING.md) and for llama.cpp."""
 
 import signal
 from collections.abc import Callable
@@ -14,16 +14,45 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
-from tokverify.references.llama_cpp_library import Library, find_library
+from tokverify.references.llama_cpp_library import VOCAB_ONLY_AT, Library, find_library
+from tokverify.references.llama_cpp_process import RefusedError
 from tokverify.spec import TokenizerSpec
 
-# A shell starts jobs in the background with SIGINT ignored, and whatever the tests start would inherit that.
+# A shell starts background jobs with SIGINT ignored, and every process that the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long one example takes depends on who else uses the machine.
+# How long one example takes depends on what else runs on the machine.
 hypothesis.settings.register_profile("tokverify", deadline=None)
 hypothesis.settings.load_profile("tokverify")
+
+REAL_FIXTURE = "shared"
+"""All fixtures that read real data depend on this one."""
+
+PROCESS_FIXTURES = {"browser", "library", "lfs_versions", "own_git", "pytester", "site", "versions"}
+"""Fixtures that start a process, or whose tests do."""
+
+
+NEWEST_LLAMA_CPP = next(iter(VOCAB_ONLY_AT))
+"""The newest supported version; older ones lack some families."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if REAL_FIXTURE in item.fixturenames:
+            item.add_marker("real")
+        if needs_process(item):
+            item.add_marker("process")
+
+
+def needs_process(item: pytest.Item) -> bool:
+    """Return whether a test belongs to the kind `process`: by its fixtures, or because its module uses `subprocess`.
+
+    Slow tests belong to it too, so that `-m "not real and not process"`, which replaces the default `-m "not slow"`,
+    excludes them.
+    """
+    uses_subprocess = hasattr(item.module, "subprocess")
+    return uses_subprocess or "slow" in item.keywords or not PROCESS_FIXTURES.isdisjoint(item.fixturenames)
 
 
 @pytest.fixture(scope="session")
@@ -40,19 +69,19 @@ def vocabs(shared: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def spec_of(vocabs: Path) -> Callable[[str], TokenizerSpec]:
-    """What a real vocabulary declares, by its name, read once for all tests."""
+    """Return a function that reads the specification of a real vocabulary, once for all tests."""
     return cache(lambda name: read_spec(vocabs / f"{name}.gguf"))
 
 
 @pytest.fixture(scope="session")
 def encoder_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], Encoder]:
-    """The encoder of a real vocabulary, by its name, built once for all tests."""
+    """Return a function that builds the encoder of a real vocabulary, once for all tests."""
     return cache(lambda name: Encoder(spec_of(name), name))
 
 
 @pytest.fixture(scope="session")
 def library() -> Library:
-    """The shared object of llama.cpp."""
+    """Return the shared library of llama.cpp."""
     try:
         return find_library()
     except MissingLibraryError as error:
@@ -61,11 +90,17 @@ def library() -> Library:
 
 @pytest.fixture
 def llama_cpp(tmp_path: Path, library: Library) -> Callable[..., tuple[Encoder, LlamaCppTokenizer]]:
-    """Write a specification to a file, and read it on both sides."""
+    """Return a function that writes a specification to a file and opens it with our encoder and with llama.cpp."""
 
     def open_both(spec: TokenizerSpec, seconds: float = 60) -> tuple[Encoder, LlamaCppTokenizer]:
         path = tmp_path / "model.gguf"
         write_spec(spec, path)
-        return Encoder(read_spec(path)), LlamaCppTokenizer(path, library, seconds=seconds)
+        try:
+            real = LlamaCppTokenizer(path, library, seconds=seconds)
+        except RefusedError as error:
+            if library.version != NEWEST_LLAMA_CPP and "unknown tokenizer" in str(error):
+                pytest.skip(f"xllamacpp {library.version} does not know {spec.model}")
+            raise
+        return Encoder(read_spec(path)), real
 
     return open_both

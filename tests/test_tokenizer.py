@@ -4,7 +4,8 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.engine.encoder import Encoder
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.trial import Trial
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import decoding_of
 from tokverify.verify.comparison import verify_tokenizers
@@ -42,4 +43,4 @@ def test_run_and_fuzz_compare_decoding_alike_and_on_either_side(decoded: bytes, 
     assert (result.decode_difference is not None) == differs
     trial = Trial.of(*sides, decoding=True)
     outcome = trial.outcome(Sample("a,", add_special=False, parse_special=True))
-    assert (outcome is not None and outcome.kind is Kind.DECODING) == differs
+    assert (outcome is not None and outcome.kind is DifferenceKind.DECODING) == differs

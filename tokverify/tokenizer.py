@@ -1,13 +1,19 @@
-"""The Tokenizer protocol: what any two tokenizers must offer to be compared."""
+"""The Tokenizer protocol: what two tokenizers must offer to be compared, and what a tokenizer may offer beyond it.
+
+The capabilities are small protocols. Code checks for a capability and never for the name of a reference, so that
+third-party references are treated like built-in ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    from tokverify.errors import EncodeError
+    from tokverify.spec import TokenizerSpec
+
     HexBytes: TypeAlias = bytes
 else:
 
@@ -17,21 +23,17 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of an encoding: its id, its stored string, and the bytes it stands for once decoded."""
+    """One token of an encoding."""
 
     id: int
     piece: str
+    """The stored string, verbatim."""
     token_bytes: HexBytes
+    """The bytes that the token represents in decoded text."""
 
 
 class Tokenizer(Protocol):
-    """A tokenizer on either side of a comparison.
-
-    `special_ids` maps `bos`, `eos`, ... to ids as far as the tokenizer tells. `parses_special` is False where
-    the library can never recognize control tokens inside a text, `adds_special` where nothing tells it which
-    tokens go around one; the option is then ignored. `decodes_as_llama_cpp` is True where `decode` is llama.cpp's own
-    `llama_detokenize`, to which an `Encoder` compares the same of its own.
-    """
+    """A tokenizer on either side of a comparison."""
 
     @property
     def name(self) -> str:
@@ -43,26 +45,26 @@ class Tokenizer(Protocol):
 
     @property
     def special_ids(self) -> Mapping[str, int]:
-        """The ids of the special tokens this tokenizer knows the roles of."""
+        """The ids of special tokens by role (`bos`, `eos`, ...), as far as the tokenizer knows the roles."""
 
     @property
     def parses_special(self) -> bool:
-        """Whether `parse_special=True` can be honored."""
+        """Whether `parse_special=True` has an effect; False if the library never recognizes control tokens."""
 
     @property
     def adds_special(self) -> bool:
-        """Whether `add_special=True` can be honored."""
+        """Whether `add_special=True` has an effect; False if the tokenizer does not know which tokens to add."""
 
     @property
     def decodes_as_llama_cpp(self) -> bool:
-        """Whether `decode` cleans up spaces, as `llama_detokenize` does for some pre-tokenizers."""
+        """Whether `decode` is `llama_detokenize`, which cleans up spaces for some pre-tokenizers."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Encode a text to token ids.
+        """Encode a text to ids.
 
         Args:
             text: Any string without lone surrogates.
-            add_special: Add BOS, EOS or SEP around the text where the tokenizer is set to.
+            add_special: Add BOS, EOS or SEP around the text if the tokenizer is configured to.
             parse_special: Recognize control tokens inside the text.
 
         Raises:
@@ -80,15 +82,122 @@ class Tokenizer(Protocol):
         """Return a token's stored string, verbatim; an empty string for an id without a token."""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for inside a text, wherever it stands."""
+        """Return the bytes that a token represents inside a text, at any position."""
+
+
+@runtime_checkable
+class BatchEncoding(Protocol):
+    """Encodes many texts in one call."""
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> list[list[int] | EncodeError]:
+        """Encode texts; the result for a text that cannot be encoded is its error."""
+
+
+@runtime_checkable
+class BatchDecoding(Protocol):
+    """Decodes many lists of ids in one call."""
+
+    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
+        """Decode lists of ids; the result for a list that cannot be decoded is its error."""
+
+
+@runtime_checkable
+class LlamaCppDecoding(Protocol):
+    """Can decode as llama.cpp does, besides its own way."""
+
+    def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as `llama_detokenize` does.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary.
+        """
+
+
+@runtime_checkable
+class PieceListing(Protocol):
+    """Holds all pieces, which is much faster than asking for one at a time."""
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The stored strings by id."""
+
+
+@runtime_checkable
+class Declaring(Protocol):
+    """Exposes its tokenizer as what a GGUF file would declare."""
+
+    def declared_spec(self) -> TokenizerSpec:
+        """Return what a GGUF file with this tokenizer would declare.
+
+        Raises:
+            TokverifyError: If that is not known, or GGUF cannot express it.
+        """
+
+
+@runtime_checkable
+class DocumentHolding(Protocol):
+    """Was made from a tokenizer.json."""
+
+    def tokenizer_json(self) -> bytes:
+        """Return the content of the tokenizer.json.
+
+        Raises:
+            TokverifyError: If it cannot be read, or the tokenizer was not made from one.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class StageMatch:
+    """An added token that was found in a text."""
+
+    id: int
+    start: int
+    """Byte offset into the text."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageStretch:
+    """A stretch of text between added tokens, and what became of it."""
+
+    start: int
+    """Byte offset into the text."""
+    end: int
+    normalized: str
+    pre_tokens: tuple[bytes, ...] | None
+    """The bytes of each pre-token, after normalization; None if the library has no such stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerStages:
+    """The stages that one text goes through."""
+
+    matches: tuple[StageMatch, ...] | None
+    """The added tokens found; None if the library does not show them, and then the only stretch is the whole text."""
+    stretches: tuple[StageStretch, ...] | None
+    """None if the library does not show them."""
+    hidden: str = ""
+    """Why something is None."""
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """Exposes the stages that a text goes through."""
+
+    def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:
+        """Return the stages that `text` goes through.
+
+        Raises:
+            EncodeError: If the stages of this text cannot be shown.
+        """
 
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
-    """Return how `tokenizer` decodes when compared with `other`: as llama.cpp does, if that one does and it can."""
-    from tokverify.engine.encoder import Encoder
-
-    if other.decodes_as_llama_cpp and isinstance(tokenizer, Encoder):
-        return partial(tokenizer.decode, clean_up=True)
+    """Return how `tokenizer` decodes for a comparison with `other`: as llama.cpp does if `other` does and both can."""
+    if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):
+        return tokenizer.decode_as_llama_cpp
     return tokenizer.decode
 
 
@@ -98,19 +207,20 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
 
 
 def shown_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
-    """Look up the tokens of `ids` to show them; one outside the vocabulary has no piece and no bytes."""
+    """Look up the tokens of `ids` for display; one outside the vocabulary has an empty piece and no bytes."""
     known = range(tokenizer.vocab_size)
     return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
 
 
 def shown_pairs(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:
-    """Look up what each id is on either side, to show it; the lowest id comes first."""
+    """Look up each id on both sides for display; ascending by id."""
     distinct = sorted(set(ids))
     sides = (shown_tokens(tokenizer, distinct) for tokenizer in (actual, expected))
     return dict(zip(distinct, zip(*sides, strict=True), strict=True))
 
 
 def pieces_of(tokenizer: Tokenizer) -> Sequence[str]:
-    """Return every piece by id, as the tokenizer holds them in `pieces` if it does, which is much faster."""
-    held: Sequence[str] | None = getattr(tokenizer, "pieces", None)
-    return list(map(tokenizer.piece, range(tokenizer.vocab_size))) if held is None else held
+    """Return every piece by id."""
+    if isinstance(tokenizer, PieceListing):
+        return tokenizer.pieces
+    return list(map(tokenizer.piece, range(tokenizer.vocab_size)))

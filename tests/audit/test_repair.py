@@ -50,6 +50,7 @@ def found(code: str, model: str) -> list[dict[str, str]]:
     return json.loads(run("audit", model, "--select", code, "--format", "json")[1])["findings"]
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("code", FAULTS)
 def test_fix_removes_what_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
     monkeypatch.chdir(tmp_path)
@@ -82,6 +83,7 @@ TAKEN: dict[str, Callable[[str], list[str]]] = {
 }
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("format", TAKEN)
 @pytest.mark.parametrize("is_saved", [False, True])
 def test_the_command_repairs_the_file_once_pasted(

@@ -10,11 +10,12 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
 from support.spec_maker import bpe_spec
 from tokverify.chat.check import CHECKS
-from tokverify.chat.conversation import Conversation, load_conversations
-from tokverify.chat.kind import KINDS
+from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.engine.encoder import Encoder
 from tokverify.files.config import chat_templates, special_texts
+from tokverify.report.chat import Conversation, chat_exit_code
+from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
@@ -48,7 +49,7 @@ def found(ours: Encoder, theirs: ChatReference | None = None, conversations=CONV
 def test_nothing_is_found_in_a_good_template():
     report = try_templates(encoder(), CONVERSATIONS, reference())
     assert report.findings == ()
-    assert report.exit_code == 0
+    assert chat_exit_code(report) == 0
     assert [result.actual_ids == result.expected_ids != () for result in report.results] == [True] * 3
 
 
@@ -60,7 +61,11 @@ def test_nothing_is_found_in_a_good_template():
             GOOD,
             ("ERROR", "drift", ("asked", "turn"), 'writes "HI THERE'),
         ),
-        (GOOD.replace("<|im_end|>\n", "<|im_end|>"), GOOD, ("WARNING", "white-space", ("turn",), "other white space")),
+        (
+            GOOD.replace("<|im_end|>\n", "<|im_end|>"),
+            GOOD,
+            ("WARNING", "white-space", ("turn",), "different white space"),
+        ),
         (GOOD, "{{ raise_exception('never') }}", ("ERROR", "failing", ("asked", "turn", "system"), "fails: never")),
         ("{{ raise_exception('never') }}", GOOD, ("ERROR", "failing", ("asked", "turn", "system"), "renders it")),
         ("{{ raise_exception('x') }}", None, ("INFO", "failing", ("asked", "turn", "system"), "refuses")),
@@ -69,9 +74,9 @@ def test_nothing_is_found_in_a_good_template():
         (
             GOOD.replace("im_end", "im_stop"),
             None,
-            ("ERROR", "split-marker", ("asked", "turn", "system"), '"<|im_stop|>" is not one token'),
+            ("ERROR", "split-marker", ("asked", "turn", "system"), '"<|im_stop|>" is not a single token'),
         ),
-        (GOOD.replace("<|im_end|>", ""), None, ("ERROR", "turn-end", ("turn",), "no token ends a generation")),
+        (GOOD.replace("<|im_end|>", ""), None, ("ERROR", "turn-end", ("turn",), "no token ends the generation")),
         ("{% for m in messages %}{{ m.content }}{% endfor %}" + PROMPT, None, ("WARNING", "turn-end", ("turn",), "")),
         (TURNS, None, ("WARNING", "generation-prompt", ("asked",), "the same")),
         (
@@ -111,8 +116,13 @@ def test_equal_texts_with_other_ids_are_an_error():
 def test_markers_that_a_template_puts_together_are_looked_at():
     ours = encoder(GOOD.replace("<|im_start|>{{ m.role }}", "{{ '<|' + m.role + '|>' }}"), types={"<|user|>": 3})
     assert [f for f in found(ours) if f[1] == "split-marker"] == [
-        ("ERROR", "split-marker", ("turn",), 'the marker "<|assistant|>" is not one token: no token is spelled so'),
-        ("ERROR", "split-marker", ("system",), 'the marker "<|system|>" is not one token: no token is spelled so'),
+        (
+            "ERROR",
+            "split-marker",
+            ("turn",),
+            'the marker "<|assistant|>" is not a single token: no token has this text',
+        ),
+        ("ERROR", "split-marker", ("system",), 'the marker "<|system|>" is not a single token: no token has this text'),
     ]
     needing = replace(SYSTEM, needs="a system message")
     assert [f[0] for f in found(ours, conversations=[needing]) if f[1] == "split-marker"] == ["INFO"]
@@ -164,7 +174,7 @@ def test_a_drift_that_is_the_same_is_told_once():
     [drift] = [f for f in found(encoder(GOOD.replace("<|im_end|>", "</s>")), reference(), several) if f[1] == "drift"]
     assert drift[2:] == (
         ("fish", "chips"),
-        'writes "</s>" where the reference\'s writes "<|im_end|>", after "<|im_start|>user↵fish"',
+        'writes "</s>" where the reference writes "<|im_end|>", after "<|im_start|>user↵fish"',
     )
 
 
@@ -220,11 +230,11 @@ def test_the_template_for_tools_is_taken_for_them_alone():
     ours = encoder(named_chat_templates={"tool_use": "{{ tools | length }}" + GOOD, "rag": "{{ documents }}"})
     report = try_templates(ours, (*CONVERSATIONS, TOOLS))
     tried = {
-        name: [result.conversation.id for result in report.results if result.template == name]
+        name: [result.conversation for result in report.results if result.template == name]
         for name in ("default", "tool_use", "rag")
     }
     assert tried == {"default": ["asked", "turn", "system"], "tool_use": ["tools"], "rag": []}
-    assert report.not_checked[-1] == "the template rag: there is no conversation with documents"
+    assert report.not_checked[-1] == "the template rag: no conversation has documents"
     documents = replace(ASKED, variables={"documents": [{"text": "x"}]})
     found = try_templates(ours, [documents]).results
     assert [(one.template, one.actual.text[:12]) for one in found] == [
@@ -239,9 +249,9 @@ def test_every_check_is_tried_above():
 
 
 def test_every_kind_is_explained_here_and_in_the_docs():
-    assert KINDS.keys() == {*CHECKS, "missing"}
+    assert CHAT_KINDS.keys() == {*CHECKS, "missing"}
     page = (ROOT / "docs" / "chat.md").read_text()
-    for kind, about in KINDS.items():
+    for kind, about in CHAT_KINDS.items():
         assert f"| `{kind}` | {about.severity.name.lower()} |" in page, kind
 
 
@@ -276,11 +286,11 @@ def test_no_false_alarm_on_real_templates(encoder_of, name):
     ours = encoder_of(name)
     theirs = ChatReference(ours, templates_of(ours.spec), {})
     for report in (try_templates(ours, load_conversations()), try_templates(ours, load_conversations(), theirs)):
-        assert report.exit_code == 0, report.findings
+        assert chat_exit_code(report) == 0, report.findings
 
 
 def test_of_very_many_templates_the_rest_is_told_of(monkeypatch):
-    monkeypatch.setattr("tokverify.chat.trial._MOST_TEMPLATES", 2)
+    monkeypatch.setattr("tokverify.chat.trial._MAX_TEMPLATES", 2)
     report = try_templates(encoder(named_chat_templates={"b": GOOD, "c": GOOD, "d": GOOD}), [ASKED])
     assert {result.template for result in report.results} == {"default", "b"}
     assert "2 more templates: only the first 2 are tried" in report.not_checked

@@ -39,7 +39,7 @@ def test_reads_messages_as_json_would_have_them(tmp_path):
         ("- id: a\n  messages: [{content: x}]", "own.yaml:2: a message has no role"),
         ("- id: a\n  messages: [{role: user, content: no}]", "which YAML reads as true or false"),
         ("- id: a\n  mesages: []", "did you mean 'messages'?"),
-        (GOOD + GOOD, "own.yaml:4: the id 'one' is taken, first on line 1"),
+        (GOOD + GOOD, "own.yaml:4: the id 'one' is already used on line 1"),
         ("- id: a\n  messages: [{role: user}]\n  add_generation_prompt: 1", "write true or false"),
         ("- [", "not valid YAML"),
         ("- id: a\n  messages: [x]", "own.yaml:2: a message is the string 'x'"),

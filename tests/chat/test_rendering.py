@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.chat.rendering import Rendering, Task, render
+from tokverify.chat.rendering import Task, render
 from tokverify.chat.worker import MAX_CHARACTERS
+from tokverify.report.chat import Rendering
 
 
 def one(template: str, seconds: float = 10, **variables: object) -> Rendering:
@@ -66,7 +67,7 @@ def test_a_template_without_end_is_stopped_and_the_others_are_rendered():
     slow, quick = Task(template, {"n": 90_000}), Task(template, {"n": 1})
     assert render([quick, slow, quick], seconds=1) == [
         Rendering("x"),
-        Rendering(error="it gives no result in time"),
+        Rendering(error="it exceeds the time limit"),
         Rendering("x"),
     ]
 
@@ -74,7 +75,7 @@ def test_a_template_without_end_is_stopped_and_the_others_are_rendered():
 def test_a_template_that_never_ends_is_given_up_and_another_is_not():
     endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     found = render([Task(endless, {})] * 9 + [Task("x", {})], seconds=0.5)
-    assert found == [Rendering(error="it gives no result in time")] * 9 + [Rendering("x")]
+    assert found == [Rendering(error="it exceeds the time limit")] * 9 + [Rendering("x")]
 
 
 STARTS_A_CHILD = """
@@ -127,7 +128,7 @@ def test_a_child_that_dies_is_told_of(monkeypatch, tmp_path):
     worker = tmp_path / "worker.py"
     worker.write_text("import sys; sys.stdin.read(); sys.exit(7)")
     monkeypatch.setattr("tokverify.chat.rendering._WORKER", worker)
-    assert "ended early, with exit code 7" in one("x").error
+    assert "exited early with code 7" in one("x").error
 
 
 def test_a_template_that_fills_the_memory_is_an_error():
@@ -145,7 +146,7 @@ def test_the_patience_is_for_one_task_not_for_all():
 def test_what_is_not_tried_any_more_is_told_as_that_template_ended():
     endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     found = render([Task(endless, {}), Task(endless, {}), Task("x", {}), Task(endless, {})], seconds=0.5)
-    late = Rendering(error="it gives no result in time")
+    late = Rendering(error="it exceeds the time limit")
     assert found == [late, late, Rendering("x"), late]
 
 

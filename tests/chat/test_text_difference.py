@@ -5,7 +5,9 @@ from itertools import chain, pairwise
 import pytest
 from hypothesis import given, strategies
 
-from tokverify.chat.text_difference import Stretch, compare_texts, differing, lines_of
+from tokverify.chat.text_difference import Stretch, compare_texts, find_differences, to_text_difference
+from tokverify.report.chat import TextStretch
+from tokverify.text.lines import split_lines
 
 
 def stretches(actual: str, expected: str) -> list[tuple[str, str]]:
@@ -50,9 +52,15 @@ def test_long_texts_that_share_nothing_are_one_difference():
 
 
 def test_a_difference_knows_what_is_before_it():
-    found = list(differing(compare_texts("a\nb c\nf\n", "a\nb d\nf\ne\n")))
+    found = list(find_differences(compare_texts("a\nb c\nf\n", "a\nb d\nf\ne\n")))
     assert found == [("a\nb ", Stretch("c", "d")), ("a\nb c\nf\n", Stretch("", "e\n"))]
 
 
 def test_lines_end_at_newlines_only():
-    assert lines_of("a\u2028b\r\n\x0bc\n\nd") == ["a\u2028b\r\n", "\x0bc\n", "\n", "d"]
+    assert split_lines("a\u2028b\r\n\x0bc\n\nd") == ["a\u2028b\r\n", "\x0bc\n", "\n", "d"]
+
+
+def test_a_report_stores_the_sizes_of_the_parts():
+    [same, changed] = to_text_difference(compare_texts("a\nb c\n", "a\nb dd\n")).blocks
+    assert same == (TextStretch(2, 2, equal=True),)
+    assert changed == (TextStretch(2, 2, equal=True), TextStretch(1, 2, equal=False), TextStretch(1, 1, equal=True))

@@ -67,6 +67,7 @@ def test_table(tmp, arguments, exit_code, stdout, stderr):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("name", CHAT_FORMATS)
 def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]

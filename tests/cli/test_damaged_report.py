@@ -51,9 +51,9 @@ def complaint(result: Result) -> str:
             "run",
             ["kind"],
             f"odd\n{HOSTILE}",
-            'is of the kind "odd↵\\x1b[31m\\x00\\u202e", which this tokverify does not',
+            'reports of kind "odd↵\\x1b[31m\\x00\\u202e" are unknown to this tokverify; update it',
         ),
-        ("run", ["actual", "settings"], [], "actual.settings is a list; wanted is an object"),
+        ("run", ["actual", "settings"], [], "$.actual.settings: Expected `object`, got `array`"),
         ("audit", ["codes", 0], HOSTILE, "codes[0] is '\\x1b[31m\\x00\\u202e'; wanted is the code of a rule"),
         ("audit", ["findings", 0, "code"], "", "findings[0].code is ''; wanted is the code of a rule"),
         ("audit", ["findings", 0, "name"], HOSTILE, "; wanted is the name of a rule, such as byte-token"),
@@ -70,14 +70,14 @@ def test_an_inconsistent_report_is_rejected_in_one_line(
 @pytest.mark.parametrize("place", [["options", "deep"], ["actual", "settings", "deep"]])
 def test_a_document_that_is_nested_too_deep_is_rejected(saved: Path, place: list[object]):
     deep: list[object] = []
-    for _ in range(98):
+    for _ in range(96):
         deep = [deep]
     assert show(saved, "run", place, deep, "json").exit_code == 1
-    assert "nested at most 100 deep" in complaint(show(saved, "run", place, [deep], "json"))
+    assert "nested more than 100 levels deep" in complaint(show(saved, "run", place, [[[deep]]], "json"))
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
-@pytest.mark.parametrize("place", [["expected", "caveat"], ["actual", "source"], ["cases", 0, "file"]])
+@pytest.mark.parametrize("place", [["expected", "caveat"], ["actual", "source"], ["results", 0, "case", "file"]])
 def test_nothing_hostile_reaches_the_terminal(saved: Path, place: list[object], name: str):
     result = show(saved, "run", place, HOSTILE, name)
     assert result.exit_code == 1, result.output
@@ -87,7 +87,7 @@ def test_nothing_hostile_reaches_the_terminal(saved: Path, place: list[object], 
 @pytest.mark.parametrize("name", ["github", "gitlab", "sarif"])
 @pytest.mark.parametrize("file", ["\ud800", "a\0b", "https://example.org//a", "C:\\a.yaml", "../" * 50])
 def test_no_path_is_too_odd_for_ci_systems(saved: Path, name: str, file: str):
-    result = show(saved, "run", ["cases", 0, "file"], file, name)
+    result = show(saved, "run", ["results", 0, "case", "file"], file, name)
     assert result.exit_code == 1, result.output
     result.stdout_bytes.decode()
 

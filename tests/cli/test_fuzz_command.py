@@ -17,9 +17,14 @@ FEW = ("--generator", "whitespace", "--count", "300")
 
 # Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a new directory.
 TABLE = [
-    ([MODEL, "-r", REFERENCE, *FEW], 0, ["300 strings, all that", "whitespace", "300 strings: nothing found"], []),
+    (
+        [MODEL, "-r", REFERENCE, *FEW],
+        0,
+        ["as many as requested", "whitespace", "300 strings: nothing found"],
+        [],
+    ),
     ([MODEL, *FEW], 0, ["stands beside the model"], []),
-    ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, from 2 causes"], []),
+    ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, 2 causes"], []),
     ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 strings: "], []),
     (
         [MODEL, "-r", "rebuilt", "--generator", "digits", "--generator", "code", "--count", "9"],
@@ -27,7 +32,7 @@ TABLE = [
         ["digits", "code"],
         [],
     ),
-    ([MODEL, "-r", REFERENCE, "--generator", "digits", "--time", "0.05s"], 0, ["until the time was up"], []),
+    ([MODEL, "-r", REFERENCE, "--generator", "digits", "--time", "0.05s"], 0, ["until the time limit"], []),
     ([MODEL, "-r", REFERENCE, "--generator", "pieces", "--until-coverage", "40%"], 0, ["coverage was reached"], []),
     ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/text", "--generator", "corpus", "--count", "50"], 0, ["corpus"], []),
     ([MODEL, "-r", REFERENCE, *FEW, "-o", "{tmp}/report.json"], 0, [], ["nothing found; the report is in"]),

@@ -45,6 +45,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(("text", "shown"), list(zip(TEXTS, SHOWN, strict=True)), ids=range(len(TEXTS)))
 @pytest.mark.parametrize("command", [("run",), ("run", "-v"), ("fix", "--dry-run"), ("fix", "-o", "fixed.gguf")])
 def test_a_mistyped_token_is_named_safely(directory: Path, monkeypatch, command, text, shown):

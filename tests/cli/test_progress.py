@@ -3,8 +3,7 @@ from rich.console import Console
 
 from tokverify.cli import progress
 from tokverify.cli.progress import FuzzLine, ProgressBar, fuzz_line
-from tokverify.fuzz.coverage import Share
-from tokverify.report.fuzz import Progress
+from tokverify.report.fuzz import FuzzCoverage, FuzzProgress, Share
 
 
 class Terminal:
@@ -64,17 +63,20 @@ def test_the_bar_goes_to_stderr(monkeypatch, clock, capsys):
     assert captured.out == ""
 
 
-FAR = Progress(strings=30_000, failing=12, causes=2, pieces=Share(1, 4), merges=Share(1, 8))
+FAR = FuzzProgress(strings=30_000, failing=12, causes=2, coverage=FuzzCoverage(Share(1, 4), Share(1, 8)))
 
 
 def test_a_fuzz_line_shows_speed_failures_and_coverage():
     assert fuzz_line(FAR, 2.0) == ("30,000 texts, 15,000/s, 12 fail (2 causes), pieces 25%, merges 12%")
-    assert fuzz_line(Progress(1, 0, 0, Share(1, 4), None), 2.0) == "1 text, 0/s, 0 fail, pieces 25%"
-    assert fuzz_line(Progress(9, 1, 1, Share(1, 4), None), 3.0) == "9 texts, 3/s, 1 fails (1 cause), pieces 25%"
+    pieces = FuzzCoverage(Share(1, 4), None)
+    assert fuzz_line(FuzzProgress(1, 0, 0, pieces), 2.0) == "1 text, 0/s, 0 fail, pieces 25%"
+    assert fuzz_line(FuzzProgress(9, 1, 1, pieces), 3.0) == "9 texts, 3/s, 1 fails (1 cause), pieces 25%"
 
 
 def test_the_fuzz_line_of_a_long_run_fits_80_columns():
-    long = Progress(strings=12_345_678, failing=99_999, causes=100, pieces=Share(999, 1000), merges=Share(999, 1000))
+    long = FuzzProgress(
+        strings=12_345_678, failing=99_999, causes=100, coverage=FuzzCoverage(Share(999, 1000), Share(999, 1000))
+    )
     assert len(fuzz_line(long, 800.0)) <= 78
 
 

@@ -320,6 +320,7 @@ def test_known_failures_neither_stop_a_run_nor_are_diagnosed(tmp_path: Path):
     assert report["options"]["baseline"] == str(path)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_models_that_share_a_baseline_keep_each_others_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from support.paths import DATA
 from support.real_data import SHARED
 from tokverify.cli import main
-from tokverify.tasks import train as training_task
 from tokverify.train import TRAINERS
+from tokverify.train import run as training_task
 
 SAMPLE_TEXT = DATA / "sample_text.txt"
 RESULTS = ["report.json", "tokenizer.gguf", "tokenizer.json", "tokenizer_config.json"]

@@ -101,6 +101,7 @@ def test_it_is_the_same_again(byte_level, tmp_path):
     assert one == two
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_a_sentencepiece_model_becomes_a_gguf_file(to_gguf, tmp_path, model_type):
     source = tmp_path / "in.model"

@@ -7,8 +7,8 @@ from tokverify.convert import convert
 from tokverify.errors import MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.fuzz.loop import fuzz
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import open_reference
-from tokverify.report.fuzz import Plan
 
 EQUAL = ["gpt-2.tokenizer.json", "llama-spm.tokenizer.json", "llama-spm.tokenizer.model"]
 UNLIKE = {
@@ -66,7 +66,7 @@ def test_llama_cpp_loads_what_was_made_and_agrees(vocabs, tmp_path, name):
         reference = open_reference("llama.cpp", model=target).tokenizer
     except MissingLibraryError as error:
         pytest.skip(str(error))
-    assert fuzz(load_gguf(target), reference, Plan(count=600)).failing == 0
+    assert fuzz(load_gguf(target), reference, FuzzPlan(count=600)).failing == 0
 
 
 @pytest.mark.parametrize("name", ["gpt-2", *map(slow, ["llama-spm", "mpt"])])

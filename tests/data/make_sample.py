@@ -13,7 +13,7 @@ import gguf
 import sentencepiece
 
 from tokverify.train.corpus import read_lines
-from tokverify.train.sentencepiece_trainer import train_sentencepiece
+from tokverify.train.sentencepiece import train_sentencepiece
 
 HERE = Path(__file__).parent
 VOCAB_SIZE = 2000

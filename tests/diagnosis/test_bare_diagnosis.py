@@ -59,14 +59,18 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (SPM, typed(SPM, id264=NORMAL, id265=NORMAL), "typing 2 tokens (ids 264-265, runs of spaces) USER_DEFINED"),
-        (SPM, typed(SPM, id266=NORMAL), 'typing token 266 "<x>" CONTROL'),
-        (SPM, typed(SPM, id262=USER_DEFINED), 'typing token 262 "ab" NORMAL'),
-        (SPM, written(SPM, "▁", " "), "writing 2 tokens (ids 259, 263) with ▁ for a space"),
-        (SPM, written(SPM, "▁", "Ġ"), "writing 2 tokens (ids 259, 263) with ▁ for Ġ"),
-        (BPE, written(BPE, "Ġ", " "), "writing 2 tokens (ids 32, 258) with Ġ for a space"),
-        (BPE, swapped(BPE, "a", "b"), "writing 2 tokens (ids 97-98) for what the reference shows"),
-        (BERT, replace(BERT, tokens=[*BERT.tokens[:5], "a", "b", "##a", "##b"]), "writing 4 tokens (ids 5-8) with ▁"),
+        (
+            SPM,
+            typed(SPM, id264=NORMAL, id265=NORMAL),
+            "setting the type of 2 tokens (ids 264-265, runs of spaces) to USER_DEFINED",
+        ),
+        (SPM, typed(SPM, id266=NORMAL), 'setting the type of token 266 "<x>" to CONTROL'),
+        (SPM, typed(SPM, id262=USER_DEFINED), 'setting the type of token 262 "ab" to NORMAL'),
+        (SPM, written(SPM, "▁", " "), "rewriting 2 tokens (ids 259, 263) with ▁ instead of spaces"),
+        (SPM, written(SPM, "▁", "Ġ"), "rewriting 2 tokens (ids 259, 263) with ▁ instead of Ġ"),
+        (BPE, written(BPE, "Ġ", " "), "rewriting 2 tokens (ids 32, 258) with Ġ instead of spaces"),
+        (BPE, swapped(BPE, "a", "b"), "rewriting 2 tokens (ids 97-98) to represent the same bytes as in the reference"),
+        (BERT, replace(BERT, tokens=[*BERT.tokens[:5], "a", "b", "##a", "##b"]), "rewriting 4 tokens (ids 5-8) with ▁"),
     ],
 )
 def test_one_fault_is_named(right, wrong, sentence):
@@ -83,14 +87,14 @@ def test_tokens_that_are_shown_even_where_control_tokens_are_not_looked_for():
     best = found(typed(SPM, id266=CONTROL), typed(SPM, id266=USER_DEFINED), parse_special=False).diagnosis.explanations[
         0
     ]
-    assert best.sentence == 'typing token 266 "<x>" USER_DEFINED'
+    assert best.sentence == 'setting the type of token 266 "<x>" to USER_DEFINED'
 
 
 def test_an_unused_token_that_the_reference_uses():
     wrong = typed(replace(SPM, tokens=[*SPM.tokens[:-1], "[PAD266]"]), id266=UNUSED)
     result = found(wrong, SPM)
     best = result.diagnosis.explanations[0]
-    assert best.sentence == 'using token 266 "[PAD266]" for what the reference shows'
+    assert best.sentence == 'replacing token 266 "[PAD266]" with the reference\'s'
     assert Encoder(result.changes[0].transform(wrong)).encode("a<x>b") == Encoder(SPM).encode("a<x>b")
 
 
@@ -101,7 +105,7 @@ def test_bytes_of_a_file_that_does_not_load():
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
     best = diagnose(wrong, facts_of(expected), refused).diagnosis.explanations[0]
-    assert best.sentence == "typing 256 tokens (ids 1-256, bytes) BYTE"
+    assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
 def test_words_that_merging_misses_are_not_called_added_tokens():

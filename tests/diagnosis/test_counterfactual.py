@@ -18,8 +18,8 @@ from tokverify.report.diagnosis import Explanation
 from tokverify.spec import TokenizerSpec
 from tokverify.verify.comparison import verify_tokenizers
 
-STRIPPING = "stripping spaces around {} added token{} as the reference's lstrip and rstrip say"
-UNKNOWN = "taking what the vocabulary lacks for unknown instead of spelling its bytes"
+STRIPPING = "stripping spaces around {} added token{} as the reference's lstrip and rstrip specify"
+UNKNOWN = "treating what the vocabulary lacks as unknown instead of encoding its bytes"
 
 
 def explanations(spec: TokenizerSpec, path: Path, *texts: str) -> tuple[Explanation, ...]:
@@ -119,7 +119,9 @@ def sentencepiece_document(*, fuse_unk: bool) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("fuse_unk", "sentence"), [(True, UNKNOWN), (False, f"{UNKNOWN}, each character by itself")])
+@pytest.mark.parametrize(
+    ("fuse_unk", "sentence"), [(True, UNKNOWN), (False, f"{UNKNOWN}, with one token per character")]
+)
 def test_no_byte_fallback(tmp_path: Path, fuse_unk, sentence):
     path = write_json(tmp_path / "tokenizer.json", sentencepiece_document(fuse_unk=fuse_unk))
     assert SPM.tokens[3:259] == list(BYTE_PIECES)
@@ -127,7 +129,7 @@ def test_no_byte_fallback(tmp_path: Path, fuse_unk, sentence):
 
 
 WORDS = spec_of("bert", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁b", "▁,"], add_bos=False, add_sep=False)
-MARKER = "taking a ▁ in a text for a character like others (GGUF marks by it what begins words)"
+MARKER = "treating a ▁ in a text as an ordinary character (GGUF marks the start of words with it)"
 
 
 def wordpiece_document() -> dict[str, Any]:

@@ -51,12 +51,17 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence", "count"),
     [
-        (SPM, typed(SPM, BYTE, NORMAL), "typing 256 tokens (ids 3-258, bytes) BYTE", 3),
-        (SPM, replace(SPM, types=[*SPM.types[:261], UNUSED, *SPM.types[262:]]), 'typing token 261 "b" NORMAL', 2),
+        (SPM, typed(SPM, BYTE, NORMAL), "setting the type of 256 tokens (ids 3-258, bytes) to BYTE", 3),
+        (
+            SPM,
+            replace(SPM, types=[*SPM.types[:261], UNUSED, *SPM.types[262:]]),
+            'setting the type of token 261 "b" to NORMAL',
+            2,
+        ),
         (
             SPM,
             replace(SPM, tokens=["<unk>", "<S>", *SPM.tokens[2:]]),
-            'writing token 1 "<S>" for what the reference shows',
+            'rewriting token 1 "<S>" to represent the same bytes as in the reference',
             6,
         ),
     ],
@@ -135,9 +140,9 @@ def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path
     (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true, "add_eos_token": false}')
     expected = load_reference(path)
     encoder = Encoder(replace(sentencepiece_spec(path), add_bos=True, add_eos=False))
-    assert explained(encoder, expected, "fox", "the fox") == 'leaving token 1 "<s>" out of decoded text'
+    assert explained(encoder, expected, "fox", "the fox") == 'omitting token 1 "<s>" from decoded text'
     assert explained(encoder, expected, "fox", "日本", "a 日 fox 本").split(", and ") == [
-        'leaving token 1 "<s>" out of decoded text',
+        'omitting token 1 "<s>" from decoded text',
         'decoding token 0 "<unk>" as " ⁇ "',
     ]
 
@@ -194,7 +199,10 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
 def test_run_tells_and_passes(mistyped: Path):
     code, output = invoke("run", mistyped)
     assert code == 0
-    assert "typing 256 tokens (ids 34-289, bytes) BYTE makes 223 of 223 differing decodings match" in output
+    assert (
+        "setting the type of 256 tokens (ids 34-289, bytes) to BYTE makes 223 of 223 differing decodings match"
+        in output
+    )
     assert "repair: tokverify fix" in output
     assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
 
@@ -216,7 +224,9 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
     write_patched(SAMPLE / "sample.gguf", path, changed_values(spec, wrong))
     code, output = invoke("fix", path, "-o", str(fixed))
     assert code == 0, output
-    assert "repair: turning add_space_prefix off, and typing 256 tokens (ids 34-289, bytes) BYTE" in output
+    assert (
+        "repair: turning add_space_prefix off, and setting the type of 256 tokens (ids 34-289, bytes) to BYTE" in output
+    )
     assert fixed.read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 

@@ -52,21 +52,21 @@ def test_nothing_is_told_of_the_reference_of_another_model():
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (SPM, retyped(SPM, "  ", TokenType.NORMAL), 'typing token 264 "  " USER_DEFINED'),
-        (SPM, retyped(SPM, "<x>", TokenType.NORMAL), 'typing token 265 "<x>" CONTROL'),
-        (SPM, retyped(SPM, "b", TokenType.USER_DEFINED), 'typing token 261 "b" NORMAL'),
+        (SPM, retyped(SPM, "  ", TokenType.NORMAL), 'setting the type of token 264 "  " to USER_DEFINED'),
+        (SPM, retyped(SPM, "<x>", TokenType.NORMAL), 'setting the type of token 265 "<x>" to CONTROL'),
+        (SPM, retyped(SPM, "b", TokenType.USER_DEFINED), 'setting the type of token 261 "b" to NORMAL'),
         (SPM, replace(SPM, add_space_prefix=False), "turning add_space_prefix on"),
         (SPM, replace(SPM, add_bos=False), "turning add_bos on"),
         (SPM, replace(SPM, add_eos=True), "turning add_eos off"),
         (SPM, replace(SPM, special_ids={"bos": 2}), 'making token 1 "<s>" the bos token (tokenizer.ggml.bos_token_id)'),
-        (SPM, replace(SPM, scores=[0.0] * 266), "taking the reference's scores (5 are others here)"),
-        (BPE, replace(BPE, pre="qwen2"), "naming the pre-tokenizer gpt-2 (tokenizer.ggml.pre)"),
+        (SPM, replace(SPM, scores=[0.0] * 266), "using the reference's scores (5 differ)"),
+        (BPE, replace(BPE, pre="qwen2"), "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre)"),
         (
             BPE,
             replace(BPE, merges=BPE.merges[1:]),
-            "taking the reference's 4 merges (1 are missing here, 0 here are not among them)",
+            "using the reference's 4 merges (1 missing, 0 extra)",
         ),
-        (BPE, replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1]), "adding token 260 (new) of the reference"),
+        (BPE, replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1]), "adding token 260 (new) from the reference"),
     ],
 )
 def test_one_fault_is_named(right: TokenizerSpec, wrong: TokenizerSpec, sentence: str):
@@ -129,8 +129,8 @@ def test_the_broken_sample():
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
     result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
     best = result.diagnosis.explanations[0]
-    assert best.sentence.startswith("typing 30 tokens (ids 4-33, runs of spaces, runs of tabs")
-    assert best.sentence.endswith("USER_DEFINED")
+    assert best.sentence.startswith("setting the type of 30 tokens (ids 4-33, runs of spaces, runs of tabs")
+    assert best.sentence.endswith(" to USER_DEFINED")
     assert best.explained == best.failing >= 80
 
 
@@ -146,8 +146,9 @@ def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
     told = result.diagnosis
     assert told.explanations[0].explained == told.failing == 6
     assert told.explanations[0].sentence == (
-        'typing token 4 "<x>" NORMAL'
-        " (the reference has it USER_DEFINED, too, but llama.cpp drops and adds spaces around such tokens)"
+        'setting the type of token 4 "<x>" to NORMAL'
+        " (a workaround: it is USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
+        " tokens)"
     )
 
 

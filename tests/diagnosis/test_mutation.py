@@ -19,6 +19,7 @@ def check(mutation: Mutation, directory: Path, *, with_fuzz: bool) -> None:
     assert outcome.repaired
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.id)
 def test_a_fault_of_a_small_vocabulary(mutation: Mutation, tmp_path: Path):
     check(mutation, tmp_path, with_fuzz=False)

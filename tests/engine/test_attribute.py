@@ -6,7 +6,8 @@ import pytest
 
 from support.spec_maker import BYTE, CONTROL, bpe_spec
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.settings import Settings, resolve
+from tokverify.engine.family import Settings
+from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenizerSpec

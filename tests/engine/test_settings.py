@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import FAMILIES
 from tokverify.engine.override import Override
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError

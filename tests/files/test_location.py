@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.files.location import file_and_rest, identify, repository, repository_of_url
+from tokverify.files.location import file_and_rest
+from tokverify.references.location import identify, repository, repository_of_url
 
 KINDS = {"rebuilt", "hub", "tokenizers"}
 

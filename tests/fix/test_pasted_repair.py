@@ -18,9 +18,9 @@ from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
-from tokverify.report.saved.run import read_report
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
 
@@ -74,7 +74,9 @@ def test_a_command_is_that_of_the_run(options, command):
 
 @pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
 def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
-    assert commands(report(**part)) == ["repair, by all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
+    assert commands(report(**part)) == [
+        "repair, checked against all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"
+    ]
 
 
 def test_a_command_of_nothing_is_shown_as_it_is():
@@ -103,7 +105,7 @@ def test_the_commands_of_the_gguf_package_name_the_files_too():
     named = explanation(gguf_command="gguf-new-metadata --general-name 'a MODEL phi-3' MODEL FIXED")
     assert commands(report(named))[1:] == ["or: gguf-new-metadata --general-name 'a MODEL phi-3' m.gguf m-fixed.gguf"]
     in_place = explanation(gguf_command="gguf-set-metadata MODEL a.key ''")
-    assert commands(report(in_place))[1:] == ["or, in the file itself: gguf-set-metadata m.gguf a.key ''"]
+    assert commands(report(in_place))[1:] == ["or, in place: gguf-set-metadata m.gguf a.key ''"]
 
 
 def test_no_argument_of_theirs_is_parted():
@@ -132,7 +134,7 @@ def test_fix_is_said_of_the_repair_that_it_makes():
 @pytest.mark.parametrize("model", ["tokenizer.json", "spiece.model", "a.tiktoken:gpt2"])
 def test_what_is_no_gguf_file_cannot_be_fixed(model: str):
     (repair,) = repairs(report(model=model))
-    assert repair.remark == "GGUF can express it; tokverify fix repairs GGUF files only"
+    assert repair.remark == "GGUF can express it; tokverify fix repairs only GGUF files"
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -163,7 +165,7 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](with_repairs(read_report(Path("saved.json"))), narrow), "repair: ")
+        command = from_table(FORMATS["table"](read("saved.json", Report), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
@@ -182,7 +184,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
     options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
     code, text = run("run", *options)
     assert code == 1
-    command = from_table(text, "or, in the file itself: ")
+    command = from_table(text, "or, in place: ")
     assert command[0] == "gguf-set-metadata"
     subprocess.run(
         [sys.executable, "-m", "gguf.scripts.gguf_set_metadata", *command[1:]],

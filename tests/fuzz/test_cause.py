@@ -2,7 +2,8 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.fuzz import cause
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.trial import Trial
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz 0123456789\n\u00e9\u00ea\u00eb\u00ec\u00ed")
@@ -32,7 +33,7 @@ def test_many_texts_with_one_cause_are_shown_as_one():
     assert found.found == Sample("the xylophone", False, False)
     assert found.result.status is Status.MISMATCH
     assert found.result.difference is not None
-    assert found.result.notes == ("shown by 4 of the strings, first by one of the generator words: the xylophone",)
+    assert found.result.notes == ("found in 4 strings, first in one from the generator words: the xylophone",)
     case = found.result.case
     assert (case.text, case.tags, case.add_special, case.parse_special) == ("xy", ("fuzz", "words"), False, False)
     assert case.note == "[23, 24] from left, [43] from right"
@@ -96,9 +97,9 @@ def test_errors_and_skips_are_sorted_too():
     for text in ("aab", "xyz", "bbb", "aca"):
         causes.add(trial.outcome(Sample(text, False, False)), "words")
     assert [(found.outcome.kind, found.outcome.sample.text) for found in causes.listed] == [
-        (Kind.ERROR, "b"),
-        (Kind.SKIPPED, " "),
-        (Kind.ERROR, "c"),
+        (DifferenceKind.ERROR, "b"),
+        (DifferenceKind.SKIPPED, " "),
+        (DifferenceKind.ERROR, "c"),
     ]
     assert [found.result.status for found in causes.listed] == [Status.ERROR, Status.SKIPPED, Status.ERROR]
     assert causes.listed[0].result.message == "expected (right): no piece for 'b'"

@@ -5,7 +5,8 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.merge import merge
 from tokverify.files.load import load_gguf
-from tokverify.fuzz.coverage import Coverage, Share, steps
+from tokverify.fuzz.coverage import CoverageCounter, ratio, steps
+from tokverify.report.fuzz import Share
 from tokverify.spec import TokenizerSpec, TokenType
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
@@ -34,22 +35,22 @@ def test_steps_end_where_merging_does(sample):
 
 
 def test_by_score_each_normal_piece_is_a_merge(sample):
-    coverage = Coverage(sample)
+    counter = CoverageCounter(sample)
     normal = [
         piece
         for piece, kind in zip(sample.spec.tokens, sample.spec.types, strict=True)
         if kind == TokenType.NORMAL and len(piece) > 1
     ]
-    assert coverage.pieces == Share(0, 2000)
-    assert coverage.merges == Share(0, len(normal))
+    assert counter.pieces == Share(0, 2000)
+    assert counter.coverage.merges == Share(0, len(normal))
     id = sample.encode(" the")[0]
     assert sample.piece(id) == "▁the"
-    coverage.add([id, id])
-    assert coverage.pieces == Share(1, 2000)
+    counter.add([id, id])
+    assert counter.pieces == Share(1, 2000)
     # On the way: "he", "the".
-    assert coverage.merges == Share(len(set(steps("▁the", _costs(sample), ""))), len(normal))
-    coverage.add([sample.settings.ids["<bos>"]])
-    assert coverage.pieces == Share(2, 2000)
+    assert counter.coverage.merges == Share(len(set(steps("▁the", _costs(sample), ""))), len(normal))
+    counter.add([sample.settings.ids["<bos>"]])
+    assert counter.pieces == Share(2, 2000)
 
 
 def _costs(encoder: Encoder) -> dict[str, float]:
@@ -64,22 +65,22 @@ def test_by_rank_the_listed_merges_count():
         types=[TokenType.NORMAL] * 6 + [TokenType.CONTROL],
         merges=["a b", "b c", "ab c", "a bc", "a b"],
     )
-    coverage = Coverage(Encoder(spec))
-    coverage.add([5])
-    assert coverage.merges == Share(2, 4)
-    coverage.add([3, 0, 6])
-    assert coverage.merges == Share(2, 4)
-    coverage.add([4])
-    assert coverage.merges == Share(3, 4)
-    assert coverage.pieces == Share(5, 7)
+    counter = CoverageCounter(Encoder(spec))
+    counter.add([5])
+    assert counter.coverage.merges == Share(2, 4)
+    counter.add([3, 0, 6])
+    assert counter.coverage.merges == Share(2, 4)
+    counter.add([4])
+    assert counter.coverage.merges == Share(3, 4)
+    assert counter.pieces == Share(5, 7)
 
 
 def test_a_tokenizer_that_is_not_ours_has_no_known_merges():
-    coverage = Coverage(FakeTokenizer("a", "b"))
-    coverage.add([1])
-    assert (coverage.pieces, coverage.merges) == (Share(1, 2), None)
+    counter = CoverageCounter(FakeTokenizer("a", "b"))
+    counter.add([1])
+    assert (counter.pieces, counter.coverage.merges) == (Share(1, 2), None)
 
 
 def test_shares():
-    assert Share(1, 4).ratio == 0.25
-    assert Share(0, 0).ratio == 1.0
+    assert ratio(Share(1, 4)) == 0.25
+    assert ratio(Share(0, 0)) == 1.0

@@ -11,7 +11,7 @@ from tokverify.files.load import load_gguf
 from tokverify.fuzz import alphabet
 from tokverify.fuzz.generator import GENERATORS, batch, usable
 from tokverify.fuzz.sample import Sample, Vocabulary, vocabulary_of
-from tokverify.fuzz.stream import scattered
+from tokverify.fuzz.stream import scatter
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
 
@@ -43,13 +43,13 @@ def test_a_generator_is_reproducible_and_makes_encodable_texts(name, vocabulary)
 
 def test_scattered_numbers_are_all_there_once_and_go_on_where_they_left_off():
     for size in (1, 2, 3, 10, 84, 97):
-        numbers = list(scattered(size, 0))
+        numbers = list(scatter(size, 0))
         assert sorted(numbers) == list(range(size))
-        assert list(scattered(size, size // 2)) == numbers[size // 2 :]
-    assert list(scattered(5, 9)) == []
-    assert list(scattered(0, 0)) == []
+        assert list(scatter(size, size // 2)) == numbers[size // 2 :]
+    assert list(scatter(5, 9)) == []
+    assert list(scatter(0, 0)) == []
     # The first few already come from everywhere.
-    assert {number // 250 for number in islice(scattered(1000, 0), 8)} == {0, 1, 2, 3}
+    assert {number // 250 for number in islice(scatter(1000, 0), 8)} == {0, 1, 2, 3}
 
 
 def test_added_tokens_come_in_every_context_and_mode_before_any_comes_again():

@@ -15,11 +15,13 @@ from tokverify.engine.models import spm
 from tokverify.errors import EncodeError, TokverifyError
 from tokverify.files.load import load_gguf
 from tokverify.fuzz import loop as fuzz_module
+from tokverify.fuzz.coverage import ratio
 from tokverify.fuzz.loop import fuzz
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import load_reference
 from tokverify.render import RenderOptions
 from tokverify.render.fuzz import FUZZ_FORMATS
-from tokverify.report.fuzz import FuzzReport, Plan, Stop
+from tokverify.report.fuzz import FuzzReport, Stop, fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.tasks.opening import open_tokenizers
 
@@ -33,7 +35,7 @@ def sample() -> Encoder:
 
 
 def minimal_texts(fuzzed: FuzzReport) -> list[str]:
-    return [cause.outcome.sample.text for cause in fuzzed.causes]
+    return [result.case.text for result in fuzzed.report.results]
 
 
 def as_json(fuzzed: FuzzReport) -> str:
@@ -41,27 +43,27 @@ def as_json(fuzzed: FuzzReport) -> str:
 
 
 def test_a_tokenizer_agrees_with_itself(sample):
-    fuzzed = fuzz(sample, sample, Plan(count=3000))
+    fuzzed = fuzz(sample, sample, FuzzPlan(count=3000))
     assert (fuzzed.strings, fuzzed.failing, fuzzed.skipped, fuzzed.causes) == (3000, 0, 0, ())
-    assert (fuzzed.exit_code, fuzzed.stop) == (0, Stop.COUNT)
-    assert sum(made for made, _ in fuzzed.by_generator.values()) == 3000
-    assert "corpus" not in fuzzed.by_generator
-    assert {made for made, _ in fuzzed.by_generator.values()} == {214, 215}
-    assert fuzzed.pieces.ratio > 0.6
-    assert fuzzed.merges.ratio > 0.7
+    assert (fuzz_exit_code(fuzzed), fuzzed.stop) == (0, Stop.COUNT)
+    assert sum(tally.strings for tally in fuzzed.generators.values()) == 3000
+    assert "corpus" not in fuzzed.generators
+    assert {tally.strings for tally in fuzzed.generators.values()} == {214, 215}
+    assert ratio(fuzzed.coverage.pieces) > 0.6
+    assert ratio(fuzzed.coverage.merges) > 0.7
 
 
 def test_the_sample_agrees_with_its_reference_but_for_the_mark_of_a_space(sample):
-    fuzzed = fuzz(sample, load_reference(REFERENCE), Plan(count=3000))
+    fuzzed = fuzz(sample, load_reference(REFERENCE), FuzzPlan(count=3000))
     # sentencepiece cannot tell a "▁" in the text from the one it puts for a space; llama.cpp can.
     assert all("▁" in text for text in minimal_texts(fuzzed))
 
 
 def test_the_broken_sample_is_found_out():
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
-    fuzzed = fuzz(broken, load_reference(REFERENCE), Plan(count=3000))
+    fuzzed = fuzz(broken, load_reference(REFERENCE), FuzzPlan(count=3000))
     assert sorted(minimal_texts(fuzzed)) == ["\t\t\t", "  "]
-    assert fuzzed.exit_code == 1
+    assert fuzz_exit_code(fuzzed) == 1
     assert fuzzed.failing == sum(cause.strings for cause in fuzzed.causes) + fuzzed.unlisted
     assert [result.status for result in fuzzed.report.results] == [Status.MISMATCH] * 2
 
@@ -90,7 +92,7 @@ def faulty_spm(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> Encoder:
 
 
 def test_a_wrong_tie_break_is_found(sample, monkeypatch):
-    fuzzed = fuzz(faulty_spm(sample, monkeypatch), sample, Plan(count=3000))
+    fuzzed = fuzz(faulty_spm(sample, monkeypatch), sample, FuzzPlan(count=3000))
     assert fuzzed.failing > 10
     assert min(map(len, minimal_texts(fuzzed))) == 3
     assert all(len(text) <= MAX_MINIMAL for text in minimal_texts(fuzzed))
@@ -103,11 +105,11 @@ def test_a_missed_added_token_is_found(sample, piece):
     assert len(left) == len(sample.settings.added_tokens) - 1
     faulty._split_all = added_token.splitter(left)
     faulty._split_user_defined = added_token.splitter([token for token in left if not token.special])
-    fuzzed = fuzz(faulty, sample, Plan(count=6000))
+    fuzzed = fuzz(faulty, sample, FuzzPlan(count=6000))
     assert minimal_texts(fuzzed) == [piece]
     assert len(piece) <= MAX_MINIMAL
     # Control tokens are only looked for where special tokens are parsed; the others always are.
-    assert fuzzed.causes[0].outcome.sample.parse_special == (piece == "<eos>")
+    assert fuzzed.report.results[0].parse_special == (piece == "<eos>")
 
 
 def without_entry(charsmap: bytes, text: str) -> bytes:
@@ -128,7 +130,7 @@ def without_entry(charsmap: bytes, text: str) -> bytes:
 def test_a_dropped_charsmap_entry_is_found(encoder_of, text):
     encoder = encoder_of("t5")
     faulty = Encoder(replace(encoder.spec, charsmap=without_entry(encoder.spec.charsmap, text)))
-    fuzzed = fuzz(faulty, encoder, Plan(count=6000))
+    fuzzed = fuzz(faulty, encoder, FuzzPlan(count=6000))
     assert text in "".join(minimal_texts(fuzzed))
     assert all(len(minimal) <= MAX_MINIMAL for minimal in minimal_texts(fuzzed))
 
@@ -136,7 +138,7 @@ def test_a_dropped_charsmap_entry_is_found(encoder_of, text):
 def test_two_runs_are_the_same_and_with_two_processes(sample):
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
     expected = load_reference(REFERENCE)
-    plan = Plan(count=2500, seed=5)
+    plan = FuzzPlan(count=2500, seed=5)
     first = as_json(fuzz(broken, expected, plan))
     assert as_json(fuzz(broken, expected, plan)) == first
     open_again = partial(open_tokenizers, SAMPLE / "sample-broken.gguf", REFERENCE)
@@ -147,25 +149,25 @@ def test_two_runs_are_the_same_and_with_two_processes(sample):
 def test_an_error_in_another_process_is_told(sample, tmp_path):
     open_again = partial(open_tokenizers, tmp_path / "absent.gguf", REFERENCE)
     with pytest.raises(TokverifyError, match=r"absent\.gguf"):
-        fuzz(sample, sample, Plan(count=2500), jobs=2, open_again=open_again)
+        fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=open_again)
 
 
 def test_a_worker_that_dies_is_told(sample):
     with pytest.raises(TokverifyError, match="a worker process died"):
-        fuzz(sample, sample, Plan(count=2500), jobs=2, open_again=partial(os._exit, 1))
+        fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=partial(os._exit, 1))
 
 
 def test_it_stops_at_the_coverage(sample):
-    fuzzed = fuzz(sample, sample, Plan(count=100_000, coverage=0.5, generators=("pieces",)))
+    fuzzed = fuzz(sample, sample, FuzzPlan(count=100_000, coverage=0.5, generators=("pieces",)))
     assert fuzzed.stop is Stop.COVERAGE
-    assert fuzzed.pieces.ratio >= 0.5
+    assert ratio(fuzzed.coverage.pieces) >= 0.5
     assert fuzzed.strings < 3000
 
 
 def test_it_stops_when_the_time_is_up(sample, monkeypatch):
     now = iter(range(1000))
     monkeypatch.setattr(fuzz_module.time, "monotonic", lambda: next(now))
-    fuzzed = fuzz(sample, sample, Plan(seconds=4.0, generators=("digits",)))
+    fuzzed = fuzz(sample, sample, FuzzPlan(seconds=4.0, generators=("digits",)))
     assert fuzzed.stop is Stop.TIME
     assert fuzzed.strings % 600 == 0
 
@@ -173,8 +175,8 @@ def test_it_stops_when_the_time_is_up(sample, monkeypatch):
 def test_what_fails_when_the_time_is_up_is_counted(monkeypatch):
     monkeypatch.setattr(fuzz_module._Run, "_is_late", property(lambda run: True))
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
-    fuzzed = fuzz(broken, load_reference(REFERENCE), Plan(seconds=1, generators=("whitespace",)))
-    assert (fuzzed.causes, fuzzed.exit_code) == ((), 1)
+    fuzzed = fuzz(broken, load_reference(REFERENCE), FuzzPlan(seconds=1, generators=("whitespace",)))
+    assert (fuzzed.causes, fuzz_exit_code(fuzzed)) == ((), 1)
     assert fuzzed.unlisted == fuzzed.failing > 0
 
 
@@ -184,14 +186,14 @@ def test_an_interrupted_run_tells_what_it_found():
             raise KeyboardInterrupt
 
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
-    fuzzed = fuzz(broken, load_reference(REFERENCE), Plan(count=10**9), on_progress=interrupt)
+    fuzzed = fuzz(broken, load_reference(REFERENCE), FuzzPlan(count=10**9), on_progress=interrupt)
     assert fuzzed.stop is Stop.INTERRUPTED
     assert "  " in minimal_texts(fuzzed)
 
 
 def test_generators_that_have_nothing_to_work_with_are_an_error():
-    with pytest.raises(TokverifyError, match="corpus cannot make any"):
-        fuzz(FakeTokenizer("a"), FakeTokenizer("a"), Plan(generators=("corpus",), count=1))
+    with pytest.raises(TokverifyError, match="corpus have no material"):
+        fuzz(FakeTokenizer("a"), FakeTokenizer("a"), FuzzPlan(generators=("corpus",), count=1))
 
 
 def test_where_nothing_can_be_encoded_nothing_was_compared(monkeypatch):
@@ -201,13 +203,13 @@ def test_where_nothing_can_be_encoded_nothing_was_compared(monkeypatch):
     actual, expected = FakeTokenizer("a"), FakeTokenizer("a")
     monkeypatch.setattr(actual, "encode", refuse)
     monkeypatch.setattr(expected, "encode", refuse)
-    fuzzed = fuzz(actual, expected, Plan(count=50))
-    assert (fuzzed.strings, fuzzed.skipped, fuzzed.failing, fuzzed.exit_code) == (50, 50, 0, 2)
+    fuzzed = fuzz(actual, expected, FuzzPlan(count=50))
+    assert (fuzzed.strings, fuzzed.skipped, fuzzed.failing, fuzz_exit_code(fuzzed)) == (50, 50, 0, 2)
     assert [result.status for result in fuzzed.report.results] == [Status.SKIPPED]
 
 
 def test_progress_is_told_after_each_batch(sample):
     told = []
-    fuzz(sample, sample, Plan(count=1000), on_progress=told.append)
+    fuzz(sample, sample, FuzzPlan(count=1000), on_progress=told.append)
     assert [progress.strings for progress in told] == [588, 1000]
-    assert told[0].pieces.done < told[1].pieces.done
+    assert told[0].coverage.pieces.done < told[1].coverage.pieces.done

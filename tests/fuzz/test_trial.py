@@ -4,7 +4,8 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome, Trial, encode_all
+from tokverify.fuzz.trial import Trial, TrialOutcome, encode_all
+from tokverify.report.fuzz import DifferenceKind
 
 
 def sample(text: str, add_special: bool = False, parse_special: bool = True) -> Sample:
@@ -37,16 +38,18 @@ def test_what_agrees_leaves_nothing_but_its_ids():
 def test_ids_that_differ():
     trial = Trial(FakeTokenizer("a", "b", "ab"), FakeTokenizer("a", "b"))
     outcome = trial.outcome(sample("bab"))
-    assert outcome == Outcome(sample("bab"), Kind.IDS, [1, 2], [1, 0, 1])
-    assert outcome.fingerprint == trial.outcome(sample("abb")).fingerprint == (Kind.IDS, (2,), (0, 1), "")
+    assert outcome == TrialOutcome(sample("bab"), DifferenceKind.IDS, [1, 2], [1, 0, 1])
+    assert outcome.fingerprint == trial.outcome(sample("abb")).fingerprint == (DifferenceKind.IDS, (2,), (0, 1), "")
     assert trial.outcome(sample("abab")).fingerprint != outcome.fingerprint
 
 
 def test_an_error_of_one_side_is_a_failure_and_of_both_none():
     trial = Trial(FakeTokenizer("a", name="left"), FakeTokenizer("a", "b", name="right"))
-    assert trial.outcome(sample("b")) == Outcome(sample("b"), Kind.ERROR, message="actual (left): no piece for 'b'")
+    assert trial.outcome(sample("b")) == TrialOutcome(
+        sample("b"), DifferenceKind.ERROR, message="actual (left): no piece for 'b'"
+    )
     outcome = trial.outcome(sample("c"))
-    assert outcome.kind is Kind.SKIPPED
+    assert outcome.kind is DifferenceKind.SKIPPED
     reasons = "actual (left): no piece for 'c'; expected (right): no piece for 'c'"
     assert outcome.message == f"neither side can encode this text: {reasons}"
 
@@ -59,7 +62,7 @@ def test_what_a_reference_is_not_made_for_is_skipped(monkeypatch):
 
     monkeypatch.setattr(expected, "encode", refuse)
     outcome = Trial(FakeTokenizer("a"), expected).outcome(sample("a"))
-    assert outcome == Outcome(sample("a"), Kind.SKIPPED, message="expected (right): not for me")
+    assert outcome == TrialOutcome(sample("a"), DifferenceKind.SKIPPED, message="expected (right): not for me")
 
 
 def test_a_bug_is_not_taken_for_a_finding(monkeypatch):
@@ -69,13 +72,13 @@ def test_a_bug_is_not_taken_for_a_finding(monkeypatch):
         Trial(actual, FakeTokenizer("a")).outcome(sample("a"))
 
 
-def test_options_that_one_side_cannot_honor_are_off():
+def test_options_that_one_side_does_not_support_are_off():
     special = {"special": ["<s>"], "special_ids": {"bos": 1}}
     full, plain = FakeTokenizer("a", "<s>", **special), FakeTokenizer("a", "<", "s", ">", **special)
     plain.adds_special = False
     full.parses_special = False
     for trial in (Trial(full, plain), Trial(plain, full)):
-        assert trial.honored(sample("a", True, True)) == sample("a", False, False)
+        assert trial.with_supported_options(sample("a", True, True)) == sample("a", False, False)
         assert trial.outcome(sample("a", True, True)) is None
 
 
@@ -102,12 +105,15 @@ def test_decoding_is_compared_where_asked_for():
     assert Trial.of(actual, expected).outcome(sample("ab")) is None
     trial = Trial.of(actual, expected, decoding=True)
     outcome = trial.outcome(sample("ab"))
-    assert outcome == Outcome(sample("ab"), Kind.DECODING, b"ab", b"\x00\x01")
+    assert outcome == TrialOutcome(sample("ab"), DifferenceKind.DECODING, b"ab", b"\x00\x01")
     assert trial.outcome(sample("")) is None
-    assert trial.outcome(sample("c")).kind is Kind.DECODING
+    assert trial.outcome(sample("c")).kind is DifferenceKind.DECODING
     assert "cannot" in trial.outcome(sample("c")).message
     # What neither can encode cannot be decoded either.
-    assert [outcome.kind for outcome in trial.run([sample("x"), sample("a")])] == [Kind.SKIPPED, Kind.DECODING]
+    assert [outcome.kind for outcome in trial.run([sample("x"), sample("a")])] == [
+        DifferenceKind.SKIPPED,
+        DifferenceKind.DECODING,
+    ]
 
 
 def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
@@ -130,11 +136,11 @@ def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
     assert trial.run([sample("Hello , you !"), sample("it 's")]) == [None, None]
 
 
-def test_who_cannot_honor_an_option_is_named_once():
+def test_who_does_not_support_an_option_is_named_once():
     able, left = FakeTokenizer("a"), FakeTokenizer("a", name="left", adds_special=False, parses_special=False)
     assert Trial(able, able).notes == ()
     assert Trial(able, left).notes == Trial(left, left).notes
     assert Trial(able, left).notes == (
-        "compared with add_special off throughout: left cannot tell which tokens go around a text",
-        "compared with parse_special off throughout: left never reads control tokens in text",
+        "compared with add_special turned off: left does not know which tokens to add around a text",
+        "compared with parse_special turned off: left never recognizes control tokens in text",
     )

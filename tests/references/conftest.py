@@ -66,7 +66,7 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 @pytest.fixture(scope="session")
 def sentencepiece_model() -> bytes:
     """A .model with byte pieces, a control token and a user-defined piece."""
-    from tokverify.train.sentencepiece_trainer import train_sentencepiece
+    from tokverify.train.sentencepiece import train_sentencepiece
 
     return train_sentencepiece(
         ["the red fox sees the other fox", "a fox is a fox"],

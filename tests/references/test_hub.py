@@ -14,6 +14,9 @@ from tokverify.references.reference import Request
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RESPONSE = SimpleNamespace(headers={}, request=None)
 
+NotFoundError = getattr(errors, "RemoteEntryNotFoundError", errors.EntryNotFoundError)
+"""The error for a file that the hub does not have; the more specific class is new in huggingface_hub 1.0."""
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Path:
@@ -49,13 +52,13 @@ def hub(cache, monkeypatch):
         name = url.rpartition("/")[2]
         state.asked.append(name)
         if name not in state.files:
-            raise errors.RemoteEntryNotFoundError("404", response=RESPONSE)
+            raise NotFoundError("404", response=RESPONSE)
 
     def download(repo, name, *, revision=None, local_files_only=False):
         if local_files_only:
             raise errors.LocalEntryNotFoundError("not in the cache")
         if name not in state.files:
-            raise errors.RemoteEntryNotFoundError("404", response=RESPONSE)
+            raise NotFoundError("404", response=RESPONSE)
         path = cache / "models--org--fox" / "snapshots" / COMMIT / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(state.files[name])
@@ -77,7 +80,7 @@ def test_a_cached_repository_needs_no_hub(cache, words):
     assert found.tokenizer.encode("red fox", add_special=False, parse_special=False) == [3, 4]
     assert found.tokenizer.special_ids == {"unk": 0}
     assert found.source == f"org/fox@{COMMIT}/tokenizer.json"
-    assert found.reason == "as asked, from the local cache of the hub"
+    assert found.reason == "as requested, from the local cache of the hub"
     assert set(found.versions) == {"tokenizers", "huggingface_hub"}
 
 

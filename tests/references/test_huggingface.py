@@ -245,7 +245,7 @@ def test_so_is_a_single_text_that_it_panics_over(tokenizer_json, capfd):
     charsmap = base64.b64encode(broken).decode()
     words = tokenizer_of(tokenizer_json | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap}})
     assert encode(words, "red") == [3]
-    with pytest.raises(EncodeError, match="the library panicked: start byte index 9999 is out of bounds"):
+    with pytest.raises(EncodeError, match=r"the library panicked: (start )?byte index 9999 is out of bounds"):
         encode(words, "x")
     os.write(2, b"written afterwards\n")
     assert capfd.readouterr().err == "written afterwards\n"

@@ -28,7 +28,7 @@ def test_a_file_and_the_directory_it_is_in(tmp_path, tokenizer_json, sentencepie
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json))
     assert load_reference(str(tmp_path)).name == "tokenizers"
     found = open_reference(tmp_path / "tokenizer.model")
-    assert (found.source, found.reason) == (str(tmp_path / "tokenizer.model"), "as asked")
+    assert (found.source, found.reason) == (str(tmp_path / "tokenizer.model"), "as requested")
 
 
 def test_rebuilt_needs_the_spec_of_the_model():

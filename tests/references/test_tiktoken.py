@@ -9,9 +9,10 @@ import pytest
 from tokverify import load_cases, load_gguf
 from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
-from tokverify.references.tiktoken import PUBLISHED, load
+from tokverify.references.tiktoken import load
 from tokverify.verify.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")

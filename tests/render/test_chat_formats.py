@@ -9,17 +9,24 @@ import pytest
 from lxml import etree
 
 from support.ci_reading import check_visible, runner_reads
-from support.hostile_chat import hostile_chat
+from support.hostile_chat import hostile_chat, text_difference
 from support.make_golden import MARKUP
 from support.paths import DATA
 from tokverify.render import RenderOptions
 from tokverify.render.chat import CHAT_FORMATS, present, verdict
 from tokverify.render.chat.issue import CHAT_CHECKS
-from tokverify.report.chat import ChatReport, Template
+from tokverify.report.chat import ChatReport, Template, count_findings
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
 
-EMPTY = ChatReport(Side("m", "m.gguf"), None, (Template("default", "x"),), (), ())
+EMPTY = ChatReport(
+    actual=Side("m", "m.gguf"),
+    expected=None,
+    findings=(),
+    templates=(Template("default", "x"),),
+    conversations=(),
+    results=(),
+)
 
 
 def written(name: str, report: ChatReport | None = None, **options: object) -> str:
@@ -68,10 +75,12 @@ def test_no_line_of_the_table_is_wider_than_asked(width: int):
 
 def test_the_carets_stand_below_what_differs():
     report = hostile_chat()
+    texts = "日本 é <|im_end|>\n", "日本 é </s>\n"
     result = replace(
         report.results[0],
-        actual=replace(report.results[0].actual, text="日本 é <|im_end|>\n"),
-        expected=replace(report.results[0].expected, text="日本 é </s>\n"),
+        actual=replace(report.results[0].actual, text=texts[0]),
+        expected=replace(report.results[0].expected, text=texts[1]),
+        text_difference=text_difference(*texts),
     )
     lines = written("table", replace(report, results=(result,), findings=()), verbose=True).split("\n")
     at = lines.index("  - 日本·é·<|im_end|>↵")
@@ -169,7 +178,7 @@ def test_the_page_shows_findings_and_texts():
 
 
 def test_severities_are_those_of_the_report():
-    counts = {severity: hostile_chat().count(severity) for severity in Severity}
+    counts = {severity: count_findings(hostile_chat(), severity) for severity in Severity}
     told = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
     assert " ".join(told).split() == [
         word for severity in reversed(Severity) for word in (str(counts[severity]), severity.name)

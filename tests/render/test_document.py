@@ -13,8 +13,8 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Item,
+    Items,
     Names,
-    Numbered,
     Only,
     Paragraph,
     Section,
@@ -97,7 +97,7 @@ def test_lists():
 
 def test_numbered_items_with_commands():
     items = [Item(["a", "more"], [Command("repair", ("tokverify fix",))]), Item(["b"])]
-    numbered = Numbered(items, note="stopped early")
+    numbered = Items(items, note="stopped early")
     assert table(numbered, heading="Diagnosis").startswith(
         "DIAGNOSIS\n  1  a\n     more\n     repair: tokverify fix\n  2  b\n     stopped early\n"
     )

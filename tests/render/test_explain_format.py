@@ -59,6 +59,7 @@ def test_words_of_one_token_are_left_out():
     assert "of one token each" not in render(explain(encoder, "1!2!3"), RenderOptions(verbose=True))
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("name", SPECS)
 @pytest.mark.parametrize("text", ["ab " * 2000, "[" * 4000, "a\n" * 2000, "é🦙" * 1000])
 def test_long_texts_stay_readable(name, text):

@@ -8,20 +8,20 @@ from support.fake_tokenizer import FakeTokenizer
 from support.hostile_finding import hostile_fuzz
 from support.paths import ROOT
 from tokverify.errors import UnsupportedError
-from tokverify.fuzz.coverage import Share
 from tokverify.fuzz.loop import fuzz
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render import RenderOptions
 from tokverify.render.ci.issue import Level
 from tokverify.render.fuzz import FUZZ_FORMATS, percent, verdict
 from tokverify.render.fuzz.issue import fuzz_issues
-from tokverify.report.fuzz import FuzzReport, Plan, Stop
+from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
 from tokverify.report.run import Status, VocabularyDifference
 
 HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
 LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))
 
 
-def fuzzed(plan: Plan, *pieces: str, decode=None) -> FuzzReport:
+def fuzzed(plan: FuzzPlan, *pieces: str, decode=None) -> FuzzReport:
     """Compare a tokenizer that knows hostile pieces with one that has only their characters."""
     actual = FakeTokenizer(*LETTERS, *pieces, name="[red]left", adds_special=False)
     expected = FakeTokenizer(*LETTERS, *pieces[1:], name="right")
@@ -32,13 +32,13 @@ def fuzzed(plan: Plan, *pieces: str, decode=None) -> FuzzReport:
 
 @pytest.fixture(scope="module")
 def hostile() -> FuzzReport:
-    return fuzzed(Plan(count=2000, generators=("pieces",)), *HOSTILE)
+    return fuzzed(FuzzPlan(count=2000, generators=("pieces",)), *HOSTILE)
 
 
 @pytest.fixture(scope="module")
 def nothing() -> FuzzReport:
     same = FakeTokenizer(*LETTERS, adds_special=False)
-    return fuzz(same, same, Plan(count=1, generators=("pieces",)))
+    return fuzz(same, same, FuzzPlan(count=1, generators=("pieces",)))
 
 
 def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
@@ -46,15 +46,15 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "[red]left" in shown
-    assert "tried     2,000 strings, all that were asked for" in shown
+    assert "tried     2,000 strings, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
-    assert "of the strings, first by one of the generator pieces: " in shown
+    assert " strings, first in one from the generator pieces: " in shown
     assert "text     [/INST]" in shown
     assert shown.endswith(f"{verdict(hostile)}\n")
 
 
 def test_what_is_off_throughout_is_said_at_both_ends(hostile):
-    note = "compared with add_special off throughout: [red]left cannot tell which tokens go around a text"
+    note = "compared with add_special turned off: [red]left does not know which tokens to add around a text"
     assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
     shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
     first, last = shown.index(note), shown.rindex(note)
@@ -64,7 +64,7 @@ def test_what_is_off_throughout_is_said_at_both_ends(hostile):
 
 def test_nothing_is_noted_where_nothing_is_off():
     same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
-    full = fuzz(same, same, Plan(count=9, generators=("pieces",)))
+    full = fuzz(same, same, FuzzPlan(count=9, generators=("pieces",)))
     assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
     assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
 
@@ -76,22 +76,22 @@ def test_quiet_is_the_verdict_alone(hostile):
 def test_the_json_has_all_of_it(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     assert list(told) == [
-        "schema_version", "kind", "versions", "options", "actual", "expected", "summary", "vocabulary", "diagnosis",
-        "baseline", "cases", "tokens", "notes", "coverage", "generators", "causes",
+        "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
+        "coverage", "generators", "causes",
     ]  # fmt: skip
     assert told["summary"]["strings"] == 2000
     assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
     assert told["coverage"]["merges"] is None
-    assert [cause["case"] for cause in told["causes"]] == [case["id"] for case in told["cases"]]
-    assert told["cases"][0]["text"] == "[/INST]"
+    assert [cause["case"] for cause in told["causes"]] == [result["case"]["id"] for result in told["report"]["results"]]
+    assert told["report"]["results"][0]["case"]["text"] == "[/INST]"
     assert "[/INST]" in told["causes"][0]["found"]["text"]
 
 
 def test_decoding_that_differs_is_told_in_bytes():
-    different = fuzzed(Plan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
+    different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
     told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
     decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
-    assert decoded[0]["expected"] == {"text": "\ufffd", "bytes": "ff"}
+    assert decoded[0]["expected"] == "ff"
     assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
 
 
@@ -104,7 +104,7 @@ def test_what_is_skipped_is_listed():
         return FakeTokenizer(*LETTERS).encode(text, **options)
 
     expected.encode = refuse
-    skipping = fuzz(actual, expected, Plan(count=100, generators=("pieces",)))
+    skipping = fuzz(actual, expected, FuzzPlan(count=100, generators=("pieces",)))
     assert "SKIPPED expected (fake): no b, please" in FUZZ_FORMATS["table"](skipping, RenderOptions())
 
 
@@ -119,7 +119,7 @@ def test_verdicts(nothing):
     )
 
     interrupted = replace(nothing, stop=Stop.INTERRUPTED)
-    assert (verdict(interrupted), interrupted.exit_code) == ("1 string: nothing found; interrupted", 130)
+    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 string: nothing found; interrupted", 130)
 
 
 # Formats for CI systems
@@ -127,7 +127,7 @@ def test_verdicts(nothing):
 
 def test_each_cause_is_an_issue_at_the_model():
     issues = list(fuzz_issues(hostile_fuzz()))
-    found = [cause.result for cause in hostile_fuzz().causes if cause.result.status is not Status.SKIPPED]
+    found = [result for result in hostile_fuzz().report.results if result.status is not Status.SKIPPED]
     assert [issue.title for issue in issues[: len(found)]] == [f"{result.status}: {result.name}" for result in found]
     assert {issue.check for issue in issues} == {
         "fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "vocabulary"
@@ -137,7 +137,7 @@ def test_each_cause_is_an_issue_at_the_model():
 
 def test_what_decodes_otherwise_says_to_what():
     (issue,) = [issue for issue in fuzz_issues(hostile_fuzz()) if issue.check == "fuzz-decoding"]
-    assert issue.message.splitlines()[0] == "the same ids decode to é in actual, to \\xff in expected"
+    assert issue.message.splitlines()[0] == "the same ids decode to é (actual) and \\xff (expected)"
 
 
 def test_a_failure_without_a_listed_cause_is_told(nothing):
@@ -170,13 +170,13 @@ def test_junit_has_a_test_for_each_cause():
 def test_sarif_says_what_was_off_throughout(hostile):
     (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
     (note,) = run["invocations"][0]["toolConfigurationNotifications"]
-    assert note["message"]["text"].startswith("compared with add_special off throughout")
+    assert note["message"]["text"].startswith("compared with add_special turned off")
 
 
 def test_markdown_tells_what_was_tried(hostile):
     text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
     assert "### 1 cause found by fuzzing" in text
-    assert "Tried: 2,000 strings, all that were asked for; coverage: " in text
+    assert "Tried: 2,000 strings, as many as requested; coverage: " in text
     assert "| pieces | 2,000 | " in text
     assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 

@@ -4,6 +4,7 @@ import pytest
 
 from support.make_golden import GOLDEN, OUTPUTS, hostile_report, render
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.report.codec import SCHEMA_VERSION
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -32,11 +33,11 @@ def test_no_line_is_wider_than_asked(width):
 def test_json_gives_back_what_the_report_holds():
     report = hostile_report()
     document = json.loads(FORMATS["json"](report, RenderOptions()))
-    assert [case["text"] for case in document["cases"]] == [result.case.text for result in report.results]
-    assert document["cases"][3]["text"] == "a\ud800"
-    assert [case["ids"]["actual"] for case in document["cases"]] == [list(r.actual) for r in report.results]
-    assert document["summary"]["exit_code"] == report.exit_code == 1
-    assert document["schema_version"] == 3
+    assert [result["case"]["text"] for result in document["results"]] == [r.case.text for r in report.results]
+    assert document["results"][3]["case"]["text"] == "a\ud800"
+    assert [result["actual"] for result in document["results"]] == [list(r.actual) for r in report.results]
+    assert document["summary"]["exit_code"] == 1
+    assert document["schema_version"] == SCHEMA_VERSION
 
 
 def test_json_is_ascii_and_stable():

@@ -24,7 +24,7 @@ from tokverify.render.diff import CHANGE_FORMATS
 from tokverify.render.fuzz import FUZZ_FORMATS
 from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.diff import ChangeReport
-from tokverify.report.fuzz import FuzzReport
+from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
 from tokverify.tasks.run import verify_model
 from tokverify.verify.comparison import verify_tokenizers
@@ -99,8 +99,8 @@ def inject(report: Report) -> Report:
 def injecting_fuzz() -> FuzzReport:
     """Make a fuzzing run more hostile."""
     fuzzed = hostile_fuzz()
-    generators = {" ".join(INJECTIONS): (5, 3)}
-    return replace(fuzzed, by_generator=generators, notes=INJECTIONS, report=inject(fuzzed.report))
+    generators = {" ".join(INJECTIONS): GeneratorTally(5, 3)}
+    return replace(fuzzed, generators=generators, notes=INJECTIONS, report=inject(fuzzed.report))
 
 
 def injecting_change() -> ChangeReport:

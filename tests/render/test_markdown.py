@@ -70,10 +70,10 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     report = hostile_report()
     nothing = replace(report.diagnosis, explanations=(), tried=5)
     text = FORMATS["markdown"](replace(report, diagnosis=nothing), RenderOptions())
-    assert "### Diagnosis\n\nNone of 5 changes that were tried makes a failing case match.\n\n" in text
+    assert "### Diagnosis\n\nnone of the 5 changes that were tried makes a failing case match\n\n" in text
     early = replace(report.diagnosis, tried=5, stopped_early=True)
     text = FORMATS["markdown"](replace(report, diagnosis=early), RenderOptions())
-    assert "\n\nTime ran out after 5 changes.\n\n" in text
+    assert "\n\ntime ran out after 5 changes\n\n" in text
 
 
 @pytest.mark.parametrize(

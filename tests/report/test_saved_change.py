@@ -16,6 +16,7 @@ from tokverify.report.saved.diff import restore_change
 CHANGE = SavedKind(name="diff", formats=CHANGE_FORMATS, present=present, restore=restore_change)
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "report",
     [

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from support.codec_kind import CodecKind
 from support.hostile_chat import hostile_chat
-from support.saved_file import SavedKind, places_in, remove, set_to
+from support.saved_file import places_in, remove, set_to
 from tokverify.render.chat import CHAT_FORMATS, present
-from tokverify.report.chat import ChatReport
-from tokverify.report.saved.chat import restore_chat
+from tokverify.report.chat import ChatReport, chat_exit_code
 
-CHAT = SavedKind(name="chat", formats=CHAT_FORMATS, present=present, restore=restore_chat)
+CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=chat_exit_code)
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,20 @@ def result(**told: object):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (finding(kind="odd"), "findings[0].kind is 'odd'; wanted is failing or drift or white-space"),
-        (finding(severity="BAD"), "findings[0].severity is 'BAD'; wanted is INFO or WARNING or ERROR"),
-        (finding(template="x"), "findings[0].template is 'x'; wanted is the name of one of its templates"),
-        (finding(conversations=["x"]), "conversations[0] is 'x'; wanted is the id of one of its conversations"),
-        (result(conversation="x"), "results[1].conversation is 'x'; wanted is the id of one of its conversations"),
-        (result(template="x"), "results[1].template is 'x'; wanted is the name of one of its templates"),
-        (lambda content: content["results"][1]["actual"].update(ids=["x"]), "wanted is a list of whole numbers"),
-        (lambda content: content["conversations"][0]["messages"][0].pop("role"), "an object with the key 'role'"),
-        (lambda content: content["conversations"][0].update(line=-1), "conversations[0].line is -1; wanted is a whole"),
-        (lambda content: content["actual"].update(sha256="\x1b"), "actual.sha256 is '\\x1b'; wanted is bytes in hex"),
+        (finding(kind="odd"), "$.findings[0].kind: Expected `str` matching regex"),
+        (finding(severity="BAD"), "$.findings[0].severity: Invalid enum value 'BAD'"),
+        (finding(template="x"), "$.findings[0].template: expected the name of a template of this report"),
+        (finding(conversations=["x"]), "$.findings[0]: expected ids of conversations of this report"),
+        (result(conversation="x"), "$.results[1]: expected ids of conversations of this report"),
+        (result(template="x"), "$.results[1].template: expected the name of a template of this report"),
+        (result(actual_ids=["x"]), "$.results[1].actual_ids[0]: Expected `int`"),
+        (result(text_difference={"blocks": []}), "results[1].text_difference: required if both sides have a text"),
+        (
+            lambda content: content["conversations"][0]["messages"][0].pop("role"),
+            "messages[0]: a message needs a `role`",
+        ),
+        (lambda content: content["conversations"][0].update(line=-1), "$.conversations[0].line: Expected `int` >= 0"),
+        (lambda content: content["actual"].update(sha256="\x1b"), "$.actual.sha256: Expected `str` matching regex"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
@@ -59,8 +63,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str)
     [
         lambda told: told["findings"][0].update(kind="odd"),
         lambda told: told["findings"][0].pop("message"),
-        lambda told: told["conversations"][0]["messages"][0].pop("role"),
-        lambda told: told["results"][0]["actual"]["rendering"].update(deliberate=None),
+        lambda told: told["results"][0]["actual"].update(deliberate=None),
         lambda told: told["templates"][0].update(actual=1),
     ],
 )
@@ -71,8 +74,9 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
     told = CHAT.written(hostile_chat())
     told["results"].sort(key=lambda result: result["difference"] is None)
+    told["templates"].sort(key=lambda template: template["difference"] is None)
     places = [place for place in places_in(told) if not is_free(place)]
-    assert ("results", 0, "difference", "blocks", 0, "actual", 0, "bytes") in places
+    assert ("results", 0, "difference", "blocks", 0, "actual", 0, "token_bytes") in places
     for place in places:
         for damage in (remove, set_to(1.5)):
             if isinstance(place[-1], int) and damage is remove:

@@ -19,6 +19,7 @@ from tokverify.report.saved.run import read_report
 from tokverify.tokenizer import Token
 
 
+@pytest.mark.process  # takes seconds
 def test_a_report_comes_back_whole(tmp_path: Path):
     report = hostile_report()
     path = tmp_path / "report.json"
@@ -59,6 +60,7 @@ def test_the_schema_names_every_key_of_every_kind_of_report():
     validator.validate(json.loads((ROOT / "reports" / "sample.json").read_text()))
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,4 +1,4 @@
-"""What the documentation shows is tried, so that it stays true."""
+"""Run and check what the documentation shows, so that it stays true."""
 
 import ast
 import importlib
@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -22,7 +21,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
 WITHOUT_VALUE = {"-h", "--help", "--version"}
 
-_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}.*\n)+)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\s*(?:\$ |- run: )?(tokverify .*)$", re.MULTILINE)
 _OPERATORS = {"|", "||", "&&", ";", ">", ">>", "&", "2>&1"}
 
@@ -32,15 +31,15 @@ def by_name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=by_name)
-def test_console_sessions_give_what_the_page_shows(page: Path, tmp_path: Path):
-    """If this fails, and what is printed is right: `python tests/support/console.py docs/PAGE`."""
-    said = examples(page.read_text("utf-8"))
-    printed = run([example.command for example in said], tmp_path)
-    for example, output in zip(said, printed, strict=True):
+def test_console_sessions_print_what_the_page_shows(page: Path, tmp_path: Path):
+    """If this fails although the new output is right, run `python tests/support/console.py docs/PAGE.md`."""
+    shown = examples(page.read_text("utf-8"))
+    printed = run([example.command for example in shown], tmp_path)
+    for example, output in zip(shown, printed, strict=True):
         assert fits(example.output, output), f"$ {example.command}{output}"
 
 
-def test_output_fits_only_what_was_printed():
+def test_an_ellipsis_stands_for_any_lines():
     assert fits("a\n...\nc\n", "a\nb\nb\nc\n")
     assert fits("a\n...\n", "a\n")
     assert not fits("a\n...\nc\n", "a\nb\n")
@@ -48,11 +47,11 @@ def test_output_fits_only_what_was_printed():
     assert not fits("", "a\n")
 
 
-def test_a_session_keeps_the_exit_code_and_the_directory(tmp_path: Path):
+def test_a_session_keeps_the_exit_code_and_the_working_directory(tmp_path: Path):
     page = "```console\n$ mkdir x && cd x\n$ cat <<END\n> a\n> END\na\n$ false\n$ echo $? ${PWD##*/}\n1 x\n```\n"
-    said = examples(page)
-    assert run([example.command for example in said], tmp_path) == ["", "a\n", "", "1 x\n"]
-    assert [example.output for example in said] == ["", "a\n", "", "1 x\n"]
+    shown = examples(page)
+    assert run([example.command for example in shown], tmp_path) == ["", "a\n", "", "1 x\n"]
+    assert [example.output for example in shown] == ["", "a\n", "", "1 x\n"]
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=by_name)
@@ -68,7 +67,7 @@ def commands(page: str) -> Iterator[str]:
 
 
 def unknown(words: list[str]) -> list[str]:
-    """Return the options that the command does not have, or the command that there is not."""
+    """Return the options that the command does not have, or the subcommand if it does not exist."""
     command, words = main, words[1:]
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         found = command.get_command(click.Context(command), words[0])
@@ -81,7 +80,7 @@ def unknown(words: list[str]) -> list[str]:
     return sorted(named - known - WITHOUT_VALUE)
 
 
-def test_what_does_not_exist_is_noticed():
+def test_unknown_reports_missing_options_and_commands():
     assert unknown(["tokverify", "run", "model.gguf", "--baseline=x", "-q", "|", "head", "-x"]) == []
     assert unknown(["tokverify", "cases", "check", "--nonsense", "x"]) == ["--nonsense"]
     assert unknown(["tokverify", "nonsense"]) == ["nonsense"]
@@ -96,27 +95,32 @@ def test_imported_names_exist(page: Path):
                 assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
-def test_contributing_says_where_every_module_is():
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Where things are")[2]
-    patterns = set(re.findall(r"`([\w*]+(?:\.py|/))`", text))
+def test_contributing_lists_every_top_level_entry_of_the_package():
     package = ROOT / "tokverify"
     folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    modules = {path.name for path in package.glob("*.py")} - {"__init__.py", "__main__.py"}
-    untold = {name for name in modules | folders if not any(fnmatchcase(name, pattern) for pattern in patterns)}
-    assert not untold
-    there = {path.name if path.is_file() else f"{path.name}/" for path in package.rglob("*")}
-    assert not {pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in there)}
+    modules = {path.name for path in package.glob("*.py")} - {"__init__.py"}
+    section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Where things are")[2]
+    rows = [line.split("|") for line in section.splitlines() if line.startswith("| ")]
+    listed = [name for row in rows for name in re.findall(r"`([^`]+)`", row[2])]
+    assert sorted(listed) == sorted(folders | modules)
+
+
+def test_the_files_to_read_first_exist():
+    page = (DOCS / "reading-order.md").read_text("utf-8")
+    listed = re.findall(r"^\d+\. `([^`]+)`", page, re.MULTILINE)
+    assert len(listed) == 10
+    assert [path for path in listed if not (ROOT / path).is_file()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
-def test_links_to_elsewhere_are_well_formed(page: Path):
+def test_external_links_are_well_formed(page: Path):
     links = re.findall(r"\]\(([a-z]+:[^)]*)\)", page.read_text("utf-8"))
     assert [link for link in links if not re.fullmatch(r"https://[\w.-]+\.[a-z]+(/[^\s<>\"]*)?", link)] == []
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site; strict, so that a page outside the navigation or a link to nowhere is an error."""
+    """Build the site strictly: a page outside the navigation or a broken link is an error."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
     directory = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
@@ -125,7 +129,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_site_builds_and_loads_nothing_from_elsewhere(site: Path):
+def test_the_site_builds_and_loads_nothing_from_other_hosts(site: Path):
     html = {page.name: page.read_text("utf-8") for page in site.glob("*.html")}
     assert html.keys() >= {page.with_suffix(".html").name for page in PAGES}
     for name, text in html.items():

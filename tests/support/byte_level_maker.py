@@ -5,8 +5,7 @@ from tokenizers.pre_tokenizers import PreTokenizer
 
 from support.paths import DATA
 from tokverify.train import TrainingPlan
-from tokverify.train.bpe import learn_merges
-from tokverify.train.presets.sheepop import byte_pieces
+from tokverify.train.bpe import byte_pieces, learn_merges
 
 CORPUS = DATA / "sample_text.txt"
 

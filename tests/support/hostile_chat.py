@@ -1,9 +1,16 @@
 """A report of `tokverify chat` with everything in it, whose every text tries to break out."""
 
 from support.make_golden import MARKUP
-from tokverify.chat.conversation import Conversation
-from tokverify.chat.rendering import Rendering
-from tokverify.report.chat import ChatFinding, ChatReport, Rendered, Template
+from tokverify.chat.text_difference import compare_texts, to_text_difference
+from tokverify.report.chat import (
+    ChatFinding,
+    ChatReport,
+    Conversation,
+    RenderedConversation,
+    Rendering,
+    Template,
+    TextDifference,
+)
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
 from tokverify.tokenizer import Token
@@ -28,39 +35,63 @@ def hostile_chat(hostile: str = HOSTILE) -> ChatReport:
     )
     shipped = Conversation(id="shipped", messages=[{"role": "user", "content": None}], line=3)
     token, other = Token(1, hostile, hostile.encode("utf-8", "surrogateescape")), Token(2, "a", b"a")
-    drifting = Rendered(
-        own,
-        "default",
-        Rendering(f"{_LONG}{hostile} same {hostile}\nend"),
-        Rendering(f"{_LONG}{hostile} other\n{hostile}\nend\n"),
+    texts = f"{_LONG}{hostile} same {hostile}\nend", f"{_LONG}{hostile} other\n{hostile}\nend\n"
+    drifting = RenderedConversation(
+        template="default",
+        conversation=own.id,
+        actual=Rendering(texts[0]),
+        expected=Rendering(texts[1]),
+        text_difference=text_difference(*texts),
         actual_ids=(1, 2),
         expected_ids=(2,),
     )
-    differing = Rendered(
-        shipped,
-        "default",
-        Rendering(hostile),
-        Rendering(hostile),
+    differing = RenderedConversation(
+        template="default",
+        conversation=shipped.id,
+        actual=Rendering(hostile),
+        expected=Rendering(hostile),
         actual_ids=(1, 2),
         expected_ids=(2, 2),
         difference=compare([token, other], [other, other]),
     )
-    failing = Rendered(own, hostile, Rendering(error=hostile, deliberate=True), Rendering(error=hostile))
-    refused = Rendered(shipped, hostile, Rendering(hostile), None, actual_refusal=hostile, expected_refusal=hostile)
+    failing = RenderedConversation(
+        template=hostile,
+        conversation=own.id,
+        actual=Rendering(error=hostile, deliberate=True),
+        expected=Rendering(error=hostile),
+    )
+    refused = RenderedConversation(
+        template=hostile,
+        conversation=shipped.id,
+        actual=Rendering(hostile),
+        actual_refusal=hostile,
+        expected_refusal=hostile,
+    )
+    sources = hostile, f"{hostile}\nmore"
     return ChatReport(
-        Side("[red]\x1b[31mmodel\u202e", f"models/{hostile}.gguf", fingerprint="0123456789abcdef" * 4),
-        Side("fake", hostile, reason=hostile, caveat=hostile),
-        (Template("default", hostile, f"{hostile}\nmore"), Template(hostile, "x"), Template("third", None, hostile)),
-        (drifting, differing, failing, refused),
-        (
-            ChatFinding(Severity.ERROR, "drift", hostile, "default", (hostile,)),
-            ChatFinding(Severity.ERROR, "ids", hostile, "default", ("shipped",)),
-            ChatFinding(Severity.ERROR, "missing", hostile, "third"),
+        actual=Side("[red]\x1b[31mmodel\u202e", f"models/{hostile}.gguf", fingerprint="0123456789abcdef" * 4),
+        expected=Side("fake", hostile, reason=hostile, caveat=hostile),
+        findings=(
+            ChatFinding(Severity.ERROR, "drift", "default", hostile, (hostile,)),
+            ChatFinding(Severity.ERROR, "ids", "default", hostile, ("shipped",)),
+            ChatFinding(Severity.ERROR, "missing", "third", hostile),
             ChatFinding(Severity.WARNING, "lost-content", hostile, hostile, (hostile, "shipped")),
-            ChatFinding(Severity.INFO, "double-bos", hostile, "default", (hostile, "shipped")),
+            ChatFinding(Severity.INFO, "double-bos", "default", hostile, (hostile, "shipped")),
             ChatFinding(Severity.INFO, "missing", hostile, hostile),
         ),
-        (hostile, "the reference's ids"),
+        not_checked=(hostile, "the reference's ids"),
+        templates=(
+            Template("default", *sources, text_difference(*sources)),
+            Template(hostile, "x"),
+            Template("third", None, hostile),
+        ),
+        conversations=(own, shipped),
+        results=(drifting, differing, failing, refused),
         options={"model": hostile, "reference": None, "conversations": "my[1].yaml"},
         versions={"tokverify": "1.2.3", "jinja2": hostile},
     )
+
+
+def text_difference(actual: str, expected: str) -> TextDifference:
+    """Align two texts for a report."""
+    return to_text_difference(compare_texts(actual, expected))

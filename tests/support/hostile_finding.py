@@ -7,9 +7,10 @@ from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
 from tokverify.diff.part import Change, Part
 from tokverify.fuzz.loop import fuzz
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.presentation import Presentation
 from tokverify.report.diff import ChangeReport, Effect
-from tokverify.report.fuzz import FuzzReport, Plan
+from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
@@ -33,7 +34,7 @@ def hostile_fuzz() -> FuzzReport:
     """Fuzz two tokenizers that differ in every way there is."""
     actual = FakeTokenizer(*LETTERS, "%", "é", *PIECES, adds_special=False)
     expected = Reference(*LETTERS, "", "é", *PIECES[1:])
-    fuzzed = fuzz(actual, expected, Plan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)
+    fuzzed = fuzz(actual, expected, FuzzPlan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)
     report = replace(fuzzed.report, options={"model": HOSTILE, "seed": 0}, versions={"tokverify": "1.2.3"})
     return replace(fuzzed, report=report, unlisted=7)
 

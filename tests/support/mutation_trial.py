@@ -1,6 +1,5 @@
 """Try a mutation: what finds it, what the diagnosis says, and whether fix repairs it."""
 
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -8,13 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from support.paths import SAMPLE
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from support.bare_tokenizer import Bare
 from support.gguf_maker import make_gguf, string
 from support.mutation import CONTROL, Mutation
+from support.paths import SAMPLE
 from support.real_data import SHARED
 from support.spec_maker import BYTE_PIECES
 from tokverify.audit import audit
@@ -22,7 +18,7 @@ from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import Explanation, Facts, facts_of
+from tokverify.diagnosis import Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.change import changed_values
@@ -31,11 +27,12 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.load import load_gguf
 from tokverify.fix.fixing import Plan, Verification, make_plan, verification, write_fixed
 from tokverify.fuzz.loop import Worker
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.plan import FuzzPlan
+from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
-from tokverify.report.fuzz import Plan as FuzzPlan
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -211,7 +208,7 @@ def _fuzz(path: Path, known: Facts) -> Fuzzed:
     number = strings = 0
     while (seconds := time.process_time() - start) < FUZZ_SECONDS:
         result = worker.work(number, None)
-        shown = [at for at, outcome in result.outcomes if outcome.kind is not Kind.SKIPPED]
+        shown = [at for at, outcome in result.outcomes if outcome.kind is not DifferenceKind.SKIPPED]
         if shown:
             return Fuzzed(True, strings + shown[0] + 1, time.process_time() - start)
         number, strings = number + 1, strings + result.strings

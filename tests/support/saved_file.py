@@ -66,6 +66,10 @@ class SavedKind:
         again = self.restored(tmp_path, self.written(report))
         assert again == report
         assert again.exit_code == report.exit_code
+        self.assert_renders_the_same(again, report)
+
+    def assert_renders_the_same(self, again: Any, report: Any) -> None:
+        """Check that every format writes what was read back as the report."""
         for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
             for name, render in self.present(again).formats.items():
                 assert render(options) == self.formats[name](report, options), name

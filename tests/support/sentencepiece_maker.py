@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable
 
-from tokverify.train.sentencepiece_trainer import train_sentencepiece
+from tokverify.train.sentencepiece import train_sentencepiece
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE, WORD, CHAR = range(1, 5)

@@ -61,7 +61,7 @@ def test_cases_without_expectations_are_skipped_with_reference_expect(suite):
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
     assert [case["status"] for case in report["cases"]] == ["match", "match", "skipped"]
     assert report["cases"][2]["message"] == "the case has no `expect` for sample, only for gemma"
-    assert report["expected"]["reason"] == "as asked"
+    assert report["expected"]["reason"] == "as requested"
 
 
 def test_a_run_that_compares_nothing_does_not_succeed(suite):

@@ -32,7 +32,7 @@ def test_an_empty_file_beside_a_text_is_accepted(write):
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\n\t"])
-def test_no_text_at_all(write, data: bytes):
+def test_a_corpus_without_text_is_refused(write, data: bytes):
     with pytest.raises(TokverifyError, match=r"corpus\.txt: no text to train on"):
         check_corpus([write(data)])
 
@@ -40,7 +40,7 @@ def test_no_text_at_all(write, data: bytes):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"text \xff", r"byte 0xFF at offset 5 is not UTF-8 text: a binary file"),
+        (b"text \xff", r"byte 0xFF at offset 5 is not UTF-8 text: the file is binary"),
         (b"\x7fELF\0\0", r"byte 0x00 at offset 4 "),
         (b"1234567\xe2\x82", r"byte 0xE2 at offset 7 "),
         (b"1234567\xe2\x82x", r"byte 0xE2 at offset 7 "),
@@ -49,20 +49,20 @@ def test_no_text_at_all(write, data: bytes):
     ],
 )
 @pytest.mark.usefixtures("small_blocks")
-def test_what_is_no_text_is_named_with_its_place(write, data: bytes, message: str):
+def test_the_file_and_offset_of_non_text_are_reported(write, data: bytes, message: str):
     with pytest.raises(TokverifyError, match=message):
         check_corpus([write(b"fine", "other.txt"), write(data)])
 
 
-def test_a_bad_file_is_found_behind_a_good_one(write):
+def test_a_bad_file_after_a_good_one_is_found(write):
     with pytest.raises(TokverifyError, match=r"bad: byte"):
         check_corpus([write(b"text"), write(b"\xff", "bad")])
 
 
-def test_what_is_no_file(tmp_path: Path):
+def test_only_regular_files_are_accepted(tmp_path: Path):
     with pytest.raises(TokverifyError, match="no such file"):
         check_corpus([tmp_path / "absent"])
-    with pytest.raises(TokverifyError, match="a directory"):
+    with pytest.raises(TokverifyError, match="is a directory"):
         check_corpus([tmp_path])
     with pytest.raises(TokverifyError, match="not a regular file"):
         check_corpus([Path("/dev/null")])
@@ -78,13 +78,13 @@ def test_what_is_no_file(tmp_path: Path):
     ],
 )
 @pytest.mark.usefixtures("small_blocks")
-def test_blocks_end_with_lines_or_words(write, text: str, blocks: list[str]):
+def test_blocks_end_at_lines_or_words(write, text: str, blocks: list[str]):
     found = list(read_blocks([write(text.encode())]))
     assert "".join(found) == text
     assert found == blocks
 
 
-def test_files_are_read_in_order_and_never_run_into_each_other(write):
+def test_files_are_read_in_order_and_not_joined(write):
     paths = [write(b"one", "a"), write(b"two\r\n\r\nthree \n", "b")]
     assert list(read_blocks(paths)) == ["one", "two\r\n\r\n", "three \n"]
     assert list(read_lines(paths)) == ["one", "two", "three "]

@@ -40,35 +40,35 @@ def test_ties_go_to_the_pair_with_the_lower_ids(trained_on):
     assert model_of(trained)["merges"] == [["ā", "Ă"]]
 
 
-def test_pairs_below_the_frequency_are_not_learned(trained_on):
+def test_pairs_below_the_minimum_frequency_are_not_learned(trained_on):
     text = "xyxy xyxy abab"
     assert ["a", "b"] in model_of(trained_on("bpe", text, vocab_size=400, min_frequency=2))["merges"]
     assert ["a", "b"] not in model_of(trained_on("bpe", text, vocab_size=400, min_frequency=3))["merges"]
 
 
-def test_a_small_corpus_gives_fewer_tokens_and_says_so(trained_on):
+def test_a_small_corpus_yields_fewer_tokens_and_a_note(trained_on):
     (note,) = trained_on("bpe", "aa aa aa", vocab_size=1000).notes
-    assert note == "the corpus gives no more than 259 of the 1,000 tokens asked for"
+    assert note == "the corpus yields only 259 of the requested 1,000 tokens"
     assert trained_on("bpe", "aa aa aa", vocab_size=258).notes == ()
 
 
 @pytest.mark.parametrize(("preset", "size", "least"), [(None, 257, "258"), (None, 1, "258"), ("sheepop", 260, "261")])
-def test_a_vocabulary_that_is_too_small(trained_on, preset, size: int, least: str):
-    with pytest.raises(TokverifyError, match=f"a vocabulary of {size} tokens is too small: .* take {least}; ask"):
+def test_a_vocabulary_size_that_is_too_small_is_refused(trained_on, preset, size: int, least: str):
+    with pytest.raises(TokverifyError, match=f"a vocabulary of {size} tokens is too small: .* take {least}; request"):
         trained_on("bpe", "aa aa", vocab_size=size, preset=preset)
 
 
-def test_nothing_to_learn(trained_on):
+def test_a_corpus_without_repeated_pairs_is_refused(trained_on):
     with pytest.raises(TokverifyError, match="no pair of bytes occurs 2 times"):
         trained_on("bpe", "abc")
 
 
-def test_an_unknown_preset(trained_on):
-    with pytest.raises(TokverifyError, match="llama: no such preset; there is sheepop"):
+def test_an_unknown_preset_is_refused(trained_on):
+    with pytest.raises(TokverifyError, match="llama: no such preset; available: sheepop"):
         trained_on("bpe", "aa aa", preset="llama")
 
 
-def test_a_merge_that_makes_a_piece_again_is_left_out():
+def test_a_merge_that_makes_an_existing_piece_is_dropped():
     from tokverify.train.bpe import _without_repeats
 
     assert _without_repeats([["a", "b"], ["ab", "c"], ["b", "c"], ["a", "bc"], ["abc", "d"]]) == [

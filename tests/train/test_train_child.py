@@ -17,25 +17,25 @@ def plan(tmp_path: Path) -> TrainingPlan:
     return TrainingPlan(corpus=(path,), on_progress=lambda doing: None)
 
 
-def test_the_child_does_what_this_process_would(plan):
+def test_the_child_returns_the_same_result_as_this_process(plan):
     assert child.train_in_child("bpe", plan) == TRAINERS["bpe"](plan)
 
 
-def test_an_error_of_the_child_is_raised_here(plan):
+def test_an_error_in_the_child_is_raised_here(plan):
     with pytest.raises(TokverifyError, match="no such preset"):
         child.train_in_child("spm", TrainingPlan(corpus=plan.corpus, preset="x"))
 
 
-def test_what_the_child_prints_is_no_part_of_its_answer(plan, monkeypatch):
+def test_output_printed_in_the_child_does_not_mix_with_its_result(plan, monkeypatch):
     library = "import os; from tokverify import train as training; train = training.TRAINERS['bpe']; "
     noisy = "training.TRAINERS = {'bpe': lambda plan: (os.write(1, b'noise'), print('noise'), train(plan))[-1]}; "
     monkeypatch.setattr(child, "_CODE", child._CODE.replace("; from", f"; {library}{noisy}from"))
     assert child.train_in_child("bpe", plan) == TRAINERS["bpe"](plan)
 
 
-def test_a_child_that_is_killed(plan, monkeypatch):
+def test_a_killed_child_is_reported(plan, monkeypatch):
     monkeypatch.setattr(child, "_CODE", "import os; os.kill(os.getpid(), 9)")
-    with pytest.raises(TokverifyError, match="training was ended by SIGKILL; is there memory enough"):
+    with pytest.raises(TokverifyError, match="training was ended by SIGKILL; check that there is enough memory"):
         child.train_in_child("bpe", plan)
 
 

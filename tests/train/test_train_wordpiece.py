@@ -9,7 +9,7 @@ from tokverify.files.huggingface import read_spec
 from tokverify.spec import TokenType
 
 
-def test_layout(trained_on, tmp_path):
+def test_the_layout_is_that_of_bert(trained_on, tmp_path):
     trained = trained_on("wordpiece", "Hugging hugs, hugging hugs", vocab_size=60)
     path = tmp_path / trained.name
     path.write_bytes(trained.data)
@@ -24,13 +24,13 @@ def test_layout(trained_on, tmp_path):
     assert spec.special_ids["bos"], spec.special_ids["sep"] == (2, 3)
 
 
-def test_what_is_always_a_token_of_its_own_is_in_no_piece(trained_on):
+def test_characters_that_are_always_separate_tokens_are_in_no_piece(trained_on):
     vocabulary = json.loads(trained_on("wordpiece", "a▁b a▁b a\u166db", vocab_size=60).data)["model"]["vocab"]
     assert not [piece for piece in vocabulary if set(piece) & set("▁\u166d")]
     assert {"a", "b"} <= set(vocabulary)
 
 
-def test_the_same_ids_in_another_process(trained_on, tmp_path):
+def test_ids_are_the_same_in_another_process(trained_on, tmp_path):
     """The library's own trainer numbers `##a` and `##b` by chance, which changes from one process to the next."""
     text = "".join(f"{chr(0x4E00 + n)} a{chr(0xE0 + n % 200)}b " for n in range(1500))
     here = trained_on("wordpiece", text, vocab_size=1300).data
@@ -51,14 +51,16 @@ def test_only_the_most_frequent_characters_are_kept(trained_on):
     assert chr(0x4E00 + 2999) not in vocabulary
 
 
-def test_a_vocabulary_that_is_too_small(trained_on):
+def test_a_vocabulary_size_that_is_too_small_is_refused(trained_on):
     # Five special tokens, three characters, two of them inside of words too, and three added tokens.
-    with pytest.raises(TokverifyError, match=r"a vocabulary of 12 tokens is too small: .* take 13; ask for more"):
+    with pytest.raises(
+        TokverifyError, match=r"a vocabulary of 12 tokens is too small: .* take 13; request a larger vocabulary"
+    ):
         trained_on("wordpiece", "abc b", vocab_size=12)
     trained_on("wordpiece", "abc b", vocab_size=13)
 
 
-def test_a_very_long_word_is_no_unknown_one(trained_on):
+def test_a_very_long_word_is_not_unknown(trained_on):
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(trained_on("wordpiece", "aa aa").data.decode())

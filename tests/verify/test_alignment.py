@@ -3,9 +3,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.report.difference import Difference
+from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import compare
+from tokverify.verify.alignment import compare, compare_decoded
 
 
 def tokens(*pieces: str | bytes | tuple[int, str | bytes]) -> list[Token]:
@@ -121,3 +121,14 @@ def test_the_same_text_is_cut_wherever_both_end(text, data):
     for block in compare(cut(), cut()).blocks:
         joined = ["".join(token.piece for token in side) for side in (block.actual, block.expected)]
         assert joined[0] == joined[1]
+
+
+def test_equal_bytes_are_no_decode_difference():
+    assert compare_decoded(b"a", b"a") is None
+
+
+def test_a_decode_difference_says_where_it_begins():
+    difference = compare_decoded(b"ab\xff", b"ab")
+    assert difference == DecodeDifference(
+        offset=2, actual_text="ab\ufffd", expected_text="ab", actual=b"ab\xff", expected=b"ab"
+    )

@@ -6,9 +6,11 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Trial
+from tokverify.fuzz.trial import Trial
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Side, Status
 from tokverify.tokenizer import Token
+from tokverify.verify.alignment import compare_decoded
 from tokverify.verify.comparison import verify_tokenizers
 
 GOOD = FakeTokenizer("a", "b", "ab", "<s>", " ", special=["<s>"], name="good", special_ids={"bos": 3})
@@ -97,7 +99,8 @@ def test_what_neither_side_can_encode_is_skipped_as_fuzz_does():
     assert report.results[0].message == f"neither side can encode this text: {reasons}"
     assert report.exit_code == 2
     assert (
-        Trial(GOOD, FakeTokenizer("b")).outcome(Sample("x", add_special=False, parse_special=True)).kind is Kind.SKIPPED
+        Trial(GOOD, FakeTokenizer("b")).outcome(Sample("x", add_special=False, parse_special=True)).kind
+        is DifferenceKind.SKIPPED
     )
 
 
@@ -255,7 +258,7 @@ def test_decoding_is_a_second_axis():
             return super().decode(ids).strip()
 
     report = verify_tokenizers(GOOD, Trimming(*GOOD.pieces), [case("a "), case("a")])
-    assert [result.decode_difference for result in report.results] == [(b"a ", b"a"), None]
+    assert [result.decode_difference for result in report.results] == [compare_decoded(b"a ", b"a"), None]
     assert report.decode_differences == 1
     assert report.exit_code == 0
 

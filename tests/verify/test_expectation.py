@@ -61,5 +61,5 @@ def test_what_is_expected_is_looked_up():
 def test_the_side_names_the_suites_once_each():
     cases = [Case(id=id, suite="s", text="x", file=file) for id, file in (("a", "one.yaml"), ("b", "one.yaml"))]
     assert expect_side(cases).source == "as in one.yaml"
-    assert expect_side(cases).reason == "as asked"
+    assert expect_side(cases).reason == "as requested"
     assert "every case has an `expect` for gemma-3" in expect_side(cases, SIDE).reason

@@ -32,7 +32,8 @@ def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = (
             found.extend(rule.findings(subject))
         except (NotEvaluatedError, TokverifyError) as error:
             not_evaluated.append(NotEvaluated(rule.code, rule.name, shortened(str(error))))
-    found.sort(key=lambda finding: (-finding.severity, finding.code))
+    found.sort(key=lambda finding: finding.code)
+    found.sort(key=lambda finding: finding.severity, reverse=True)
     return _with_waivers(subject, found, list(waivers), tuple(not_evaluated), tuple(rule.code for rule in rules))
 
 

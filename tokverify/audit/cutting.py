@@ -1,4 +1,4 @@
-"""How the two sides cut texts before merging, compared text by text."""
+"""Compare how the two sides cut texts before merging."""
 
 from __future__ import annotations
 
@@ -6,43 +6,57 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import probes
+from tokverify.audit.probe import probes
+from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
 
 if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
     from tokverify.engine.pre_tokenizer import PreTokenizer
     from tokverify.files.huggingface.document import Document
 
 
 @dataclass(frozen=True, slots=True)
-class OtherCut:
-    """A text that the two sides cut otherwise, with the pre-tokens of each."""
+class CutDifference:
+    """A text that the two sides cut differently."""
 
     text: str
     actual: tuple[str, ...]
+    """Our pre-tokens."""
     expected: tuple[str, ...]
+    """The reference's."""
 
 
-def cut_otherwise(pre: PreTokenizer, document: Document) -> Iterator[OtherCut]:
-    """Yield the probe texts that a pre-tokenizer cuts otherwise than the one of a tokenizer.json."""
+def find_cut_differences(subject: Subject) -> list[CutDifference]:
+    """Return the probe texts that the reference's pre-tokenizer cuts differently.
+
+    Raises:
+        NotEvaluatedError: If the model does not cut texts by a pre-tokenizer, or the reference is no tokenizer.json.
+    """
+    if not subject.settings.family.is_bpe:
+        raise NotEvaluatedError(f"the model {subject.spec.model} does not cut texts before it encodes them")
+    return list(_differences(PRE_TOKENIZERS[subject.settings.pre], subject.document))
+
+
+def find_agreeing_names(document: Document) -> list[str]:
+    """Return the names of the pre-tokenizers that cut every probe text as a tokenizer.json does."""
+    agreeing = {pre for pre in set(PRE_TOKENIZERS.values()) if next(_differences(pre, document), None) is None}
+    return [name for name, pre in PRE_TOKENIZERS.items() if pre in agreeing]
+
+
+def _differences(pre: PreTokenizer, document: Document) -> Iterator[CutDifference]:
     cut = _cutter(pre)
     for text in probes():
         normalized = normalize(document, text)
         if not is_neutral(text, normalized):
             continue
-        actual, expected = cut(text), cut_by(document, normalized)
+        actual, expected = cut(text), pre_tokenize(document, normalized)
         if actual != expected:
-            yield OtherCut(text, actual, expected)
+            yield CutDifference(text, actual, expected)
 
 
-def agreeing_names(document: Document) -> list[str]:
-    """Return the names of the pre-tokenizers that cut every probe text as a tokenizer.json does."""
-    agreeing = {pre for pre in set(PRE_TOKENIZERS.values()) if next(cut_otherwise(pre, document), None) is None}
-    return [name for name, pre in PRE_TOKENIZERS.items() if pre in agreeing]
-
-
-def cut_by(document: Document, normalized: str) -> tuple[str, ...]:
+def pre_tokenize(document: Document, normalized: str) -> tuple[str, ...]:
     """Cut a normalized text as a tokenizer.json does."""
     pre_tokenizer = document.library.pre_tokenizer
     if pre_tokenizer is None:
@@ -57,13 +71,8 @@ def normalize(document: Document, text: str) -> str:
 
 
 def is_neutral(text: str, normalized: str) -> bool:
-    """Whether a normalizer did nothing to a text but write its spaces otherwise, or put one in front."""
-    return plain(normalized) in {text, f" {text}"}
-
-
-def plain(normalized: str) -> str:
-    """Write the spaces of a normalized text as spaces."""
-    return unescape_spaces(normalized)
+    """Whether a normalizer only escaped the spaces of a text, or put one in front."""
+    return unescape_spaces(normalized) in {text, f" {text}"}
 
 
 def _cutter(pre: PreTokenizer) -> Callable[[str], tuple[str, ...]]:

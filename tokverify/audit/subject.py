@@ -1,8 +1,8 @@
-"""Subject: all that a rule can look at, worked out when a rule first asks for it."""
+"""Subject: everything that a rule can look at, computed when a rule first asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.text.wording import shortened
+from tokverify.tokenizer import Declaring, DocumentHolding
 
 if TYPE_CHECKING:
-    from tokverify.audit.cutting import OtherCut
     from tokverify.audit.marker import TemplateMarkers
     from tokverify.engine.encoder import Encoder
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.files.gguf.declaration import Declaration
     from tokverify.files.huggingface.document import Document
     from tokverify.references import FoundReference
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
 
 
 class NotEvaluatedError(Exception):
-    """A rule does not get what it needs to look at; the message says why."""
+    """A rule cannot be evaluated because something it needs is not available; the message says what."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A GGUF file's tokenizer and, where one is given, its reference.
+    """A GGUF file's tokenizer and, if one is given, its reference.
 
-    A property that cannot be had raises `NotEvaluatedError`, which ends the rule that asks for it. So a file that
+    A property that is not available raises `NotEvaluatedError`, which ends the rule that asked for it. So a file that
     is refused can still be audited by the rules that look at the declared tokenizer alone.
     """
 
     declaration: Declaration
     found: FoundReference | None = None
     name: str = ""
+    """The name of our side, for reports."""
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -47,7 +48,7 @@ class Subject:
 
     @cached_property
     def resolved(self) -> Settings | TokverifyError:
-        """The effective settings, or the error that tells why there are none."""
+        """The effective settings, or the error that explains why there are none."""
         if self.declaration.refusal:
             return self.declaration.refusal
         try:
@@ -75,18 +76,18 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the tokenizer; None where it cannot be loaded."""
-        from tokverify.engine.encoder import fingerprint
+        """The fingerprint of the tokenizer; None if it cannot be loaded."""
+        from tokverify.engine.fingerprint import fingerprint
 
         return None if isinstance(self.resolved, TokverifyError) else fingerprint(self.spec, self.resolved)
 
     @cached_property
     def markers(self) -> TemplateMarkers:
-        """What in the chat template looks like special tokens."""
+        """The strings in the chat template that look like special tokens."""
         from tokverify.audit.marker import read_template
 
         if self.spec.chat_template is None:
-            raise NotEvaluatedError("the file holds no chat template")
+            raise NotEvaluatedError("the file contains no chat template")
         return read_template(self.spec.chat_template)
 
     @property
@@ -94,7 +95,7 @@ class Subject:
         """The reference."""
         if self.found is None:
             raise NotEvaluatedError("no reference was given; name one with -r")
-        if self.found.source == "rebuilt":
+        if self.found.is_rebuilt:
             raise NotEvaluatedError("the reference is rebuilt from the file's own data, so it cannot differ from it")
         return self.found
 
@@ -105,7 +106,7 @@ class Subject:
 
     @property
     def original(self) -> Tokenizer | None:
-        """The reference's tokenizer, if it is not made from the GGUF file and recognizes special tokens; else None."""
+        """The reference's tokenizer if it was read from another file and recognizes special tokens, else None."""
         if self.found is None or self.found.path is None or not self.found.tokenizer.parses_special:
             return None
         return self.found.tokenizer
@@ -114,7 +115,7 @@ class Subject:
     def path(self) -> Path:
         """The file that the reference was read from."""
         if self.reference.path is None:
-            raise NotEvaluatedError(f"the reference is {self.reference.source}, which is no file with parts to look at")
+            raise NotEvaluatedError(f"the reference ({self.reference.source}) was not read from a file")
         return self.reference.path
 
     @cached_property
@@ -122,47 +123,37 @@ class Subject:
         """The reference's tokenizer.json, parsed."""
         from tokverify.files.config import special_texts
         from tokverify.files.huggingface.document import parse
-        from tokverify.files.location import read_file
 
-        if self.expected.name != "tokenizers":
-            raise NotEvaluatedError("the reference is no tokenizer.json")
+        if not isinstance(self.expected, DocumentHolding):
+            raise NotEvaluatedError("the reference is not a tokenizer.json")
+        path = self.reference.path
         try:
-            return parse(read_file(self.path), str(self.path), special_texts(self.path))
+            texts = special_texts(path) if path else {}
+            return parse(self.expected.tokenizer_json(), str(path or self.reference.source), texts)
         except TokverifyError as error:
             raise NotEvaluatedError(str(error)) from error
 
     @cached_property
-    def rewrites_and_cuts_alike(self) -> bool:
-        """Whether our side's model itself does all that the stages before the reference's model do (`cpp-hybrid`)."""
-        from tokverify.files.huggingface.cpp_stages import is_cpp_hybrid
+    def includes_stages(self) -> bool:
+        """Whether our model includes everything that the reference does before its model."""
+        from tokverify.files.huggingface.pipeline import find_pipeline
 
-        return self.settings.algorithm == "cpp-hybrid" and is_cpp_hybrid(self.document.library)
+        pipeline = find_pipeline(self.document.library)
+        return pipeline is not None and pipeline.model == self.spec.model
 
     @cached_property
-    def sentencepiece(self) -> TokenizerSpec:
-        """The reference's .model file, in terms of GGUF."""
-        from tokverify.files.sentencepiece.reader import read_spec
-
-        if self.expected.name != "sentencepiece":
-            raise NotEvaluatedError("the reference is no sentencepiece model")
+    def declared(self) -> TokenizerSpec:
+        """What a GGUF file with the reference's tokenizer would declare, as far as the reference itself knows."""
+        if not isinstance(self.expected, Declaring):
+            raise NotEvaluatedError("the reference does not expose scores, types and flags")
         try:
-            return read_spec(self.path)
+            return self.expected.declared_spec()
         except TokverifyError as error:
             raise NotEvaluatedError(str(error)) from error
-
-    @cached_property
-    def cut_otherwise(self) -> Sequence[OtherCut]:
-        """The probe texts that the reference cuts otherwise before merging."""
-        from tokverify.audit.cutting import cut_otherwise
-        from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-
-        if self.settings.algorithm != "bpe":
-            raise NotEvaluatedError(f"the model {self.spec.model} does not cut texts before it encodes them")
-        return list(cut_otherwise(PRE_TOKENIZERS[self.settings.pre], self.document))
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The tokenizer_config.json beside the reference; empty where there is none."""
+        """The tokenizer_config.json beside the reference; empty if there is none."""
         from tokverify.files.config import read_config
 
         return read_config(self.path)

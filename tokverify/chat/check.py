@@ -1,6 +1,6 @@
-"""The checks of rendered conversations: each looks at one thing and yields what is wrong with it.
+"""The checks of rendered conversations: each function looks for one kind of problem.
 
-A new check is one function, one line in `CHECKS`, and what it is about in `tokverify.chat.kind`.
+To add a check, write a function, add it to `CHECKS`, and describe it in `tokverify.report.chat_kind`.
 """
 
 from __future__ import annotations
@@ -9,139 +9,143 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.audit.marker import STRONG
-from tokverify.chat.content import contents, strings, tool_name
+from tokverify.chat.content import all_strings, tool_name, trimmed_texts
 from tokverify.chat.subject import ANSWER, QUESTION
-from tokverify.chat.text_difference import Stretch, compare_texts, differing
+from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quoted, shortened
 
 if TYPE_CHECKING:
-    from tokverify.chat.rendering import Rendering
-    from tokverify.chat.subject import Subject
+    from tokverify.chat.subject import ChatSubject
+    from tokverify.report.chat import Rendering
     from tokverify.tokenizer import Token, Tokenizer
 
-_AROUND = 30
+_MAX_CONTEXT = 30
 
 
-class Found(NamedTuple):
-    """How bad it is, and a sentence; what has the same `key` in several conversations is told once, as in the first."""
+class Problem(NamedTuple):
+    """A problem in one conversation."""
 
     severity: Severity
     message: str
+
     key: str = ""
+    """Problems with the same key in several conversations become one finding, with the first message."""
 
 
-def failing(subject: Subject) -> Iterator[Found]:
-    """Find conversations that our template fails on, and the reference's takes; or the other way round."""
-    actual, expected, needs = subject.rendered.actual, subject.rendered.expected, subject.rendered.conversation.needs
+def failing(subject: ChatSubject) -> Iterator[Problem]:
+    """Find conversations that only one side's template renders."""
+    actual, expected, needs = subject.rendered.actual, subject.rendered.expected, subject.conversation.needs
     if actual.text is None:
-        told = f"{'refuses' if actual.deliberate else 'fails on'} the conversation: {shortened(actual.error)}"
+        message = f"{'refuses' if actual.deliberate else 'fails on'} the conversation: {shortened(actual.error)}"
         if expected is None:
-            yield Found(INFO if needs or actual.deliberate else ERROR, told)
+            yield Problem(INFO if needs or actual.deliberate else ERROR, message)
         elif expected.text is None:
-            yield Found(INFO, f"{told}; the reference's does too")
+            yield Problem(INFO, f"{message}; so does the reference's template")
         else:
-            yield Found(ERROR, f"{told}; the reference's renders it")
+            yield Problem(ERROR, f"{message}; the reference's template renders it")
     elif expected is not None and expected.text is None:
-        yield Found(ERROR, f"renders a conversation on which the reference's fails: {shortened(expected.error)}")
-
-
-def drift(subject: Subject) -> Iterator[Found]:
-    """Find texts that differ from the reference's, other than by white space."""
-    actual, expected = _both_texts(subject)
-    if _inked(actual) != _inked(expected):
-        before, first = next(
-            (before, found)
-            for before, found in differing(compare_texts(actual, expected))
-            if _inked(found.actual) != _inked(found.expected)
+        yield Problem(
+            ERROR, f"renders a conversation on which the reference's template fails: {shortened(expected.error)}"
         )
-        told = _told(first)
-        yield Found(ERROR, f"writes {told}{_after_what(before)}", told)
 
 
-def white_space(subject: Subject) -> Iterator[Found]:
-    """Find texts that differ from the reference's by white space alone."""
-    actual, expected = _both_texts(subject)
-    if actual != expected and _inked(actual) == _inked(expected):
-        before, first = next(differing(compare_texts(actual, expected)))
-        told = _told(first)
-        yield Found(WARNING, f"writes other white space: {told}{_after_what(before)}", told)
+def drift(subject: ChatSubject) -> Iterator[Problem]:
+    """Find texts that differ from the reference's in more than white space."""
+    if _differ_only_in_white_space(subject):
+        return
+    for before, stretch in find_differences(subject.differences):
+        if _remove_white_space(stretch.actual) != _remove_white_space(stretch.expected):
+            difference = _describe_difference(stretch)
+            yield Problem(ERROR, f"writes {difference}{_describe_position(before)}", difference)
+            return
 
 
-def ids(subject: Subject) -> Iterator[Found]:
-    """Find texts that cannot be encoded, and those that are equal and get other ids."""
+def white_space(subject: ChatSubject) -> Iterator[Problem]:
+    """Find texts that differ from the reference's only in white space."""
+    if subject.differences and _differ_only_in_white_space(subject):
+        before, stretch = next(find_differences(subject.differences))
+        difference = _describe_difference(stretch)
+        message = f"writes different white space: {difference}{_describe_position(before)}"
+        yield Problem(WARNING, message, difference)
+
+
+def ids(subject: ChatSubject) -> Iterator[Problem]:
+    """Find texts that cannot be encoded, and equal texts with different ids."""
     rendered = subject.rendered
     if rendered.actual_refusal:
-        yield Found(ERROR, f"the text of the chat cannot be encoded: {shortened(rendered.actual_refusal)}")
+        yield Problem(ERROR, f"the text of the chat cannot be encoded: {shortened(rendered.actual_refusal)}")
     elif rendered.expected_refusal:
-        yield Found(ERROR, f"the reference cannot encode the text of the chat: {shortened(rendered.expected_refusal)}")
+        yield Problem(
+            ERROR, f"the reference cannot encode the text of the chat: {shortened(rendered.expected_refusal)}"
+        )
     elif rendered.difference:
         first = rendered.difference.first
         where = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
-        told = f"{_token(first.actual)}, where the reference has {_token(first.expected)}"
-        yield Found(ERROR, f"the same text gets other ids than the reference's, first {where}: {told}", told)
+        tokens = f"{_describe_token(first.actual)}, where the reference has {_describe_token(first.expected)}"
+        yield Problem(ERROR, f"the same text is encoded to different ids, first {where}: {tokens}", tokens)
 
 
-def double_bos(subject: Subject) -> Iterator[Found]:
-    """Find BOS written twice, and BOS written by a template where the tokenizer adds one as well."""
+def double_bos(subject: ChatSubject) -> Iterator[Problem]:
+    """Find chats that begin with two BOS tokens, and templates that write BOS although the tokenizer adds it."""
     bos = subject.settings.special_ids.get("bos")
     found = subject.rendered.actual_ids or ()
     if bos is None or found[:1] != (bos,):
         return
     piece = quoted(subject.settings.pieces[bos])
     if found[:2] == (bos, bos):
-        yield Found(ERROR, f"begins with BOS twice ({piece})")
+        yield Problem(ERROR, f"begins with BOS twice ({piece})")
     elif subject.settings.add_bos:
-        told = f"begins with BOS ({piece}), which the tokenizer adds too: encode chats without add_special"
-        yield Found(INFO, told)
+        message = f"begins with BOS ({piece}), which the tokenizer adds too; encode chats without add_special"
+        yield Problem(INFO, message)
 
 
-def split_marker(subject: Subject) -> Iterator[Found]:
-    """Find markers, of the template's source or put together by it, that come out as several tokens."""
+def split_marker(subject: ChatSubject) -> Iterator[Problem]:
+    """Find markers, in the template's source or assembled by it, that are encoded as several tokens."""
     if subject.rendered.actual_ids is None:
         return
     found = {subject.actual.piece(id) for id in set(subject.rendered.actual_ids)}
     literal = subject.markers.strong
-    given = list(strings(subject.rendered.conversation))
+    given = list(all_strings(subject.conversation))
     for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
         alike = subject.expected is not None and _is_plain(subject.expected, marker)
-        # A template that makes a marker of any role does so of one, such as `tool`, that its model does not know.
-        is_unknown_role = marker not in literal and subject.rendered.conversation.needs
+        # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.
+        is_unknown_role = marker not in literal and subject.conversation.needs
         also = ", as in the reference" if alike else ""
-        told = f"the marker {quoted(marker)} is not one token{also}: {_spelled(subject, marker)}"
-        yield Found(INFO if alike or is_unknown_role else ERROR, told)
+        message = f"the marker {quoted(marker)} is not a single token{also}: {_explain_split(subject, marker)}"
+        yield Problem(INFO if alike or is_unknown_role else ERROR, message)
 
 
-def turn_end(subject: Subject) -> Iterator[Found]:
-    """Find turns of the assistant whose end does not end a generation.
+def turn_end(subject: ChatSubject) -> Iterator[Problem]:
+    """Find turns of the assistant that no token ends.
 
-    Some templates end a turn only when the next one begins, so that is looked at, too.
+    Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
     """
-    messages = subject.rendered.conversation.messages
+    messages = subject.conversation.messages
     content = messages[-1].get("content")
     if messages[-1]["role"] != "assistant" or not isinstance(content, str) or not content.strip():
         return
-    after = _after(subject.text, contents(messages))
+    after = _text_after(subject.text, trimmed_texts(messages))
     if after is None:
         return
-    followed = _after(subject.probes.followed.text or "", contents(messages)) if subject.probes.followed else None
+    followed = (
+        _text_after(subject.probes.followed.text or "", trimmed_texts(messages)) if subject.probes.followed else None
+    )
     before_next = (followed or "").partition(QUESTION)[0]
-    if any(not subject.settings.eog_ids.isdisjoint(_encoded(subject.actual, text)) for text in (after, before_next)):
+    if any(not subject.settings.eog_ids.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
         return
     if after:
-        yield Found(ERROR, f"ends the assistant's turn with {quoted(after)}, in which no token ends a generation")
+        yield Problem(ERROR, f"ends the assistant's turn with {quoted(after)}, in which no token ends the generation")
     else:
-        told = (
-            "writes nothing after the assistant's turn that ends a generation, so that nothing tells the model to stop"
-        )
-        yield Found(INFO if subject.as_in_reference else WARNING, told)
+        message = "writes nothing after the assistant's turn, so the model never learns to stop"
+        yield Problem(INFO if subject.as_in_reference else WARNING, message)
 
 
-def generation_prompt(subject: Subject) -> Iterator[Found]:
-    """Find templates that write the same with the prompt for an answer as without it, and do not expect it next."""
+def generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
+    """Find templates that ignore `add_generation_prompt` although the answer does not come next."""
     if (
         subject.probes.unasked is None
         or subject.rendered.actual.text is None
@@ -150,26 +154,26 @@ def generation_prompt(subject: Subject) -> Iterator[Found]:
         return
     if subject.probes.answered and _answer_comes_next(subject, subject.probes.answered):
         return
-    told = "writes the same with add_generation_prompt as without: the model is not told that it is its turn"
-    yield Found(INFO if subject.as_in_reference else WARNING, told)
+    message = "writes the same with and without add_generation_prompt, so nothing tells the model that it is its turn"
+    yield Problem(INFO if subject.as_in_reference else WARNING, message)
 
 
-def lost_content(subject: Subject) -> Iterator[Found]:
-    """Find messages and tools of which nothing is in the text."""
-    conversation = subject.rendered.conversation
+def lost_content(subject: ChatSubject) -> Iterator[Problem]:
+    """Find messages and tools that are missing from the text."""
+    conversation = subject.conversation
     if subject.rendered.actual.text is None:
         return
     lost = [
         f"the content of the {role} message"
-        for role, content in contents(conversation.messages)
+        for role, content in trimmed_texts(conversation.messages)
         if content not in subject.text
     ]
-    lost += [f"the tool {name}" for name in map(tool_name, conversation.tools or ()) if name not in subject.text]
+    lost += [f"the tool `{name}`" for name in map(tool_name, conversation.tools or ()) if name not in subject.text]
     for what in dict.fromkeys(lost):
-        yield Found(INFO if conversation.needs or subject.as_in_reference else WARNING, f"leaves out {what}")
+        yield Problem(INFO if conversation.needs or subject.as_in_reference else WARNING, f"drops {what}")
 
 
-CHECKS: Mapping[str, Callable[[Subject], Iterator[Found]]] = {
+CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "failing": failing,
     "drift": drift,
     "white-space": white_space,
@@ -180,64 +184,62 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Found]]] = {
     "generation-prompt": generation_prompt,
     "lost-content": lost_content,
 }
-"""Kind -> what looks for it in one conversation."""
+"""Kind of finding -> the function that looks for it in one conversation."""
 
 
-def _both_texts(subject: Subject) -> tuple[str, str]:
+def _differ_only_in_white_space(subject: ChatSubject) -> bool:
     expected = subject.rendered.expected
-    if subject.rendered.actual.text is None or expected is None or expected.text is None:
-        return "", ""
-    return subject.rendered.actual.text, expected.text
+    return expected is None or _remove_white_space(subject.text) == _remove_white_space(expected.text or "")
 
 
-def _inked(text: str) -> str:
+def _remove_white_space(text: str) -> str:
     return "".join(text.split())
 
 
-def _told(first: Stretch) -> str:
-    sides = (quoted(text) if text else "nothing" for text in (first.actual, first.expected))
-    return "{} where the reference's writes {}".format(*sides)
+def _describe_difference(stretch: Stretch) -> str:
+    actual, expected = (quoted(text) if text else "nothing" for text in (stretch.actual, stretch.expected))
+    return f"{actual} where the reference writes {expected}"
 
 
-def _after_what(before: str) -> str:
-    return f", after {quoted(before[-_AROUND:])}" if before else ""
+def _describe_position(before: str) -> str:
+    return f", after {quoted(before[-_MAX_CONTEXT:])}" if before else ""
 
 
-def _token(token: Token | None) -> str:
+def _describe_token(token: Token | None) -> str:
     return f"{token.id} {quoted(token.piece)}" if token else "nothing"
 
 
-def _spelled(subject: Subject, marker: str) -> str:
+def _explain_split(subject: ChatSubject, marker: str) -> str:
     pieces = subject.settings.pieces
-    return (
-        f"token {pieces.index(marker)} is spelled so, but not matched" if marker in pieces else "no token is spelled so"
-    )
+    if marker in pieces:
+        return f"token {pieces.index(marker)} has this text but is not matched"
+    return "no token has this text"
 
 
 def _is_plain(tokenizer: Tokenizer, marker: str) -> bool:
-    return all(tokenizer.piece(id) != marker for id in _encoded(tokenizer, marker))
+    return all(tokenizer.piece(id) != marker for id in _encode(tokenizer, marker))
 
 
-def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
+def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
     try:
         return tokenizer.encode(text, add_special=False, parse_special=True)
     except (EncodeError, UnsupportedError):
         return []
 
 
-def _after(text: str, told: Iterator[tuple[str, str]]) -> str | None:
-    """Return what stands after the last of some contents, found one after the other; None if that is not there."""
+def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
+    """Return the text after the last of the contents, found one after the other; None if the last one is missing."""
     at, last = 0, False
-    for _, content in told:
+    for _, content in contents:
         found = text.find(content, at)
         last = found >= 0
         at = found + len(content) if last else at
     return text[at:] if last else None
 
 
-def _answer_comes_next(subject: Subject, answered: Rendering) -> bool:
-    """Tell whether nothing but white space would come between the text and an answer."""
+def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:
+    """Return whether there is only white space between the text and an answer."""
     before, found, _ = (answered.text or "").partition(ANSWER)
-    ends = (_after(text, contents(subject.rendered.conversation.messages)) for text in (subject.text, before))
+    ends = (_text_after(text, trimmed_texts(subject.conversation.messages)) for text in (subject.text, before))
     prompt, before_answer = (None if end is None else end.strip() for end in ends)
     return bool(found) and prompt is not None and prompt == before_answer

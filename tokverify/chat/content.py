@@ -1,44 +1,36 @@
-"""What stands in a conversation, apart from how a template frames it."""
+"""The texts in a conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tokverify.report.chat import message_texts
 
 if TYPE_CHECKING:
-    from tokverify.chat.conversation import Conversation
+    from tokverify.report.chat import Conversation
 
 
-def message_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the role of each message, and its text; of a content in parts each text that is one."""
-    for message in messages:
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [{"text": content}]
-        for part in parts:
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                yield message["role"], part["text"]
-
-
-def contents(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the same without the white space around the texts, which templates trim."""
+def trimmed_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
+    """Yield the role and the text of each message, without the surrounding white space, which templates trim."""
     for role, text in message_texts(messages):
         yield role, text.strip()
 
 
-def tool_name(tool: Mapping[str, Any]) -> str:
-    """Return what a tool is called."""
+def tool_name(tool: Mapping[str, object]) -> str:
+    """Return the name of a tool."""
     function = tool.get("function")
     return str(function.get("name", "") if isinstance(function, dict) else tool.get("name", ""))
 
 
-def strings(conversation: Conversation) -> Iterator[str]:
-    """Yield every text that a conversation hands to a template."""
-    yield from _strings([conversation.messages, conversation.tools, conversation.variables])
+def all_strings(conversation: Conversation) -> Iterator[str]:
+    """Yield every string that a conversation passes to a template."""
+    yield from _find_strings([conversation.messages, conversation.tools, conversation.variables])
 
 
-def _strings(value: object) -> Iterator[str]:
+def _find_strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     for item in items:
-        yield from _strings(item)
+        yield from _find_strings(item)

@@ -1,14 +1,16 @@
-"""Read conversations from YAML, strictly: every complaint names the file and the line."""
+"""Read conversations from YAML, strictly: every error names the file and the line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.cases.entry_file import read_entries
+from tokverify.cases.yaml_node import Mapping, Sequence
 from tokverify.errors import TokverifyError
+from tokverify.report.chat import Conversation
 
 if TYPE_CHECKING:
     from tokverify.cases.checker import Checker
@@ -18,34 +20,12 @@ SHIPPED = Path(__file__).with_name("conversations.yaml")
 _BOOLEANS = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """A conversation to render.
-
-    `messages` and `tools` are as in HuggingFace transformers' `apply_chat_template`, `variables` what else a template
-    is told. `needs` names what not every template has (`tools`, `parts`): without it the conversation may be refused.
-    `file` and `line` (1-based) say where it was written; those that come with tokverify have no file.
-    """
-
-    id: str
-    messages: Sequence[Mapping[str, Any]]
-    note: str = ""
-    needs: str = ""
-    tools: Sequence[Mapping[str, Any]] | None = None
-    add_generation_prompt: bool = False
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    file: str = ""
-    line: int = 0
-
-
 def load_conversations(path: Path | None = None) -> list[Conversation]:
-    """Read a file of conversations, or the shipped one.
+    """Read a file of conversations; by default, the one that ships with tokverify.
 
     Raises:
-        TokverifyError: If anything is wrong, with all complaints, one a line.
+        TokverifyError: If anything is wrong; the message has one line per problem.
     """
-    from tokverify.cases.entry_file import read_entries
-
     file = str(path) if path else ""
     seen: dict[str, int] = {}
 
@@ -69,7 +49,7 @@ def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conv
         checker.complain(node.line, "a conversation has no messages; write at least one under `messages`")
         return None
     if values["id"] in seen:
-        message = f"the id {quote(values['id'])} is taken, first on line {seen[values['id']]}; rename one"
+        message = f"the id {quote(values['id'])} is already used on line {seen[values['id']]}; rename one of them"
         checker.complain(node.line, message)
     seen.setdefault(values["id"], node.line)
     return Conversation(**values, file=file, line=node.line)
@@ -94,7 +74,7 @@ def _tools(checker: Checker, node: Node, what: str) -> list[dict[str, Any]] | No
 def _objects(
     checker: Checker, node: Node, what: str, read: Callable[[Checker, Node], dict[str, Any] | None]
 ) -> list[dict[str, Any]] | None:
-    """Read a list of objects; None if it is none, or one of them is wrong."""
+    """Read a list of objects; return None if it is not a list or one of them is invalid."""
     items = checker.sequence(node, what)
     found = [read(checker, item) for item in items or ()]
     whole = [item for item in found if item is not None]
@@ -104,21 +84,17 @@ def _objects(
 def _message(checker: Checker, node: Node) -> dict[str, Any] | None:
     message = _object(checker, node, "a message")
     if message is not None and not isinstance(message.get("role"), str):
-        checker.complain(node.line, "a message has no role; add `role: user`, or another")
+        checker.complain(node.line, "a message has no role; add `role: user` or another role")
     return message
 
 
 def _object(checker: Checker, node: Node, what: str) -> dict[str, Any] | None:
-    from tokverify.cases.yaml_node import Mapping
-
     fields = {name: _plain(checker, value, name) for name, value in checker.entries(node, what)}
     return fields if isinstance(node, Mapping) else None
 
 
 def _plain(checker: Checker, node: Node, what: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Turn a node into what JSON would hold; a text is a string only if YAML says so."""
-    from tokverify.cases.yaml_node import Mapping, Sequence
-
+    """Convert a node to a JSON value; only what YAML calls a string becomes one."""
     if isinstance(node, Mapping):
         return _object(checker, node, what)
     if isinstance(node, Sequence):

@@ -6,99 +6,91 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
 from threading import Thread
 from typing import IO, Any, NamedTuple
 
+from tokverify.report.chat import Rendering
+
 SECONDS = 10.0
-_LESS_SECONDS = 1.0
-_MOST_ENDINGS = 2
+_SECONDS_AFTER_TIMEOUT = 1.0
+_MAX_FAILURES = 2
 _WORKER = Path(__file__).with_name("worker.py")
 
 
 class Task(NamedTuple):
-    """What to render: the source of a template, and what it knows: `messages`, `tools`, `bos_token`, ..."""
+    """One conversation to render with one template."""
 
     template: str
+    """The source of the template."""
+
     variables: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """What a template makes of a conversation: a `text`, or else an `error`.
-
-    `deliberate` tells that the template itself refused the conversation, by `raise_exception`.
-    """
-
-    text: str | None = None
-    error: str = ""
-    deliberate: bool = False
+    """The variables of the template: `messages`, `tools`, `bos_token`, ..."""
 
 
 def render(tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering]:
-    """Render everything, in one child process as long as none goes wrong.
+    """Render all tasks, in one child process as long as nothing goes wrong.
 
     Args:
         tasks: What to render.
-        seconds: How long each may take until it is given up; after the first that is, the patience is less. A template
-            that has brought down two children is not tried on the rest, which would take as long each.
+        seconds: The time limit for each task; after the first timeout, it is shorter. A template that has made two
+            child processes fail is not tried on the remaining tasks, each of which could take as long.
     """
     done: list[Rendering] = []
-    endings: dict[str, list[str]] = {task.template: [] for task in tasks}
+    failures: dict[str, list[str]] = {task.template: [] for task in tasks}
     while len(done) < len(tasks):
-        if len(endings[tasks[len(done)].template]) < _MOST_ENDINGS:
-            found, ending = _work(tasks[len(done) :], seconds)
-            done += found
-            if not ending:
+        if len(failures[tasks[len(done)].template]) < _MAX_FAILURES:
+            finished, failure = _render_in_child(tasks[len(done) :], seconds)
+            done += finished
+            if not failure:
                 break
-            endings[tasks[len(done)].template].append(ending)
-            seconds = min(seconds, _LESS_SECONDS)
-        done.append(Rendering(error=endings[tasks[len(done)].template][-1]))
+            failures[tasks[len(done)].template].append(failure)
+            seconds = min(seconds, _SECONDS_AFTER_TIMEOUT)
+        done.append(Rendering(error=failures[tasks[len(done)].template][-1]))
     return done
 
 
-def _work(tasks: Sequence[Task], seconds: float) -> tuple[list[Rendering], str]:
-    """Render as many as a child manages; return them, and how it ended before the rest."""
+def _render_in_child(tasks: Sequence[Task], seconds: float) -> tuple[list[Rendering], str]:
+    """Render as many tasks as one child process can; return the results, and why it failed before the rest."""
     found: list[Rendering] = []
-    ending = ""
+    failure = ""
     lines: SimpleQueue[bytes] = SimpleQueue()
-    with _child(tasks) as process:
+    with _start_child(tasks) as process:
         reader = Thread(target=_read, args=(process.stdout, lines), daemon=True)
         reader.start()
         try:
-            # How long a busy machine takes to start the child is not the template's fault.
+            # The template is not to blame if a busy machine takes long to start the child.
             line = lines.get(timeout=SECONDS)
             while line and len(found) < len(tasks):
                 if line := lines.get(timeout=seconds):
                     found.append(Rendering(**json.loads(line)))
         except Empty:
             process.kill()
-            ending = "it gives no result in time"
+            failure = "it exceeds the time limit"
         except BaseException:
             process.kill()
             raise
         finally:
             reader.join()
-    if not ending and len(found) < len(tasks):
-        ending = f"its process ended early, with exit code {process.returncode}; it may need too much memory"
-    return found, ending
+    if not failure and len(found) < len(tasks):
+        failure = f"its process exited early with code {process.returncode}; it may need too much memory"
+    return found, failure
 
 
-def _child(tasks: Sequence[Task]) -> subprocess.Popen[bytes]:
-    """Start a child that renders."""
-    # Nothing in the working directory can stand in for a module. A template's text only goes to the child's input.
+def _start_child(tasks: Sequence[Task]) -> subprocess.Popen[bytes]:
+    """Start a child process that renders."""
+    # -P: no file in the working directory can replace a module. The template is only sent to the child's stdin.
     command = [sys.executable, "-P", str(_WORKER)]
-    with TemporaryFile() as asked:
-        asked.write(json.dumps(tasks).encode())
-        asked.seek(0)
-        return subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
+    with TemporaryFile() as request:
+        request.write(json.dumps(tasks).encode())
+        request.seek(0)
+        return subprocess.Popen(command, stdin=request, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
 
 
 def _read(output: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Hand on whole lines as they come, and an empty one at the end."""
+    """Pass on whole lines as they arrive, and an empty one at the end."""
     for line in output:
         if line.endswith(b"\n"):
             lines.put(line)

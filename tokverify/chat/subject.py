@@ -1,4 +1,4 @@
-"""Subject: all that a check of a chat template looks at, for one conversation."""
+"""Everything that the checks of a chat template need for one conversation."""
 
 from __future__ import annotations
 
@@ -7,44 +7,53 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokverify.audit.marker import TemplateMarkers
-    from tokverify.chat.rendering import Rendering
-    from tokverify.engine.settings import Settings
-    from tokverify.report.chat import Rendered
+    from tokverify.chat.text_difference import LineBlock
+    from tokverify.engine.family import Settings
+    from tokverify.report.chat import Conversation, RenderedConversation, Rendering
     from tokverify.tokenizer import Tokenizer
 
 ANSWER = "tokverifyanswer"
-"""What the assistant says in `Probes.answered`."""
+"""The assistant's message in `Probes.answered`."""
 QUESTION = "tokverifyquestion"
-"""What the user says in `Probes.followed`."""
+"""The user's message in `Probes.followed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What our template makes of a conversation that is changed a little.
-
-    Of one that asks for an answer: `unasked` is without the prompt for it, `answered` has the answer. Of one that the
-    assistant ends: `followed` has one more message of the user. None where it is the other way round.
-    """
+    """What our template makes of slightly changed conversations."""
 
     unasked: Rendering | None = None
+    """A conversation with `add_generation_prompt`, without it."""
+
     answered: Rendering | None = None
+    """The same conversation, with an answer from the assistant."""
+
     followed: Rendering | None = None
+    """A conversation that ends with the assistant's turn, with another message from the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A rendered conversation, our tokenizer with its settings, and the reference's if there is one."""
+class ChatSubject:
+    """A rendered conversation and the tokenizers."""
 
-    rendered: Rendered
+    conversation: Conversation
+    rendered: RenderedConversation
     probes: Probes
     markers: TemplateMarkers
     settings: Settings
+    """The settings of `actual`."""
+
     actual: Tokenizer
+
     expected: Tokenizer | None = None
+    """The reference, if it recognizes control tokens in a text."""
+
+    differences: tuple[LineBlock, ...] = ()
+    """The aligned texts of both sides; empty if they are equal or one is missing."""
 
     @property
     def text(self) -> str:
-        """What our template writes; empty where it fails."""
+        """The text that our template writes; empty if it fails."""
         return self.rendered.actual.text or ""
 
     @property

@@ -1,4 +1,4 @@
-"""Try chat templates on conversations, ours and the reference's, and check what they write."""
+"""Render conversations with both sides' chat templates, and check the results."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.marker import read_template
 from tokverify.chat.check import CHECKS
-from tokverify.chat.rendering import Rendering, Task, render
-from tokverify.chat.subject import ANSWER, QUESTION, Probes, Subject
+from tokverify.chat.rendering import Task, render
+from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject, Probes
+from tokverify.chat.text_difference import compare_texts, to_text_difference
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.chat import ChatFinding, ChatReport, Rendered, Template
+from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.text.wording import plural
 from tokverify.tokenizer import shown_tokens
@@ -21,32 +22,35 @@ from tokverify.verify.alignment import compare
 from tokverify.verify.side import side_of
 
 if TYPE_CHECKING:
-    from tokverify.chat.conversation import Conversation
+    from tokverify.audit.marker import TemplateMarkers
+    from tokverify.chat.text_difference import LineBlock
     from tokverify.engine.encoder import Encoder
+    from tokverify.report.chat import Conversation
     from tokverify.report.difference import Difference
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
 DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
 
-# No model has more than a few, and each may take ten seconds to be given up.
-_MOST_TEMPLATES = 100
+# No model has more than a few, and each may take ten seconds to time out.
+_MAX_TEMPLATES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReference:
-    """What a file's templates are compared with: a tokenizer, the templates beside it, and its special tokens' texts.
-
-    `special_texts` maps roles (`bos`, `eos`, ...) to texts; a role that is not in it has the same text as on our side.
-    """
+    """The reference for a file's templates."""
 
     tokenizer: Tokenizer
+
     templates: Mapping[str, str]
+    """The sources of its templates, by name."""
+
     special_texts: Mapping[str, str]
+    """The texts of its special tokens by role (`bos`, `eos`, ...); those of other roles are the same as ours."""
 
 
 def templates_of(spec: TokenizerSpec) -> dict[str, str]:
-    """Map names to the chat templates of a file; the one without a name is called `default`."""
+    """Return the chat templates of a file by name; the unnamed one is called `default`."""
     unnamed = {} if spec.chat_template is None else {DEFAULT: spec.chat_template}
     return {**unnamed, **spec.named_chat_templates}
 
@@ -54,41 +58,59 @@ def templates_of(spec: TokenizerSpec) -> dict[str, str]:
 def try_templates(
     encoder: Encoder, conversations: Sequence[Conversation], reference: ChatReference | None = None
 ) -> ChatReport:
-    """Render each conversation with the templates of our side that are for it, and compare with the reference's.
+    """Render each conversation with the applicable templates of our side, and compare the results with the reference's.
 
-    Texts are encoded with `parse_special` and without `add_special`, as a runtime does with a rendered chat. A template
-    that one side alone has is a finding.
+    Texts are encoded with `parse_special` and without `add_special`, as a runtime encodes a rendered chat. A template
+    that only one side has is a finding.
     """
-    templates = _paired(templates_of(encoder.spec), reference.templates if reference else {})
+    templates = _pair_templates(templates_of(encoder.spec), reference.templates if reference else {})
     found = {template.name: template.actual for template in templates if template.actual is not None}
-    ours = dict(islice(found.items(), _MOST_TEMPLATES))
-    results: list[Rendered] = []
+    ours = dict(islice(found.items(), _MAX_TEMPLATES))
+    results: list[RenderedConversation] = []
+    tried: dict[str, Conversation] = {}
     findings = [*_missing(templates)] if reference and reference.templates else []
     for name, source in ours.items():
         trial = _Trial(encoder, reference, name, source, reference.templates.get(name) if reference else None)
-        subjects = trial.subjects([one for one in conversations if _is_for(name, ours, one)])
+        subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
+        tried |= {subject.conversation.id: subject.conversation for subject in subjects}
         results += [subject.rendered for subject in subjects]
         findings += trial.findings(subjects)
     untried = ours.keys() - {result.template for result in results}
     return ChatReport(
-        side_of(encoder),
-        side_of(reference.tokenizer) if reference else None,
-        templates,
-        tuple(results),
-        tuple(sorted(findings, key=lambda finding: -finding.severity)),
-        (*_not_checked(ours, reference), *map(_untried, sorted(untried)), *_left_out(len(found) - len(ours))),
+        actual=side_of(encoder),
+        expected=side_of(reference.tokenizer) if reference else None,
+        findings=tuple(sorted(findings, key=lambda finding: finding.severity, reverse=True)),
+        not_checked=(
+            *_explain_not_checked(ours, reference),
+            *map(_explain_untried, sorted(untried)),
+            *_explain_left_out(len(found) - len(ours)),
+        ),
+        templates=templates,
+        conversations=tuple(tried.values()),
+        results=tuple(results),
     )
 
 
-def _paired(ours: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Template, ...]:
+def _pair_templates(ours: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Template, ...]:
     names = [*ours, *sorted(theirs.keys() - ours.keys())]
-    return tuple(Template(name, ours.get(name), theirs.get(name)) for name in names)
+    return tuple(_pair_template(name, ours.get(name), theirs.get(name)) for name in names)
 
 
-def _is_for(template: str, names: Container[str], conversation: Conversation) -> bool:
-    """Tell whether a template is tried on a conversation.
+def _pair_template(name: str, actual: str | None, expected: str | None) -> Template:
+    return Template(name, actual, expected, _compare(actual, expected))
 
-    transformers and llama.cpp take the one called `tool_use` where there are tools, and only there; `rag` is for
+
+def _compare(actual: str | None, expected: str | None) -> TextDifference | None:
+    """Align two texts; None if they are equal or one is missing."""
+    if actual is None or expected is None or actual == expected:
+        return None
+    return to_text_difference(compare_texts(actual, expected))
+
+
+def _applies(template: str, names: Container[str], conversation: Conversation) -> bool:
+    """Return whether a template applies to a conversation.
+
+    transformers and llama.cpp use the template called `tool_use` if and only if there are tools; `rag` is for
     conversations with documents.
     """
     if template == TOOL_USE:
@@ -101,44 +123,49 @@ def _is_for(template: str, names: Container[str], conversation: Conversation) ->
 def _missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
     for template in templates:
         if template.actual is None:
-            yield ChatFinding(ERROR, "missing", "only the reference has this template", template.name)
+            yield ChatFinding(ERROR, "missing", template.name, "only the reference has this template")
         elif template.expected is None:
-            yield ChatFinding(INFO, "missing", "the reference has no such template", template.name)
+            yield ChatFinding(INFO, "missing", template.name, "the reference has no template with this name")
 
 
-def _not_checked(ours: Collection[str], reference: ChatReference | None) -> Iterator[str]:
+def _explain_not_checked(ours: Collection[str], reference: ChatReference | None) -> Iterator[str]:
     if reference is None:
-        yield "drift from a reference: none was given; name one with -r"
+        yield "differences from a reference: none was given; name one with -r"
     elif not reference.templates:
-        yield "drift from the reference's template: none stands beside it"
+        yield "differences from the reference's template: there is none next to the reference"
     if reference and not reference.tokenizer.parses_special:
-        yield f"the reference's ids: {reference.tokenizer.name} never reads control tokens inside a text"
+        yield f"the reference's ids: {reference.tokenizer.name} never recognizes control tokens in a text"
     if not ours:
         yield "the file's own template: it has none"
 
 
-def _untried(name: str) -> str:
-    what = {TOOL_USE: "that has tools", RAG: "with documents"}.get(name, "it is taken for")
-    return f"the template {name}: there is no conversation {what}"
+def _explain_untried(name: str) -> str:
+    reason = {TOOL_USE: "no conversation has tools", RAG: "no conversation has documents"}
+    return f"the template {name}: {reason.get(name, 'no conversation uses it')}"
 
 
-def _left_out(count: int) -> Iterator[str]:
+def _explain_left_out(count: int) -> Iterator[str]:
     if count:
-        yield f"{plural(count, 'more template')}: only the first {_MOST_TEMPLATES} are tried"
+        yield f"{plural(count, 'more template')}: only the first {_MAX_TEMPLATES} are tried"
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """One template of ours, and the reference's of the same name, if it has one."""
+    """A template of ours, to be compared with the reference's."""
 
     encoder: Encoder
     reference: ChatReference | None
-    name: str
-    source: str
-    expected: str | None
 
-    def subjects(self, conversations: Sequence[Conversation]) -> list[Subject]:
-        """Render and encode every conversation, all in one go."""
+    name: str
+    """The name of the template."""
+
+    source: str
+
+    expected: str | None
+    """The source of the reference's template with the same name."""
+
+    def subjects(self, conversations: Sequence[Conversation]) -> list[ChatSubject]:
+        """Render and encode all conversations at once."""
         probes = [dict(_probes(conversation)) for conversation in conversations]
         ours = [*conversations, *(changed for probe in probes for changed in probe.values())]
         tasks = _tasks(self.source, ours, self._special_texts)
@@ -151,16 +178,38 @@ class _Trial:
         expected = [next(renderings, None) for _ in conversations]
         markers = read_template(self.source)
         return [
-            Subject(
-                self._encoded(Rendered(conversation, self.name, ours, theirs)),
-                probe,
-                markers,
-                self.encoder.settings,
-                self.encoder,
-                self._comparable,
-            )
+            self._subject(conversation, ours, theirs, probe, markers)
             for conversation, ours, theirs, probe in zip(conversations, actual, expected, probed, strict=True)
         ]
+
+    def _subject(
+        self,
+        conversation: Conversation,
+        actual: Rendering,
+        expected: Rendering | None,
+        probes: Probes,
+        markers: TemplateMarkers,
+    ) -> ChatSubject:
+        blocks: list[LineBlock] = []
+        if expected and None not in (actual.text, expected.text) and actual.text != expected.text:
+            blocks = compare_texts(actual.text or "", expected.text or "")
+        rendered = RenderedConversation(
+            template=self.name,
+            conversation=conversation.id,
+            actual=actual,
+            expected=expected,
+            text_difference=to_text_difference(blocks) if blocks else None,
+        )
+        return ChatSubject(
+            conversation=conversation,
+            rendered=self._with_ids(rendered),
+            probes=probes,
+            markers=markers,
+            settings=self.encoder.settings,
+            actual=self.encoder,
+            expected=self._comparable,
+            differences=tuple(blocks),
+        )
 
     @cached_property
     def _special_texts(self) -> dict[str, str]:
@@ -168,16 +217,16 @@ class _Trial:
 
     @property
     def _comparable(self) -> Tokenizer | None:
-        """The reference's tokenizer, if it can read what a template writes."""
+        """The reference's tokenizer, if it recognizes control tokens in a text."""
         return self.reference.tokenizer if self.reference and self.reference.tokenizer.parses_special else None
 
-    def _encoded(self, rendered: Rendered) -> Rendered:
+    def _with_ids(self, rendered: RenderedConversation) -> RenderedConversation:
         expected = rendered.actual if rendered.expected is None else rendered.expected
-        actual_ids, actual_refusal = _ids(self.encoder, rendered.actual)
-        expected_ids, expected_refusal = _ids(self._comparable, expected)
+        actual_ids, actual_refusal = _encode(self.encoder, rendered.actual)
+        expected_ids, expected_refusal = _encode(self._comparable, expected)
         difference = None
         if expected.text == rendered.actual.text and actual_ids is not None and expected_ids is not None:
-            difference = self._difference(actual_ids, expected_ids)
+            difference = self._compare_ids(actual_ids, expected_ids)
         return replace(
             rendered,
             actual_ids=actual_ids,
@@ -187,34 +236,34 @@ class _Trial:
             difference=difference,
         )
 
-    def _difference(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
+    def _compare_ids(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
         if actual == expected or self._comparable is None:
             return None
         return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
 
-    def findings(self, subjects: Iterable[Subject]) -> Iterator[ChatFinding]:
-        """Check the results; the same in several conversations is one finding, as bad as the worst of them."""
+    def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
+        """Check the results; the same problem in several conversations becomes one finding."""
         found: dict[tuple[str, str], list[tuple[Severity, str, str]]] = {}
         for subject in subjects:
             for kind, check in CHECKS.items():
                 for severity, message, key in check(subject):
-                    told = (severity, message, subject.rendered.conversation.id)
-                    found.setdefault((kind, key or message), []).append(told)
+                    problem = (severity, message, subject.conversation.id)
+                    found.setdefault((kind, key or message), []).append(problem)
         for (kind, _), alike in found.items():
             ids = tuple(dict.fromkeys(id for _, _, id in alike))
-            yield ChatFinding(max(severity for severity, _, _ in alike), kind, alike[0][1], self.name, ids)
+            yield ChatFinding(max(severity for severity, _, _ in alike), kind, self.name, alike[0][1], ids)
 
 
 def _probes(conversation: Conversation) -> Iterator[tuple[str, Conversation]]:
-    """Yield the changed conversations whose renderings are `Probes`."""
+    """Yield the changed conversations for `Probes`, with the names of its fields."""
     if conversation.add_generation_prompt:
         yield "unasked", replace(conversation, add_generation_prompt=False)
-        yield "answered", _continued(conversation, "assistant", ANSWER)
+        yield "answered", _continue(conversation, "assistant", ANSWER)
     elif conversation.messages[-1]["role"] == "assistant":
-        yield "followed", _continued(conversation, "user", QUESTION)
+        yield "followed", _continue(conversation, "user", QUESTION)
 
 
-def _continued(conversation: Conversation, role: str, content: str) -> Conversation:
+def _continue(conversation: Conversation, role: str, content: str) -> Conversation:
     messages = [*conversation.messages, {"role": role, "content": content}]
     return replace(conversation, messages=messages, add_generation_prompt=False)
 
@@ -234,8 +283,8 @@ def _variables(conversation: Conversation, special_texts: Mapping[str, str]) -> 
     }
 
 
-def _ids(tokenizer: Tokenizer | None, rendering: Rendering) -> tuple[tuple[int, ...] | None, str]:
-    """Return the ids of a text, and why there are none where it cannot be encoded."""
+def _encode(tokenizer: Tokenizer | None, rendering: Rendering) -> tuple[tuple[int, ...] | None, str]:
+    """Return the ids of a text, or None and the reason why it cannot be encoded."""
     if tokenizer is None or rendering.text is None:
         return None, ""
     try:

@@ -1,12 +1,12 @@
-"""The child process that renders a chat template: it may loop or fill the memory without taking the run along.
+"""The child process that renders chat templates, which may loop forever or use up all memory.
 
-It is run by its path. Its standard input is a JSON list of pairs: the source of a template, and what it knows. It
-writes an empty line once it has read that, and then one line of JSON as soon as it has an answer: `text`, or an `error`
-with `deliberate`, which says that the template itself raised it.
+It is run by its path. Its standard input is a JSON list of pairs: the source of a template and its variables. It
+writes an empty line once it has read that, and then one line of JSON for each pair: `text`, or an `error` with
+`deliberate`, which is true if the template itself raised it.
 
-The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): a sandbox
-that cannot change what it is given, blocks that leave no line behind, loop controls, `raise_exception`,
-`strftime_now`, a `tojson` that keeps characters as they are, and a `generation` block, which writes what is in it.
+The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): an
+immutable sandbox, `trim_blocks` and `lstrip_blocks`, loop controls, `raise_exception`, `strftime_now`, a `tojson` that
+does not escape characters, and a `generation` block, which writes its body.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _MAX_MEMORY = 1 << 30
 _MAX_CPU_SECONDS = 60
 _WATCH_SECONDS = 0.5
 _MAX_MESSAGE = 1000
-# Any day will do, as long as it is the same on both sides and in every run.
+# Any day is fine as long as it is the same on both sides and in every run.
 _TODAY = datetime(2026, 1, 2, 3, 4, 5)
 
 
 class _RaisedError(TemplateError):
-    """What a template raises by `raise_exception`."""
+    """Raised by a template with `raise_exception`."""
 
 
 class _Generation(Extension):
-    """`{% generation %}`, which marks what an assistant wrote, for training; the text is that of its body."""
+    """`{% generation %}`, which marks the assistant's text for training; it writes its body."""
 
     tags = {"generation"}  # noqa: RUF012 - what the base class declares
 
@@ -73,26 +73,28 @@ def _to_json(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-def environment() -> ImmutableSandboxedEnvironment:
-    """Return the environment that templates are compiled in."""
-    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
-    made.filters["tojson"] = _to_json
-    made.globals["raise_exception"] = _raise_exception
-    made.globals["strftime_now"] = _TODAY.strftime
-    return made
+def make_environment() -> ImmutableSandboxedEnvironment:
+    """Return the environment for compiling templates."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = _TODAY.strftime
+    return environment
 
 
 @cache
-def _compiled(source: str) -> Template:
-    return environment().from_string(source)
+def _compile(source: str) -> Template:
+    return make_environment().from_string(source)
 
 
-def answer(source: str, variables: dict[str, Any]) -> dict[str, object]:
+def render(source: str, variables: dict[str, Any]) -> dict[str, object]:
     """Render a template."""
     text = ""
-    random.seed(0)  # of the filter `random`, so that it chooses the same on both sides
+    random.seed(0)  # makes the filter `random` choose the same on both sides
     try:
-        for part in chain(_compiled(source).generate(variables), [""]):
+        for part in chain(_compile(source).generate(variables), [""]):
             text += part
             if len(text) > MAX_CHARACTERS:
                 return {"error": f"it writes more than {MAX_CHARACTERS:,} characters", "deliberate": False}
@@ -116,7 +118,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time() -> None:
-    """Give the next task its time; it matters where the parent is gone, and the template keeps others from seeing."""
+    """Limit the time of the next task, in case the parent is gone and the template blocks the watching thread."""
     if resource:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + _MAX_CPU_SECONDS)
@@ -127,27 +129,27 @@ def _limit(kind: int, most: int) -> None:
     resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _end_with_parent(parent: int) -> None:
-    """End as soon as whoever started this process is gone, such as killed."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit as soon as the parent process is gone."""
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
     os._exit(1)
 
 
-def _tell(line: str) -> None:
+def _write_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """Answer each task."""
+    """Render each task."""
     _limit_memory()
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
     tasks = json.load(sys.stdin)
-    _tell("")
+    _write_line("")
     for source, variables in tasks:
         _limit_time()
-        _tell(json.dumps(answer(source, variables)))
+        _write_line(json.dumps(render(source, variables)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,7 @@ def _fuzz(options: FuzzOptions) -> int:
     from tokverify.tasks.fuzz import fuzz_model
 
     _check(options)
+    start = time.monotonic()
     with FuzzLine(enabled=not options.quiet) as line:
         report = fuzz_model(
             options.model,
@@ -115,8 +117,9 @@ def _fuzz(options: FuzzOptions) -> int:
             on_progress=line.update,
         )
     if not options.quiet and sys.stderr.isatty():
-        rate = report.strings / max(report.seconds, 1e-9)
-        write_stderr(f"{report.strings:,} texts in {report.seconds:.1f} s, {rate:,.0f} per second")
+        elapsed = time.monotonic() - start
+        rate = report.strings / max(elapsed, 1e-9)
+        write_stderr(f"{report.strings:,} texts in {elapsed:.1f} s, {rate:,.0f} per second")
     exit_code = write_reports(options, present(report))
     if options.save:
         _save(options, report, options.save)

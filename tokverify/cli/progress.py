@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.status import Status
 
-    from tokverify.report.fuzz import Progress as FuzzProgress
+    from tokverify.report.fuzz import FuzzProgress, Share
 
 _PATIENCE_SECONDS = 1.0
 _SPINNER = 2
@@ -113,11 +113,15 @@ def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
         plural(progress.strings, "text"),
         f"{progress.strings / seconds:,.0f}/s",
         f"{failing} ({plural(progress.causes, 'cause')})" if progress.failing else failing,
-        f"pieces {int(progress.pieces.ratio * 100)}%",
+        f"pieces {_percent(progress.coverage.pieces)}%",
     ]
-    if progress.merges:
-        parts.append(f"merges {int(progress.merges.ratio * 100)}%")
+    if progress.coverage.merges:
+        parts.append(f"merges {_percent(progress.coverage.merges)}%")
     return ", ".join(parts)
+
+
+def _percent(share: Share) -> int:
+    return 100 * share.done // share.total if share.total else 100
 
 
 def _start_status() -> Status:

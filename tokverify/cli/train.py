@@ -67,7 +67,7 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
         click.Option(["--force"], is_flag=True, help="Overwrite files in DIR."),
         click.Option(["-q", "--quiet"], is_flag=True, help="Show nothing if the two agree."),
     ]
-    if trainer.counts:
+    if trainer.uses_min_frequency:
         options.append(
             click.Option(
                 ["--min-frequency"],

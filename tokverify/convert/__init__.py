@@ -19,7 +19,7 @@ from tokverify.convert.source import open_source
 from tokverify.convert.target import check_target, target_of
 from tokverify.convert.verification import Plan, verify_conversion
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import find_family
 from tokverify.engine.pre_search import match_of
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError, UnsupportedError
@@ -176,8 +176,9 @@ class _Job:
         self, opened: Source, losses: Sequence[Loss], verification: Verification, *, written: bool
     ) -> Conversion:
         spec = opened.spec
-        by_rank = FAMILIES[spec.model].algorithm == "bpe"
-        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and by_rank
+        family = find_family(spec.model)
+        is_bpe = family is not None and family.is_bpe
+        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and is_bpe
         return Conversion(
             source=self.source,
             target=self.target,

@@ -11,12 +11,14 @@ from tokverify.convert.added_token_loss import added_token_losses
 from tokverify.convert.loss import Loss
 from tokverify.convert.score_loss import score_losses
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
 from tokverify.files.huggingface import convert_document
 
 if TYPE_CHECKING:
     from tokverify.convert.loss import Sides
-    from tokverify.files.huggingface.document import Document, Stage
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.pipeline import Stage
     from tokverify.spec import TokenizerSpec
 
 _SPACES = ({"String": " "}, {"Regex": " {2,}"})
@@ -105,7 +107,8 @@ def _trimmed(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
 
 def _engine_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
     """Tell what llama.cpp does in its own way."""
-    if spec.model == "bert":
+    family = find_family(spec.model)
+    if family and family.cuts_words:
         yield from _word_losses(document)
     yield from score_losses(spec)
 
@@ -119,7 +122,7 @@ def _word_losses(document: Document) -> Iterator[Loss]:
 
     yield Loss(
         "BertNormalizer and BertPreTokenizer: llama.cpp cleans texts up and cuts them in its own way",
-        lambda sides: _deviate(sides, Deviation(cut_words=words)),
+        lambda sides: _deviate(sides, Deviation(split_words=words)),
     )
     yield Loss(
         f"max_input_chars_per_word: llama.cpp does not take words of more than {limit} characters for unknown",
@@ -132,7 +135,7 @@ def _word_losses(document: Document) -> Iterator[Loss]:
 
 
 def _deviate(sides: Sides, deviation: Deviation) -> None:
-    sides.deviation = sides.deviation.joined(deviation)
+    sides.deviation = sides.deviation.combine(deviation)
 
 
 def _silent_losses(document: Document) -> Iterator[Loss]:

@@ -12,7 +12,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 

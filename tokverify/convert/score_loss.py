@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.convert.loss import Loss
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ _PRECISION = 2.0**-22
 def score_losses(spec: TokenizerSpec) -> Iterator[Loss]:
     """Tell that nearly equal sums of a unigram model's scores may be ranked otherwise."""
     scores = spec.scores
-    if spec.model != "t5" or scores is None:
+    family = find_family(spec.model)
+    if family is None or family.ranking is not Ranking.SCORE_SUM or scores is None:
         return
 
     def pieces(ids: Sequence[int]) -> str:

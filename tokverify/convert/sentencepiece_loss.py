@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.convert.loss import Loss
 from tokverify.convert.retyping import retyped_ids, such
 from tokverify.convert.score_loss import score_losses
+from tokverify.engine.families import find_family
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 
@@ -25,13 +26,13 @@ def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss
     """Tell what is lost of a .model, given what was made of it."""
     yield from _user_defined(spec)
     yield from _retyped(spec)
-    normalizer = message.normalizer_spec
-    if spec.model == "llama" and (normalizer.remove_extra_whitespaces or normalizer.precompiled_charsmap):
+    normalizer, family = message.normalizer_spec, find_family(spec.model)
+    if family and not family.uses_charsmap and (normalizer.remove_extra_whitespaces or normalizer.precompiled_charsmap):
         yield Loss(
             "normalizer_spec: remove_extra_whitespaces and precompiled_charsmap; with BPE, llama.cpp ignores both",
             _keep_text,
         )
-    if spec.model == "t5" and message.trainer_spec.byte_fallback:
+    if family and family.ignores_byte_pieces and message.trainer_spec.byte_fallback:
         yield Loss(
             "trainer_spec.byte_fallback: with unigram, llama.cpp takes for unknown what no piece can spell", _no_bytes
         )

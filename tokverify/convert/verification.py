@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.generator import GENERATORS, batch, usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
-from tokverify.fuzz.trial import Kind
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.convert.explainer import Explainer
-    from tokverify.fuzz.trial import Outcome, Trial
+    from tokverify.fuzz.trial import Trial, TrialOutcome
     from tokverify.report.run import CaseResult, Report, Side
 
 _SHOWN = 60
@@ -75,7 +75,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     )
 
 
-def _try_strings(trial: Trial, plan: Plan) -> Iterator[Outcome]:
+def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Try made-up texts, and yield what differs."""
     vocabulary = vocabulary_of(trial.actual)
     names = usable(tuple(GENERATORS), vocabulary)
@@ -84,7 +84,7 @@ def _try_strings(trial: Trial, plan: Plan) -> Iterator[Outcome]:
         samples = batch(names, vocabulary, plan.seed, number)[: plan.count - done]
         if not samples:
             return
-        yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not Kind.SKIPPED)
+        yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)
         done += len(samples)
         plan.tell(len(plan.cases) + done)
 
@@ -95,13 +95,13 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _shown(made_up: Sequence[Outcome], left: Sequence[Outcome]) -> list[Outcome]:
+def _shown(made_up: Sequence[TrialOutcome], left: Sequence[TrialOutcome]) -> list[TrialOutcome]:
     # An outcome holds lists, and so cannot be hashed; these are the same objects.
     unexplained = {id(outcome) for outcome in left}
     return sorted(made_up, key=lambda outcome: id(outcome) not in unexplained)[:_SHOWN]
 
 
-def _causes(trial: Trial, shown: Sequence[Outcome], explainer: Explainer) -> Iterator[CaseResult]:
+def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -> Iterator[CaseResult]:
     causes = Causes(trial)
     for outcome in shown:
         causes.add(outcome, "convert")

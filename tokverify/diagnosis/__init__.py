@@ -1,7 +1,4 @@
-"""Diagnosis: the smallest change to a tokenizer's settings that makes it agree with its reference.
-
-A new kind of change is one generator in `tokverify.diagnosis.counterfactual`.
-"""
+"""Find the smallest change to a tokenizer that makes it agree with its reference."""
 
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.facts import Facts, facts_of

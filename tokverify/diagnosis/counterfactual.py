@@ -1,7 +1,4 @@
-"""COUNTERFACTUALS: the kinds of changes that a diagnosis tries, the simplest first.
-
-Each is a function from the evidence to the changes worth trying; a new kind is one function and one line here.
-"""
+"""COUNTERFACTUALS: the kinds of changes that a diagnosis tries, the simplest first."""
 
 from __future__ import annotations
 
@@ -9,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import (
+    added_token_change,
+    array_change,
+    convention_change,
     decoding_change,
-    engine_change,
+    piece_change,
+    runtime_change,
     setting_change,
-    spelling_change,
-    token_change,
-    usual_change,
+    type_change,
 )
 
 if TYPE_CHECKING:
@@ -24,26 +23,26 @@ if TYPE_CHECKING:
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
-    "types": token_change.types,
-    "texts": token_change.texts,
-    "usual texts": spelling_change.usual_texts,
-    "shown texts": spelling_change.shown_texts,
-    "added tokens": token_change.added,
-    "names": setting_change.names,
-    "charsmap": setting_change.charsmaps,
+    "types": type_change.types,
+    "texts": piece_change.reference_texts,
+    "conventional texts": piece_change.conventional_texts,
+    "texts by bytes": piece_change.texts_by_bytes,
+    "added tokens": added_token_change.reference_tokens,
+    "name": setting_change.names,
+    "charsmap": array_change.charsmaps,
     "pre-tokenizer": setting_change.pre_tokenizers,
-    "merges": setting_change.merges,
-    "scores": setting_change.scores,
-    "model": setting_change.models,
-    "further tokens": usual_change.added,
-    "usual merges": usual_change.merges,
-    "usual scores": usual_change.scores,
-    "usual charsmap": usual_change.charsmaps,
-    "usual model": usual_change.models,
-    "normalizer": engine_change.normalizers,
-    "engine": engine_change.engines,
+    "merges": array_change.merges,
+    "scores": array_change.scores,
+    "model": array_change.models,
+    "added tokens by bytes": added_token_change.tokens_by_bytes,
+    "conventional merges": convention_change.merges,
+    "conventional scores": convention_change.scores,
+    "conventional charsmap": convention_change.charsmaps,
+    "conventional model": convention_change.models,
+    "normalizer": runtime_change.normalizers,
+    "runtime": runtime_change.runtimes,
 }
-"""What is tried where ids differ."""
+"""What to try if ids differ, as functions from the evidence to changes. A new kind is one function and one row."""
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
     "types": decoding_change.types,
@@ -51,4 +50,4 @@ DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[Tok
     "special tokens": decoding_change.special_tokens,
     "words": decoding_change.words,
 }
-"""What is tried where all ids are equal, and some of them decode to other bytes."""
+"""What to try if all ids are equal and some of them decode to different bytes."""

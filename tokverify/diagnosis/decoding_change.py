@@ -1,4 +1,4 @@
-"""Changes that make the same ids decode to the same bytes: types and texts of tokens, and ways of the libraries."""
+"""Changes that make the same ids decode to the same bytes."""
 
 from __future__ import annotations
 
@@ -6,113 +6,131 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
-from tokverify.diagnosis.entry import Entry, change_to, tokens_named, typing
-from tokverify.diagnosis.spelling import attribute_of, spelled
-from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import VERBATIM, token_bytes
+from tokverify.diagnosis.spelling import attribute_of, spell_token
+from tokverify.diagnosis.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
+from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.spec import TokenType
 from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
-"""The types to try; others would make ordinary tokens special, or hide them."""
+"""The types to try; others would make ordinary tokens special or hide them."""
 
 _CLOSING = frozenset({b" .", b" ,", b" ?", b" !"})
 
-_NAMED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
+_ADDED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 
 
 def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Give tokens the type with which they stand for what they do in the reference, and all alike with them."""
+    """Set the type with which tokens represent the same bytes as in the reference, for all tokens of the same type."""
     settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
-    wanted = {
-        (settings.attributes[id], type)
-        for id in evidence.differing
-        if not settings.attributes[id] & VERBATIM
-        and (type := _type_for(shown[id], settings.pieces[id], settings)) is not None
-    }
-    for attribute, type in sorted(wanted):
-        entries = {
-            id: Entry(None, type)
-            for id, piece in enumerate(settings.pieces[: len(shown)])
-            if settings.attributes[id] == attribute
-            and evidence.encoder.token_bytes(id) != shown[id]
-            and _type_for(shown[id], piece, settings) is type
-        }
-        yield typing(evidence.spec, entries, type, cost=3)
+    candidates: set[tuple[int, TokenType]] = set()
+    for id in evidence.differing:
+        type = _type_for(shown[id], settings.pieces[id], settings)
+        if type is not None and not settings.attributes[id] & VERBATIM:
+            candidates.add((settings.attributes[id], type))
+    for attribute, type in sorted(candidates):
+        yield set_type(evidence.spec, _retype(evidence, attribute, type), type, cost.TYPES)
+
+
+def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patches:
+    """Return patches for the tokens of an attribute that represent the reference's bytes only with another type."""
+    settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
+    patches: dict[int, TokenPatch] = {}
+    for id, piece in enumerate(settings.pieces[: len(shown)]):
+        differs = settings.attributes[id] == attribute and evidence.encoder.token_bytes(id) != shown[id]
+        if differs and _type_for(shown[id], piece, settings) is type:
+            patches[id] = TokenPatch(type=type)
+    return patches
 
 
 def _type_for(wanted: bytes, piece: str, settings: Settings) -> TokenType | None:
-    fitting = (type for type in _TYPES if token_bytes(piece, attribute_of(type), settings) == wanted)
+    fitting = (type for type in _TYPES if settings.family.token_bytes(piece, attribute_of(type), settings) == wanted)
     return next(fitting, None)
 
 
 def texts(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Write special tokens as the reference shows them; unknown ones many show in a way of their own, or not at all."""
+    """Rewrite added tokens to what the reference decodes them to.
+
+    Not unknown tokens: many references decode these in their own way, or not at all.
+    """
     settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
-    entries = {
-        id: Entry(text)
-        for id in evidence.differing
-        if settings.attributes[id] & _NAMED
-        and shown[id]
-        and (text := spelled(shown[id], settings.attributes[id], settings)) is not None
-    }
-    if entries:
-        sentence = f"writing {tokens_named(entries, evidence.spec)} for what the reference shows"
-        yield change_to(entries, "tokens", sentence, 3.2)
+    patches: dict[int, TokenPatch] = {}
+    for id in evidence.differing:
+        if settings.attributes[id] & _ADDED and shown[id]:
+            text = spell_token(shown[id], settings.attributes[id], settings)
+            if text is not None:
+                patches[id] = TokenPatch(text)
+    if patches:
+        sentence = f"rewriting {name_tokens(patches, evidence.spec)} to represent the same bytes as in the reference"
+        yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
 
 
 def special_tokens(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Show special tokens as the reference does, which is asked for each: some leave them out, or mark unknown ones."""
-    settings, encoder = evidence.encoder.settings, evidence.encoder
-    ids = sorted({id for target in evidence.targets for id in target.ids if settings.attributes[id] & VERBATIM})
-    told = {id: evidence.facts.decoded(id) for id in ids}
-    shown = {id: data for id, data in told.items() if data is not None and data != encoder.token_bytes(id)}
-    for decoded in ({id: b"" for id in shown if not shown[id]}, {id: data for id, data in shown.items() if data}):
+    """Decode special tokens as the reference does: some omit them or mark unknown ones."""
+    differing = _decoded_special_tokens(evidence)
+    omitted = {id: data for id, data in differing.items() if not data}
+    shown = {id: data for id, data in differing.items() if data}
+    for decoded in (omitted, shown):
         if decoded:
             yield TokenizerChange(
                 kind="special_decoding",
-                sentence=_shown_as(decoded, evidence.spec),
-                cost=6,
+                sentence=_describe_decoded(decoded, evidence.spec),
+                cost=cost.RUNTIME,
                 deviation=Deviation(decoded=decoded),
             )
 
 
-def _shown_as(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
-    named = tokens_named(decoded, spec)
+def _decoded_special_tokens(evidence: DecodingEvidence) -> dict[int, bytes]:
+    """Return what the reference decodes special tokens to, where it differs from ours."""
+    attributes = evidence.encoder.settings.attributes
+    ids: set[int] = set()
+    for target in evidence.targets:
+        ids.update(id for id in target.ids if attributes[id] & VERBATIM)
+    differing: dict[int, bytes] = {}
+    for id in sorted(ids):
+        decoded = evidence.facts.decode_alone(id)
+        if decoded is not None and decoded != evidence.encoder.token_bytes(id):
+            differing[id] = decoded
+    return differing
+
+
+def _describe_decoded(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
+    tokens = name_tokens(decoded, spec)
     data = set(decoded.values())
     if len(data) > 1:
-        return f"decoding {named} as the reference does"
+        return f"decoding {tokens} as the reference does"
     text = data.pop().decode("utf-8", "surrogateescape")
-    return f"decoding {named} as {quoted(text)}" if text else f"leaving {named} out of decoded text"
+    return f"decoding {tokens} as {quoted(text)}" if text else f"omitting {tokens} from decoded text"
 
 
 def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
-    if evidence.encoder.settings.algorithm != "wordpiece":
+    if not evidence.encoder.settings.family.cuts_words:
         return
     for cleanup in (True, False):
-        but = ", none before . , ? !" if cleanup else ""
+        exception = ", none before . , ? !" if cleanup else ""
         yield TokenizerChange(
             kind="word_decoding",
-            sentence=f"joining words as HuggingFace's decoder does (no space before the first, one before special "
-            f"tokens{but})",
-            cost=5.9,
+            sentence="joining words as HuggingFace's decoder does (no space before the first, one before special "
+            f"tokens{exception})",
+            cost=cost.WORD_DECODING,
             deviation=Deviation(join_words=partial(_join_words, cleanup=cleanup)),
         )
 
 
 def _join_words(parts: Iterable[tuple[bytes, bool]], *, cleanup: bool) -> bytes:
-    """Join tokens, each with whether it is special.
+    """Join tokens, each given with whether it is special.
 
-    Source: `decode_chain` in the `decoders/wordpiece.rs` of HuggingFace tokenizers. It cleans up each token by itself,
-    so that of its rules only those for punctuation ever apply.
+    Source: `decode_chain` in `decoders/wordpiece.rs` of HuggingFace tokenizers. It cleans up each token separately, so
+    only its rules for punctuation ever apply.
     """
     spaced = [b" " + data if is_special else data for data, is_special in parts]
     if spaced:

@@ -1,4 +1,4 @@
-"""Deviations: what a reference may do that no GGUF file can ask of llama.cpp, so that it can be tried all the same."""
+"""Deviations: what a reference may do that GGUF cannot express, so that a diagnosis can try it anyway."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import VERBATIM
+from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
@@ -17,80 +16,79 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 
 if TYPE_CHECKING:
-    from tokverify.engine.models import Model
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
     from tokverify.spec import AddedToken, TokenizerSpec
 
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
-"""Of a byte of UTF-8 that does not begin a character."""
+"""Recognize a UTF-8 byte that does not begin a character."""
 
-_SINGLE = ("cut_words", "longest_word", "plain_marker", "ignore_merges", "fuse_unknown", "stripping", "join_words")
-"""The fields of a deviation that cannot be joined: one or the other counts."""
+_SINGLE = ("split_words", "longest_word", "plain_marker", "ignore_merges", "fuse_unknown", "stripping", "join_words")
+"""The fields of which only one deviation can have its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """How an encoder departs from llama.cpp; a field that is empty or None leaves it as it is.
-
-    `normalizers` work on the text between added tokens before anything else does. `cut_words` takes the place of
-    llama.cpp's own clean-up for BERT and returns the words of a text, and a word of more than `longest_word` characters
-    is unknown to it. With `plain_marker` a `▁` in a word is a character like others, and begins no other word.
-    `stripping` maps ids of added tokens to (lstrip, rstrip). With `fuse_unknown` what would be written in byte pieces
-    is unknown instead: if True a whole run of it is one token, if False each character.
-
-    `decoded` maps ids to what they decode to, and where that is nothing it is as if they were not there. `join_words`
-    makes the decoded text of the bytes of each token, and whether it stands for its own text.
-    """
+    """How an encoder deviates from llama.cpp; empty fields and None mean that it does not."""
 
     normalizers: tuple[Callable[[str], str], ...] = ()
-    cut_words: Callable[[str], list[str]] | None = None
+    """Applied in turn to the text between added tokens, before anything else."""
+    split_words: Callable[[str], list[str]] | None = None
+    """Returns the words of a text, in place of llama.cpp's clean-up for BERT."""
     longest_word: int | None = None
+    """WordPiece treats words of more characters as unknown."""
     plain_marker: bool | None = None
+    """WordPiece treats a `▁` in a word as an ordinary character that does not begin another word."""
     ignore_merges: bool | None = None
+    """Whether BPE encodes a pre-token that is a piece as one token."""
     fuse_unknown: bool | None = None
+    """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
     stripping: dict[int, tuple[bool, bool]] | None = None
+    """The flags (lstrip, rstrip) of added tokens, by id."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
+    """What ids decode to; with nothing, it is as if the token were not there."""
     join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
+    """Makes the decoded text from each token's bytes and whether it represents its text verbatim."""
 
     def __bool__(self) -> bool:
         return self != Deviation()
 
-    def joined(self, other: Deviation) -> Deviation:
-        """Return both together; where they contradict each other, `other` counts."""
-        made = replace(
+    def combine(self, other: Deviation) -> Deviation:
+        """Return both deviations together; where they contradict each other, `other` counts."""
+        combined = replace(
             self, normalizers=self.normalizers + other.normalizers, decoded={**self.decoded, **other.decoded}
         )
         for name in _SINGLE:
             if getattr(other, name) is not None:
-                made = replace(made, **{name: getattr(other, name)})
-        return made
+                combined = replace(combined, **{name: getattr(other, name)})
+        return combined
 
-    def stripped(self, tokens: Sequence[AddedToken]) -> tuple[AddedToken, ...]:
+    def set_stripping(self, tokens: Sequence[AddedToken]) -> tuple[AddedToken, ...]:
         """Return added tokens with the flags of `stripping`."""
-        flags = self.stripping or {}
-        return tuple(
-            replace(token, lstrip=flags[token.id][0], rstrip=flags[token.id][1]) if token.id in flags else token
-            for token in tokens
-        )
+        changed: list[AddedToken] = []
+        for token in tokens:
+            lstrip, rstrip = (self.stripping or {}).get(token.id, (token.lstrip, token.rstrip))
+            changed.append(replace(token, lstrip=lstrip, rstrip=rstrip))
+        return tuple(changed)
 
 
 class DeviatingEncoder(Encoder):
-    """Encodes as llama.cpp would if it did a few things otherwise."""
+    """Encodes like llama.cpp, except for a deviation."""
 
     def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
         settings = resolve(spec)
-        settings = replace(settings, added_tokens=deviation.stripped(settings.added_tokens))
+        settings = replace(settings, added_tokens=deviation.set_stripping(settings.added_tokens))
         super().__init__(spec, settings=settings, model=_model(spec, settings, deviation, model))
         self._deviation = deviation
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
-        """Encode `text` to ids."""
+        """Encode a text to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._without_bytes(ids)
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for."""
+        """Return the bytes that a token represents."""
         known = self._deviation.decoded.get(id)
         return super().token_bytes(id) if known is None else known
 
@@ -109,43 +107,43 @@ class DeviatingEncoder(Encoder):
 
     def _without_bytes(self, ids: Sequence[int]) -> list[int]:
         unknown = self.settings.special_ids.get("unk")
-        made: list[int] = []
+        kept: list[int] = []
         for id in ids:
             if not self.settings.attributes[id] & Attribute.BYTE.value:
-                made.append(id)
-            elif unknown is not None and self._begins_unknown(id, made[-1:] == [unknown]):
-                made.append(unknown)
-        return made
+                kept.append(id)
+            elif unknown is not None and self._begins_unknown(id, is_after_unknown=kept[-1:] == [unknown]):
+                kept.append(unknown)
+        return kept
 
-    def _begins_unknown(self, id: int, is_after_unknown: bool) -> bool:
-        """Whether a byte begins another unknown token: after one, only if it begins a character, and is not fused."""
+    def _begins_unknown(self, id: int, *, is_after_unknown: bool) -> bool:
+        """Whether a byte begins another unknown token; right after one, only if it begins an unfused character."""
         begins_character = self.token_bytes(id)[0] & _CONTINUATION_MASK != _CONTINUATION
         return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
-    if deviation.ignore_merges is not None and settings.algorithm == "bpe":
+    if deviation.ignore_merges is not None and settings.family.is_bpe:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
-    if settings.algorithm == "wordpiece" and (deviation.cut_words or deviation.longest_word or deviation.plain_marker):
-        return _OtherWordPiece(settings, deviation)
+    if settings.family.cuts_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
+        return _DeviatingWordPiece(settings, deviation)
     return model
 
 
-class _OtherWordPiece(WordPiece):
+class _DeviatingWordPiece(WordPiece):
     def __init__(self, settings: Settings, deviation: Deviation) -> None:
         unknown_id = settings.special_ids.get("unk", -1)
         super().__init__(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
-        self._cut_words = deviation.cut_words
+        self._split_words = deviation.split_words
         self._longest_word = deviation.longest_word
         within = {piece: id for piece, id in settings.ids.items() if not piece.startswith(ESCAPED_SPACE)}
         self._within = LongestPiece(_by_bytes(within)) if deviation.plain_marker else None
 
     def encode(self, text: str) -> list[int]:
-        if self._cut_words is None:
+        if self._split_words is None:
             return super().encode(text)
-        return [id for word in self._cut_words(text) for id in self._encode_word(word)]
+        return [id for word in self._split_words(text) for id in self._encode_word(word)]
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         if self._longest_word is not None and len(word) > self._longest_word:
@@ -155,7 +153,7 @@ class _OtherWordPiece(WordPiece):
         return super()._encode_word(word)
 
     def _encode_marked(self, word: str, within: LongestPiece) -> tuple[int, ...]:
-        """Encode a word with a `▁` of its own: after the first piece, only those that do not begin words count."""
+        """Encode a word that contains a `▁`: after the first piece, only pieces that do not begin words are allowed."""
         text = WORD_START + word.encode()
         ids: list[int] = []
         found = self._longest.at(text, 0)

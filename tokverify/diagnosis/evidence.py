@@ -1,4 +1,4 @@
-"""Evidence: what the failing cases show, for the generators of changes to go by."""
+"""Evidence: what the failing cases show; the generators of changes build on it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Goal(Protocol):
-    """What a changed tokenizer should make of one case; `name` is that of the case."""
+    """What a changed tokenizer should return for one case."""
 
     @property
     def name(self) -> str:
-        """The case, as suite/id."""
+        """The name of the case, as suite/id."""
 
     @property
     def expected(self) -> Sequence[int]:
-        """What should come out: ids, or bytes."""
+        """The expected result: ids or bytes."""
 
     def outcome(self, encoder: Encoder) -> Sequence[int] | None:
-        """Return what comes out; None where nothing does."""
+        """Return the result of an encoder; None if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One text with the ids that it should have."""
+    """A text and the ids that it should be encoded to."""
 
     name: str
     text: str
@@ -42,7 +42,7 @@ class Target:
     expected: tuple[int, ...]
 
     def outcome(self, encoder: Encoder) -> tuple[int, ...] | None:
-        """Encode the text; None where that cannot be done."""
+        """Encode the text; None if that fails."""
         try:
             return tuple(encoder.encode(self.text, add_special=self.add_special, parse_special=self.parse_special))
         except TokverifyError:
@@ -51,15 +51,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class DecodingTarget:
-    """Some ids with the bytes that they should decode to; `clean_up` is for those of `llama_detokenize`."""
+    """Ids and the bytes that they should be decoded to."""
 
     name: str
     ids: tuple[int, ...]
     clean_up: bool
+    """Whether spaces before punctuation are removed, as by `llama_detokenize`."""
     expected: bytes
 
     def outcome(self, encoder: Encoder) -> bytes | None:
-        """Decode the ids; None where that cannot be done."""
+        """Decode the ids; None if that fails."""
         try:
             return encoder.decode(self.ids, clean_up=self.clean_up)
         except TokverifyError:
@@ -68,12 +69,14 @@ class DecodingTarget:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A tokenizer, its encoder unless llama.cpp refuses it, what the reference tells, and the texts that fail."""
+    """What is known about ids that differ."""
 
     spec: TokenizerSpec
     encoder: Encoder | None
+    """None if llama.cpp refuses the tokenizer."""
     facts: Facts
     targets: Sequence[Target]
+    """The failing texts."""
 
     @cached_property
     def _difference(self) -> tuple[Counter[int], Counter[int]]:
@@ -90,34 +93,37 @@ class Evidence:
 
     @property
     def missing(self) -> Counter[int]:
-        """How often each id is wanted and not there."""
+        """How often each expected id is missing."""
         return self._difference[0]
 
     @property
     def surplus(self) -> Counter[int]:
-        """How often each id is there and not wanted."""
+        """How often each id occurs without being expected."""
         return self._difference[1]
 
     @cached_property
     def missing_unparsed(self) -> frozenset[int]:
-        """The ids that are wanted and not there even where control tokens are not looked for."""
-        plain = [target for target in self.targets if not target.parse_special]
-        return frozenset(id for target in plain for id in Counter(target.expected) - self._actual(target))
+        """The expected ids that are missing even in texts in which control tokens are not recognized."""
+        missing: set[int] = set()
+        for target in self.targets:
+            if not target.parse_special:
+                missing.update(Counter(target.expected) - self._actual(target))
+        return frozenset(missing)
 
     @cached_property
     def text(self) -> str:
-        """All failing texts."""
+        """All failing texts, as lines."""
         return "\n".join(target.text for target in self.targets)
 
     @property
     def adds_special(self) -> bool:
-        """Whether tokens around a text can be a part of what fails."""
+        """Whether the failing cases include special tokens around texts."""
         return any(target.add_special for target in self.targets)
 
 
 @dataclass(frozen=True)
 class DecodingEvidence:
-    """A tokenizer and its encoder, what the reference tells, and the ids that are decoded differently."""
+    """What is known about equal ids that decode differently."""
 
     spec: TokenizerSpec
     encoder: Encoder
@@ -126,7 +132,7 @@ class DecodingEvidence:
 
     @cached_property
     def differing(self) -> Sequence[int]:
-        """The ids among them that stand for different bytes on the two sides, as far as the reference tells."""
+        """The ids that represent different bytes on the two sides, as far as the reference provides them."""
         shown = self.facts.token_bytes
-        ids = {id for target in self.targets for id in target.ids if id < len(shown)}
-        return sorted(id for id in ids if self.encoder.token_bytes(id) != shown[id])
+        ids = set().union(*(target.ids for target in self.targets))
+        return sorted(id for id in ids if id < len(shown) and self.encoder.token_bytes(id) != shown[id])

@@ -1,4 +1,4 @@
-"""Facts: what a reference tells of itself beyond the ids it gives, as far as it tells."""
+"""Facts: what a reference declares about itself besides the ids it returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.tokenizer import pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a reference tells; `path` is the file it was read from, where it is one.
-
-    A property is None, or empty, where the reference does not tell, or there is none.
-    """
+    """What a reference declares; a property is None or empty if it declares nothing, or there is no reference."""
 
     expected: Tokenizer | None
     path: Path | None = None
@@ -31,20 +28,20 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """The reference's name."""
+        """The name of the reference."""
         return self.expected.name if self.expected else ""
 
     @cached_property
     def special_ids(self) -> Mapping[str, int]:
-        """The ids of special tokens by role."""
-        told = dict(self.expected.special_ids) if self.expected else {}
-        if "cls" in told:
-            told.setdefault("bos", told["cls"])
-        return {**(self.spec.special_ids if self.spec else {}), **told}
+        """The ids of the special tokens, by role."""
+        declared = dict(self.expected.special_ids) if self.expected else {}
+        if "cls" in declared:
+            declared.setdefault("bos", declared["cls"])
+        return {**(self.spec.special_ids if self.spec else {}), **declared}
 
     @cached_property
     def pieces(self) -> Sequence[str]:
-        """The stored strings by id."""
+        """The stored strings, by id."""
         try:
             return pieces_of(self.expected) if self.expected else ()
         except TokverifyError:
@@ -52,15 +49,15 @@ class Facts:
 
     @cached_property
     def token_bytes(self) -> Sequence[bytes]:
-        """The bytes that tokens stand for, by id."""
+        """The bytes that tokens represent, by id."""
         expected = self.expected
         try:
             return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
         except TokverifyError:
             return ()
 
-    def decoded(self, id: int) -> bytes | None:
-        """Return what a token adds to the decoded text of what is before it, as itself is; None if that is not told."""
+    def decode_alone(self, id: int) -> bytes | None:
+        """Return what a token adds to the decoded text of the same token before it; None if that cannot be told."""
         if self.expected is None:
             return None
         try:
@@ -72,41 +69,37 @@ class Facts:
     @cached_property
     def document(self) -> Document | None:
         """The tokenizer.json."""
-        if self.path is None or self.name != "tokenizers":
+        if not isinstance(self.expected, DocumentHolding):
             return None
         from tokverify.files.config import special_texts
         from tokverify.files.huggingface.document import parse
-        from tokverify.files.location import read_file
 
+        texts = special_texts(self.path) if self.path else {}
         try:
-            return parse(read_file(self.path), str(self.path), special_texts(self.path))
+            return parse(self.expected.tokenizer_json(), str(self.path or self.name), texts)
         except TokverifyError:
             return None
 
     @cached_property
     def spec(self) -> TokenizerSpec | None:
-        """What a GGUF file would declare to say the same, but for what GGUF cannot say."""
-        if isinstance(self.expected, Encoder):
-            return self.expected.spec
+        """What an equivalent GGUF file would declare, without what GGUF cannot express."""
         try:
-            if self.name == "sentencepiece" and self.path is not None:
-                from tokverify.files.sentencepiece.reader import read_spec
-
-                return read_spec(self.path)
+            if isinstance(self.expected, Declaring):
+                return self.expected.declared_spec()
             return _convert(self.document) if self.document else None
         except TokverifyError:
             return None
 
     @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken] | None:
-        """The added tokens by id; of a tokenizer.json, those that are matched at all."""
+        """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
         if isinstance(self.expected, Encoder):
             return {token.id: token for token in self.expected.settings.added_tokens}
         return _added_tokens(self.document, self.pieces) if self.document else None
 
     @cached_property
     def normalizer(self) -> tuple[str, Callable[[str], str]] | None:
-        """What the reference calls its normalizer, and the function."""
+        """The name of the normalizer, and the function."""
         if self.document is None or self.document.library.normalizer is None:
             return None
         names = [stage["type"] for stage in self.document.normalizer]
@@ -114,28 +107,28 @@ class Facts:
 
     @cached_property
     def words(self) -> tuple[str, Callable[[str], list[str]]] | None:
-        """What the reference calls its normalizer and pre-tokenizer, and both as one function from text to words."""
+        """The names of the normalizer and the pre-tokenizer, and both as one function from a text to words."""
         if self.document is None or self.document.library.pre_tokenizer is None:
             return None
         names = [stage["type"] for stage in (*self.document.normalizer, *self.document.pre_tokenizer)]
         normalize = self.normalizer[1] if self.normalizer else str
-        cut = self.document.library.pre_tokenizer.pre_tokenize_str
-        return ", ".join(names), lambda text: [word for word, _ in cut(normalize(text))]
+        split = self.document.library.pre_tokenizer.pre_tokenize_str
+        return ", ".join(names), lambda text: [word for word, _ in split(normalize(text))]
 
     @property
     def longest_word(self) -> int | None:
-        """The length in characters beyond which WordPiece takes a word for unknown."""
+        """The length in characters beyond which WordPiece treats a word as unknown."""
         limit = self.document.model.get("max_input_chars_per_word") if self.document else None
         return limit if isinstance(limit, int) else None
 
     @property
     def fuses_unknown(self) -> bool | None:
-        """Whether neighboring characters that the vocabulary lacks become one unknown token."""
+        """Whether a run of characters outside the vocabulary becomes one unknown token."""
         return bool(self.document.model.get("fuse_unk")) if self.document else None
 
 
 def facts_of(expected: Tokenizer | None, path: Path | None = None) -> Facts:
-    """Return what a reference tells, if there is one; `path` is the file it was read from, where it is one."""
+    """Return what is known of a reference; `path` is the file it was read from, if any."""
     return Facts(expected, path)
 
 
@@ -156,7 +149,7 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
 
 
 def _convert(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json, and where that cannot be done, what is left without the stages that may be why."""
+    """Convert a tokenizer.json; if that is not possible, try without its normalizer."""
     from tokverify.files.huggingface import CONVERTERS
 
     convert = CONVERTERS.get(document.model_type)

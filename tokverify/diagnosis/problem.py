@@ -1,4 +1,4 @@
-"""Problem: what a diagnosis has to explain: cases whose ids differ, or if none do, cases that decode differently."""
+"""Problem: what a diagnosis has to explain: cases whose ids differ, or else cases that decode differently."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 _Goal = TypeVar("_Goal", bound=Goal)
-_LEFT_OUT = frozenset({Status.SKIPPED, Status.KNOWN})
-"""What is accepted as it is, known differences, is neither to be explained nor to be kept."""
+_IGNORED = frozenset({Status.SKIPPED, Status.KNOWN})
+"""Known differences need neither be explained nor be preserved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Generic[_Goal]):
-    """What differs.
-
-    `failing` is to be put right, and `controls` must stay as they are. `changes` makes those worth trying of a spec,
-    its encoder if it has one, and what of `failing` it leaves. `decoding` is True where ids are equal on both sides.
-    """
+    """What differs, and how to look for an explanation."""
 
     failing: Sequence[_Goal]
+    """The goals to reach."""
     controls: Sequence[Goal]
+    """The goals that are reached already and must stay so."""
     changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Iterator[TokenizerChange]]
+    """Generates changes worth trying from a spec, its encoder (None if it is refused), and the goals that are left."""
     decoding: bool = False
+    """Whether the ids are equal on both sides."""
 
 
 def id_problem(results: Sequence[CaseResult], facts: Facts) -> Problem[Target] | None:
-    """Return what differs in ids; None if nothing does that a change of our side could put right."""
+    """Return the cases whose ids differ; None if there is none that a change on our side could fix."""
     failing, matching = _targets(results, facts.expected)
     return Problem(failing, matching, partial(_id_changes, facts)) if failing else None
 
@@ -62,9 +62,9 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
             ids = _expected_ids(target, expected)
             if ids is not None:
                 failing.append(replace(target, expected=ids))
-        elif result.status not in _LEFT_OUT and result.actual == result.expected:
+        elif result.status not in _IGNORED and result.actual == result.expected:
             matching.append(target)
-        elif result.status not in _LEFT_OUT and result.can_match:
+        elif result.status not in _IGNORED and result.can_match:
             failing.append(target)
     return failing, matching
 
@@ -84,18 +84,18 @@ def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...]
 
 
 def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encoder) -> Problem[DecodingTarget] | None:
-    """Return what decodes differently, all ids being equal; None if nothing does."""
+    """Return the cases that decode differently although all ids are equal; None if there is none."""
     clean_up = facts.expected is not None and facts.expected.decodes_as_llama_cpp
     failing: list[DecodingTarget] = []
     controls: list[Goal] = []
     for result in results:
-        if result.status in _LEFT_OUT:
+        if result.status in _IGNORED:
             continue
         target = _target(result)
         controls.append(target)
         decoding = DecodingTarget(target.name, target.expected, clean_up, b"")
         if result.decode_difference:
-            failing.append(replace(decoding, expected=result.decode_difference[1]))
+            failing.append(replace(decoding, expected=result.decode_difference.expected))
         else:
             controls.append(replace(decoding, expected=decoding.outcome(encoder) or b""))
     return Problem(failing, controls, partial(_decoding_changes, facts), decoding=True) if failing else None

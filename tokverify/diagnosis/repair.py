@@ -1,4 +1,4 @@
-"""Repair: what can be done about each explanation of a report, as commands that can be pasted into a shell."""
+"""Compute how the explanations of a report can be repaired, as commands to paste into a shell."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
-from tokverify.verify.expectation import EXPECT
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Explanation
     from tokverify.report.run import Report
 
 _IN_PLACE = "gguf-set-metadata"
-# What `run` encodes as a GGUF file would, and `fix` cannot write.
+# `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
 
 
@@ -30,7 +30,7 @@ def with_repairs(report: Report) -> Report:
     diagnosis = report.diagnosis
     if diagnosis is None:
         return report
-    # `tokverify fix` writes the first explanation that a file can express.
+    # This is the one that `tokverify fix` writes.
     fixed = next((found for found in diagnosis.explanations if found.expressible), None)
     explanations = tuple(
         replace(found, repair=_repair(found, report, is_fixed=found is fixed)) for found in diagnosis.explanations
@@ -43,16 +43,16 @@ def _repair(found: Explanation, report: Report, *, is_fixed: bool) -> Repair:
         return Repair(remark="GGUF cannot express it: the runtime would have to do it")
     model = _model(report)
     if model and _NO_GGUF.search(model):
-        return Repair(remark="GGUF can express it; tokverify fix repairs GGUF files only")
+        return Repair(remark="GGUF can express it; tokverify fix repairs only GGUF files")
     commands = tuple(_commands(found, report, model, is_fixed=is_fixed))
     return Repair(commands, "" if commands else "GGUF can express it, too")
 
 
 def _model(report: Report) -> str | None:
-    """Return the file that was verified, as far as it is known."""
-    told = report.options.get("model")
-    if isinstance(told, str):
-        return told
+    """Return the file that was verified, if the report names it."""
+    model = report.options.get("model")
+    if isinstance(model, str):
+        return model
     return report.actual.source if report.actual.source != report.actual.name else None
 
 
@@ -60,16 +60,16 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
     fixed = fixed_name(model)
     if is_fixed:
         files = quote_argument(model, "MODEL"), *_reference(report), f"-o {quote_argument(fixed, 'FIXED.gguf')}"
-        # By all, as a repair is worth what proves it; a filter mostly is for reading.
-        label = "repair, by all cases" if _is_of_some_cases(report) else "repair"
+        # A repair is checked against all cases; filters mostly serve to read fewer results.
+        label = "repair, checked against all cases" if _is_filtered(report) else "repair"
         yield Command(label, ("tokverify fix", *files, *_cases(report)))
     if found.gguf_command:
-        in_place = ", in the file itself" if found.gguf_command.startswith(_IN_PLACE) else ""
+        in_place = ", in place" if found.gguf_command.startswith(_IN_PLACE) else ""
         yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(found.gguf_command, model, fixed))
 
 
 def _reference(report: Report) -> Iterator[str]:
-    """Yield the reference as an option; none where `fix` finds the same one by itself."""
+    """Yield the reference as an option; nothing if `fix` finds the same reference by itself."""
     location, revision = report.options.get("reference"), report.options.get("revision")
     if report.expected.name == EXPECT or "reference" not in report.options:
         yield "-r REFERENCE"
@@ -83,5 +83,5 @@ def _cases(report: Report) -> Iterator[str]:
         yield f"--cases {quote_argument(path, 'CASES')}"
 
 
-def _is_of_some_cases(report: Report) -> bool:
+def _is_filtered(report: Report) -> bool:
     return any(report.options.get(option) for option in ("suites", "tags", "patterns", "fail_fast"))

@@ -1,4 +1,4 @@
-"""Search for the smallest change that makes failing cases match: each change alone, then on top of the best ones."""
+"""Search for the smallest change that makes failing cases match: single changes first, then additions to the best."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokverify.diagnosis.change import TokenizerChange
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 _Goal = TypeVar("_Goal", bound=Goal)
 
 SECONDS = 10.0
+"""The default limit, in seconds of processor time."""
 _SAMPLE = 200
+"""Every change is tried on this many failing cases, those with the shortest expected results."""
 _DEPTH = 3
+"""At most this many changes are combined."""
 _BEAM = 3
+"""Each round extends this many of the best combinations."""
 _LISTED = 3
+"""At most this many explanations are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +55,18 @@ def diagnose(
     encoder: Encoder | None = None,
     seconds: float = SECONDS,
 ) -> DiagnosisResult | None:
-    """Explain the failing cases; if none fails, those whose ids are decoded differently.
+    """Explain the failing cases, or if none fails, the cases whose ids decode differently.
 
-    None if there are neither, or no change of our side could put right what there is. Decoding that nothing explains
-    is not told of either: many references show some tokens in a way of their own. Nor is anything told of a reference
-    with nearly all tokens different, unless it is of most failing cases.
+    Returns None if there are neither, or no change on our side could fix them. Differences in decoding that nothing
+    explains are not reported, because many references decode some tokens in their own way. If nearly all tokens of the
+    reference differ, only changes that explain most failing cases are reported.
 
     Args:
         spec: What our side declares.
         facts: What is known of the reference.
-        results: What came out of comparing the two.
-        encoder: Our side, unless it cannot be loaded at all.
-        seconds: How much processor time it may take, about.
+        results: The results of comparing the two.
+        encoder: Our side; None if it cannot be loaded.
+        seconds: The approximate limit of processor time.
     """
     deadline = time.process_time() + seconds
     results = list(results)
@@ -68,29 +74,31 @@ def diagnose(
     if ids:
         if not _is_of_another_model(spec, facts):
             return _Search(spec, encoder, ids, deadline).result()
-        # Parts of another model's tokenizer make some texts match too, but explain nothing.
-        told = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).result()
-        return told if told.changes else None
+        # Parts of another model's tokenizer also make some texts match, but explain nothing.
+        most = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).result()
+        return most if most.changes else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
-    found = _Search(spec, encoder, decoding, deadline).result() if decoding else None
-    return found if found and found.changes else None
+    result = _Search(spec, encoder, decoding, deadline).result() if decoding else None
+    return result if result and result.changes else None
 
 
 def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
-    """Whether nearly every token of the reference is another one, as far as it tells."""
-    told = facts.spec.tokens if facts.spec else ()
-    differing = sum(now != then for now, then in zip(spec.tokens, told, strict=False))
-    return differing > NEARLY_ALL * min(len(spec.tokens), len(told))
+    """Whether nearly all tokens of the reference differ from ours."""
+    reference = facts.spec.tokens if facts.spec else ()
+    differing = sum(ours != theirs for ours, theirs in zip(spec.tokens, reference, strict=False))
+    return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Changes that were tried together: the names of the failing cases they explain, and how far the others are."""
+    """Changes that were tried together."""
 
     parts: tuple[TokenizerChange, ...]
     encoder: Encoder
     explained: frozenset[str]
+    """The names of the failing cases that match with them."""
     distance: int
+    """How far the results of the sample still are from the expected ones."""
 
     @property
     def change(self) -> TokenizerChange:
@@ -98,10 +106,12 @@ class _Trial:
 
     @property
     def rank(self) -> tuple[float, ...]:
+        """Order explanations, best first."""
         return -len(self.explained), not self.change.expressible, self.change.cost
 
     @property
     def promise(self) -> tuple[float, ...]:
+        """Order combinations by how much an addition may achieve, best first."""
         return -len(self.explained), self.distance, self.change.cost
 
 
@@ -122,13 +132,13 @@ class _Search(Generic[_Goal]):
         self._trials: list[_Trial] = []
 
     def result(self) -> DiagnosisResult:
-        beam = list(self._extend(None))
+        beam = list(self._extend())
         for _ in range(_DEPTH - 1):
             if self._is_explained() or self._late:
                 break
             best = sorted(self._trials, key=lambda trial: trial.promise)[:_BEAM]
-            tops = [trial for trial in best if trial in beam]
-            beam = [longer for trial in tops for longer in self._extend(trial)]
+            parents = [trial for trial in best if trial in beam]
+            beam = list(chain.from_iterable(map(self._extend, parents)))
         self._prune()
         ranked = self._ranked()
         diagnosis = Diagnosis(
@@ -140,9 +150,9 @@ class _Search(Generic[_Goal]):
         )
         return DiagnosisResult(diagnosis, tuple(trial.change for trial in ranked))
 
-    def _extend(self, trial: _Trial | None) -> Iterator[_Trial]:
-        """Try every change on top of one that is a part of the explanation already."""
-        spec = trial.change.expressed().transform(self._spec) if trial else self._spec
+    def _extend(self, trial: _Trial | None = None) -> Iterator[_Trial]:
+        """Try every change in addition to those of a trial."""
+        spec = trial.change.expressible_part().transform(self._spec) if trial else self._spec
         encoder = trial.encoder if trial else self._encoder
         left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
         for change in self._problem.changes(spec, encoder, left):
@@ -156,7 +166,7 @@ class _Search(Generic[_Goal]):
                 return
 
     def _prune(self) -> None:
-        """Leave out, of the best changes found, each part that the others can do without."""
+        """Drop each part of the best combination that the others can do without."""
         for trial in sorted(self._trials, key=lambda trial: trial.rank)[:1]:
             parts = trial.parts
             for part in trial.parts:
@@ -170,7 +180,7 @@ class _Search(Generic[_Goal]):
         return any(len(trial.explained) == len(self._failing) for trial in self._trials)
 
     def _try(self, parts: tuple[TokenizerChange, ...], before: _Trial | None) -> _Trial | None:
-        """Return what changes together explain; None if that is no more than before, or they break what matches."""
+        """Return what changes together explain; None if that is no more than before, or they break a matching case."""
         sentences = frozenset(part.sentence for part in parts)
         if sentences in self._seen:
             return None
@@ -198,7 +208,7 @@ class _Search(Generic[_Goal]):
         )
 
     def _ranked(self) -> list[_Trial]:
-        """Return the best trials, none of which only adds to a better one."""
+        """Return the best trials, without those that explain no more than a cheaper one."""
         kept: list[_Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
             if len(trial.explained) >= self._least and not any(
@@ -222,7 +232,7 @@ class _Search(Generic[_Goal]):
 
 
 def _distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
-    """Return how far ids, or bytes, are from the expected ones: 0 only where they are equal."""
+    """Return how far ids or bytes are from the expected ones; 0 only if they are equal."""
     if outcome is None:
         return len(expected) + 2
     if outcome == expected:

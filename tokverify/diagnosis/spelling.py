@@ -1,4 +1,4 @@
-"""Spellings: how a token must be written in a file to stand for certain bytes, or as its family writes tokens."""
+"""Spellings: the text that a token needs to represent certain bytes, or that its family would store."""
 
 from __future__ import annotations
 
@@ -7,47 +7,49 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.decoder import token_bytes
-from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, from_byte_level
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Family, Settings
 
 
 def attribute_of(type: TokenType) -> int:
-    """Return what llama.cpp makes of a token's type, before it overrides any."""
+    """Return llama.cpp's attribute for a type, before it overrides any."""
     return Attribute[type.name].value
 
 
-def spelled(wanted: bytes, attribute: int, settings: Settings) -> str | None:
-    """Return the text of a token that stands for `wanted`; None if none does."""
+def spell_token(wanted: bytes, attribute: int, settings: Settings) -> str | None:
+    """Return the text of a token that represents `wanted`, or None if there is none."""
     text = wanted.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = "".join(byte_alphabet()[byte] for byte in wanted)
+    in_byte_alphabet = spell_bytes(wanted)
     byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
-    # subtle: a space can be written as itself or as ▁, and only what is matched in texts is written as itself.
+    # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if token_bytes(candidate, attribute, settings) == wanted:
+        if settings.family.token_bytes(candidate, attribute, settings) == wanted:
             return candidate
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Respelling:
-    """A confusion that converters are known for: tokens of a type written as `models` never write them.
+    """A known mistake of converters: tokens stored in a way that their family never uses."""
 
-    `way` says how `respell` writes them instead, and `read` gives the bytes that such a token stands for.
-    """
-
-    way: str
-    models: frozenset[str]
+    description: str
+    """How `respell` stores them instead, such as `with ▁ instead of Ġ`."""
+    applies: Callable[[Family], bool]
+    """Whether a family never uses the wrong way."""
     type: TokenType
+    """The type of the tokens concerned."""
     respell: Callable[[str], str]
+    """Returns the right text; an unaffected text is returned as it is."""
     read: Callable[[str], bytes]
+    """Returns the bytes that a token with the right text represents."""
 
 
 def _read_escaped(text: str) -> bytes:
@@ -61,7 +63,7 @@ def _as_word_piece(text: str) -> str:
     return text if is_special or text.startswith("▁") else f"▁{text}"
 
 
-def _in_capitals(text: str) -> str:
+def _in_uppercase(text: str) -> str:
     return f"<0x{text[3:5].upper()}>" if BYTE_PIECE.fullmatch(text) else text
 
 
@@ -69,16 +71,31 @@ def _read_byte(text: str) -> bytes:
     return bytes.fromhex(text[3:5]) if BYTE_PIECE.fullmatch(text) else b""
 
 
-_ESCAPING = frozenset({"llama", "gemma4", "t5"})
-_BYTE_LEVEL = frozenset({"gpt2"})
-_WITH_BYTES = frozenset({"llama", "gemma4", "plamo2", "plamo3"})
+def _is_escaped(family: Family) -> bool:
+    return family.alphabet is Alphabet.ESCAPED
+
+
+def _is_byte_level(family: Family) -> bool:
+    return family.alphabet is Alphabet.BYTE_LEVEL
+
+
+def _cuts_words(family: Family) -> bool:
+    return family.cuts_words
+
+
+def _has_byte_pieces(family: Family) -> bool:
+    return family.has_byte_pieces
+
+
 _NORMAL = TokenType.NORMAL
 
 RESPELLINGS = (
-    Respelling("with ▁ for a space", _ESCAPING, _NORMAL, escape_spaces, _read_escaped),
-    Respelling("with ▁ for Ġ", _ESCAPING, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
-    Respelling("with Ġ for a space", _BYTE_LEVEL, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level),
-    Respelling("with Ġ for ▁", _BYTE_LEVEL, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
-    Respelling("with ▁ before words, not ## within", frozenset({"bert"}), _NORMAL, _as_word_piece, _read_escaped),
-    Respelling("with bytes in capitals", _WITH_BYTES, TokenType.BYTE, _in_capitals, _read_byte),
+    Respelling("with ▁ instead of spaces", _is_escaped, _NORMAL, escape_spaces, _read_escaped),
+    Respelling("with ▁ instead of Ġ", _is_escaped, _NORMAL, lambda text: text.replace("Ġ", "▁"), _read_escaped),
+    Respelling(
+        "with Ġ instead of spaces", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level
+    ),
+    Respelling("with Ġ instead of ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
+    Respelling("with ▁ at word starts instead of ## inside words", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling("with uppercase hexadecimal digits", _has_byte_pieces, TokenType.BYTE, _in_uppercase, _read_byte),
 )

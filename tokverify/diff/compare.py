@@ -14,7 +14,8 @@ from tokverify.verify.comparison import verify_tokenizers
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diff.version import Version
-    from tokverify.report.fuzz import Plan, Progress
+    from tokverify.fuzz.plan import FuzzPlan
+    from tokverify.report.fuzz import FuzzProgress
     from tokverify.tokenizer import Tokenizer
 
 
@@ -23,10 +24,10 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     new: Version,
     cases: Sequence[Case],
     *,
-    plan: Plan | None = None,
+    plan: FuzzPlan | None = None,
     corpus: Iterable[str] | None = None,
     behavior_only: bool = False,
-    on_fuzz: Callable[[Progress], None] = lambda _: None,
+    on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
     """Compare two versions of a tokenizer.
 

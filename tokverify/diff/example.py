@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome
+from tokverify.fuzz.trial import TrialOutcome
+from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tokverify.report.diff import ChangeReport
     from tokverify.report.run import CaseResult
 
-_KINDS = {Status.MISMATCH: Kind.IDS, Status.ERROR: Kind.ERROR}
+_KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
 _OF_TOKENS = ("tokens", "types", "scores", "added tokens")
 _NOT_FOR_IDS = frozenset({"chat templates"})
 # Two ways to tell of one thing.
@@ -117,7 +118,7 @@ def _cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[
             return _Cause(result.status, parts)
     sample = Sample(result.case.text, result.add_special, result.parse_special)
     kind = _KINDS[result.status]
-    return _Cause(Outcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint)
+    return _Cause(TrialOutcome(sample, kind, result.actual, result.expected, result.message or "").fingerprint)
 
 
 def _differs_only_at(result: CaseResult, pieces: Set[str]) -> bool:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenType
 from tokverify.text.visible import visible
-from tokverify.tokenizer import pieces_of
+from tokverify.tokenizer import DocumentHolding, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
@@ -226,9 +226,9 @@ _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncati
 
 def _document(version: Version) -> dict[str, Any]:
     """Return a tokenizer.json in its own words; nothing for any other kind of file."""
-    if version.path is None or version.tokenizer.name != "tokenizers":
+    if not isinstance(version.tokenizer, DocumentHolding):
         return {}
-    document: dict[str, Any] = json.loads(version.path.read_bytes())
+    document: dict[str, Any] = json.loads(version.tokenizer.tokenizer_json())
     return document
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tokverify.errors import TokverifyError
 from tokverify.files.config import beside
 from tokverify.files.location import file_and_rest
-from tokverify.references import REFERENCES
+from tokverify.references import is_kind
 from tokverify.system.git import git
 from tokverify.system.input_file import MAX_POINTER_BYTES, POINTER
 
@@ -110,7 +110,7 @@ def revision_of(location: str) -> Revision | None:
     # `^REVISION`, all but what leads to it, is answered likewise.
     if found.returncode == 0 and not found.stdout.startswith(b"^"):
         return Revision(name)
-    if name not in REFERENCES and not path.startswith("//") and not file_and_rest(location):
+    if not is_kind(name) and not path.startswith("//") and not file_and_rest(location):
         raise TokverifyError(f"{location!r}: no such file, and {_why_unknown(name, found)}")
     return None
 

@@ -1,24 +1,23 @@
-"""Attributes: what kind of token each is, from the declared types and, as llama.cpp overrides these, from the texts.
+"""Attributes: the kind of each token, from the declared types and from the texts by which llama.cpp overrides them.
 
 Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
 from tokverify.engine.override import Override
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
-from tokverify.text.utf8 import to_bytes
 
 
 class Attribute(IntFlag):
-    """A token's attributes as llama.cpp keeps them; overrides can leave a token with several.
+    """The attributes of a token as llama.cpp stores them; overrides can leave a token with several.
 
-    Lists hold the plain integers: `&` on a quarter of a million of these objects takes a third of a second.
+    Lists contain plain integers: `&` on a quarter of a million of these objects takes a third of a second.
     """
 
     UNDEFINED = 0
@@ -30,13 +29,16 @@ class Attribute(IntFlag):
     BYTE = 32
 
 
-LOOKS_LIKE_CONTROL = "its text is one that llama.cpp always takes for a control token"
+VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).value
+"""The attributes of tokens that represent their own text."""
+
+LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
 _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
 
 
 class Attributes:
-    """The attributes of the tokens, at first as `types` declare them; each step notes the overrides it makes."""
+    """The attributes of all tokens, initially as `types` declare them; each step records its overrides."""
 
     def __init__(self, types: Sequence[int] | None, pieces: Sequence[str], ids: Mapping[str, int]) -> None:
         self._pieces = pieces
@@ -45,7 +47,7 @@ class Attributes:
         self.overrides: list[Override] = []
 
     def override(self, special_ids: dict[str, int]) -> set[int]:
-        """Change attributes by the tokens' texts, fill the special roles found so, and return the EOG ids."""
+        """Override attributes by the tokens' texts, fill special roles in the same way, and return the EOG ids."""
         self._fill_roles(special_ids)
         eog_ids = {special_ids[role] for role in ("fim_pad", "fim_rep", "fim_sep") if role in special_ids}
         for id in present(self._ids, EOG_TEXTS):
@@ -67,7 +69,7 @@ class Attributes:
                 self._make_control(found[0])
 
     def _drop_from_eog(self, eog_ids: set[int]) -> None:
-        """Undo what the texts suggested for two tokens that are ordinary in some vocabularies."""
+        """Undo the overrides of two tokens that are ordinary in some vocabularies."""
         texts = {self._pieces[id]: id for id in sorted(eog_ids)}
         calls = not texts.keys().isdisjoint(("<|call|>", "<|calls|>"))
         returns = not texts.keys().isdisjoint(("<|return|>", "<|flush|>"))
@@ -78,18 +80,15 @@ class Attributes:
             eog_ids.discard(texts["</s>"])
             self._set(texts["</s>"], Attribute.NORMAL.value, "an ordinary token in this vocabulary")
 
-    def check_byte_tokens(self, algorithm: str) -> None:
-        """Refuse tokens typed BYTE that llama.cpp aborts on when it works out what every token stands for.
+    def check_byte_tokens(self, refuses: Callable[[str], bool]) -> None:
+        """Refuse tokens typed BYTE on which llama.cpp aborts while it works out what each token represents.
 
         Raises:
-            BrokenFileError: If there are any.
+            BrokenFileError: If there is such a token; `refuses` decides by its piece.
         """
-        if algorithm in {"rwkv", "plamo2", "plamo3"}:
-            return
         byte = Attribute.BYTE.value  # looked up once: there can be a quarter of a million tokens
         for id in [id for id, attribute in enumerate(self.values) if attribute == byte]:
-            is_short = len(to_bytes(self._pieces[id])) < len("<0x")
-            if is_short or algorithm == "wordpiece":
+            if refuses(self._pieces[id]):
                 raise BrokenFileError(f"token {id} {self._pieces[id]!r} is typed BYTE; llama.cpp aborts on such a file")
 
     def _make_control(self, id: int) -> None:
@@ -104,7 +103,7 @@ class Attributes:
 
 
 def present(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:
-    """Return the ids of those of `texts` that are tokens."""
+    """Return the ids of those `texts` that are tokens."""
     return [ids[text] for text in texts if text in ids]
 
 

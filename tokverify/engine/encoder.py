@@ -1,53 +1,53 @@
-"""Encoder: the in-house tokenizer, which gives the ids that llama.cpp would.
+"""Encoder: the in-house tokenizer, which returns the ids that llama.cpp returns.
 
 Source: `llama_vocab::impl::tokenize`, `token_to_piece` and `detokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sys
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.engine import added_token
-from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, token_bytes
-from tokverify.engine.family import BY_RANK_ALGORITHMS, BY_SCORE_ALGORITHMS, BYTE_PAIR_ALGORITHMS
-from tokverify.engine.models import MODELS, CuttableModel, TracingModel
-from tokverify.engine.models.cpp.spacing import join_pieces
+from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_pieces
+from tokverify.engine.family import Settings, SpaceEscaping
+from tokverify.engine.fingerprint import fingerprint
+from tokverify.engine.model import CuttableModel, TracingModel
 from tokverify.engine.models.memory import Memory
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.settings import Settings, resolve
+from tokverify.engine.settings import resolve
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.text.utf8 import has_lone_byte, replace_lone_bytes, to_bytes, to_utf8
+from tokverify.text.utf8 import has_lone_byte, replace_lone_bytes, to_utf8
 
 if TYPE_CHECKING:
-    from tokverify.engine.models import Model
+    from tokverify.engine.model import Model
     from tokverify.spec import TokenizerSpec
 
 
 class Encoder:
-    """Encodes and decodes as llama.cpp would with this tokenizer, quirks included.
+    """Encodes and decodes as llama.cpp does with this tokenizer, quirks included.
 
-    `spec` is what the file declares, `settings` what llama.cpp makes of it; where these or the `model` made of both are
-    known already, or are to be others, they can be given. Tokens are the stored strings, except
-    that llama.cpp cuts them at a NUL and names empty ones `[EMPTY_<id>]`.
+    Pieces are the stored strings, except that llama.cpp cuts them off at a NUL and names empty ones `[EMPTY_<id>]`.
+
+    Args:
+        spec: What the file declares.
+        name: A short name for reports.
+        settings: The effective settings, to replace those derived from `spec`.
+        model: The model, to replace the one built from both.
 
     Raises:
-        UnsupportedError: For a tokenizer family or pre-tokenizer that tokverify lacks.
-        BrokenFileError: Where llama.cpp refuses the file.
+        UnsupportedError: If tokverify does not know the tokenizer family or the pre-tokenizer.
+        BrokenFileError: If llama.cpp refuses the file.
     """
 
     parses_special = True
     adds_special = True
     decodes_as_llama_cpp = False
-    """Only `decode` with `clean_up` is."""
+    """`decode` does so only with `clean_up`; see `decode_as_llama_cpp`."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Encoder:
         self.settings: Settings = settings or resolve(spec)
         self.pieces = self.settings.pieces
         self._token_bytes: dict[int, bytes] = {}
-        self._model = model or MODELS[self.settings.algorithm](spec, self.settings)
+        self._model = model or self.settings.family.make_model(spec, self.settings)
         added = self.settings.added_tokens
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
@@ -71,7 +71,7 @@ class Encoder:
 
     @property
     def model(self) -> Model:
-        """The model that encodes what lies between the added tokens."""
+        """The model that encodes the text between added tokens."""
         return self._model
 
     @property
@@ -81,15 +81,18 @@ class Encoder:
 
     @property
     def special_ids(self) -> Mapping[str, int]:
-        """The effective special ids by role, defaults of llama.cpp included."""
+        """The effective special ids by role, llama.cpp's defaults included."""
         return self.settings.special_ids
+
+    def declared_spec(self) -> TokenizerSpec:
+        """Return the tokenizer as the file declares it."""
+        return self.spec
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode `text` to ids.
 
         Raises:
-            EncodeError: If the text holds a lone surrogate, or a byte that no token stands for where llama.cpp
-                would abort.
+            EncodeError: If the text contains a lone surrogate, or a byte without a token on which llama.cpp aborts.
         """
         to_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
@@ -97,7 +100,7 @@ class Encoder:
         return prefix + self._encode_fragments(split(text)) + suffix
 
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
-        # Whole texts hardly ever come again, but what stands between added tokens does.
+        # Whole texts hardly ever repeat, but the stretches between added tokens do.
         encode = self._stretches.__getitem__ if len(fragments) > 1 else self._encode_stretch
         ids: list[int] = []
         for fragment in fragments:
@@ -108,7 +111,7 @@ class Encoder:
         return ids
 
     def _encode_stretch(self, fragment: str) -> list[int]:
-        # Each stretch of text begins the text or follows an added token: those are the places for a space.
+        # Each stretch begins the text or follows an added token: in both places a space is added.
         text = self._normalize((" " if self._prefixes_space else "") + fragment)
         if not self._cuts_characters or not has_lone_byte(fragment):
             return self._model.encode(text)
@@ -117,11 +120,11 @@ class Encoder:
         return self._model.encode(replace_lone_bytes(text))
 
     def encode_unsplit(self, text: str) -> list[int]:
-        """Encode `text` as if no added token stood in it."""
+        """Encode `text` without looking for added tokens."""
         return self._encode_fragments([text] if text else [])
 
     def trace(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
-        """Encode `text` at a slower pace, noting how each stage came to its result.
+        """Encode `text` and record what each stage does; slower than `encode`.
 
         Raises:
             EncodeError: As `encode` does.
@@ -138,9 +141,9 @@ class Encoder:
 
     def _trace(self, text: str, start: int, end: int) -> Stretch:
         if not isinstance(self._model, TracingModel):
-            raise UnsupportedError(f"{self.name} is encoded by a model that cannot show its way")
+            raise UnsupportedError(f"{self.name}: its model cannot record how it encodes a text")
         if isinstance(self._model, CuttableModel) and has_lone_byte(text):
-            raise UnsupportedError("an added token cuts a character in two; how the rest is encoded cannot be shown")
+            raise UnsupportedError("an added token cuts a character in two, which cannot be traced")
         rewriting = Rewriting()
         rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
         for character in text:
@@ -150,22 +153,16 @@ class Encoder:
 
     @property
     def _prefixes_space(self) -> bool:
-        # subtle: for byte-pair encoding by rank llama.cpp ignores the flag when it encodes.
-        return self.settings.add_space_prefix and self.settings.algorithm == "spm"
+        # subtle: most models ignore the flag when they encode, and use it only to decode.
+        return self.settings.add_space_prefix and self.settings.family.prefixes_space
 
     def _normalize(self, text: str) -> str:
-        # subtle: the other algorithms write spaces in a way of their own, and llama.cpp ignores the flag for them.
-        is_by_flag = self.settings.algorithm == "spm" or self.settings.algorithm in BYTE_PAIR_ALGORITHMS
-        return escape_spaces(text) if is_by_flag and self.settings.escape_whitespaces else text
+        escapes = self.settings.family.space_escaping is SpaceEscaping.IN_ENCODER
+        return escape_spaces(text) if escapes and self.settings.escape_whitespaces else text
 
     def _special_affixes(self) -> tuple[list[int], list[int]]:
-        settings = self.settings
-        if settings.algorithm == "wordpiece":
-            return [self._required("bos")], [self._required("sep")]
-        if settings.algorithm == "rwkv":
-            return [], []
-        bos = [self._required("bos")] if settings.add_bos else []
-        return bos, [self._required("eos")] if settings.add_eos else []
+        before, after = self.settings.family.affix_roles(self.settings)
+        return list(map(self._required, before)), list(map(self._required, after))
 
     def _required(self, role: str) -> int:
         id = self.settings.special_ids.get(role)
@@ -174,21 +171,21 @@ class Encoder:
         return id
 
     def warnings(self, ids: Sequence[int]) -> list[str]:
-        """Return what is likely a mistake in ids encoded with `add_special`: a doubled BOS or EOS."""
-        settings, found = self.settings, []
+        """Return likely mistakes in ids encoded with `add_special`: a doubled BOS or EOS."""
+        settings, warnings = self.settings, []
         bos, eos = settings.special_ids.get("bos"), settings.special_ids.get("eos")
         if settings.add_bos and bos is not None and list(ids[:2]) == [bos, bos]:
-            found.append(f"the text begins with BOS ({bos}) and another one was added before it")
+            warnings.append(f"the text begins with BOS ({bos}) and another one was added before it")
         if settings.add_eos and eos is not None and list(ids[-2:]) == [eos, eos]:
-            found.append(f"the text ends with EOS ({eos}) and another one was added after it")
-        return found
+            warnings.append(f"the text ends with EOS ({eos}) and another one was added after it")
+        return warnings
 
     def piece(self, id: int) -> str:
         """Return the stored string of a token; empty for an id outside the vocabulary."""
         return self.pieces[id] if 0 <= id < len(self.pieces) else ""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for; unused and undefined tokens stand for none.
+        """Return the bytes that a token represents; unused and undefined tokens mostly represent none.
 
         Raises:
             EncodeError: If the id is outside the vocabulary.
@@ -197,25 +194,32 @@ class Encoder:
         if known is None:
             if not 0 <= id < len(self.pieces):
                 raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces)} tokens")
-            known = self._token_bytes[id] = token_bytes(self.pieces[id], self.settings.attributes[id], self.settings)
+            settings = self.settings
+            known = settings.family.token_bytes(self.pieces[id], settings.attributes[id], settings)
+            self._token_bytes[id] = known
         return known
 
     def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
         """Decode ids to bytes, special tokens included.
 
-        This is what a runtime streams out. With `clean_up` the result is that of `llama_detokenize`, which for some
+        This is what a runtime streams. With `clean_up` the result is that of `llama_detokenize`, which for some
         pre-tokenizers also removes spaces before punctuation.
 
         Raises:
             EncodeError: If an id is outside the vocabulary.
         """
         parts = [self.token_bytes(id) for id in ids]
-        if self.settings.algorithm == "cpp-hybrid":
-            return join_pieces(zip(map(self.piece, ids), parts, strict=True))
+        joiner = self.settings.family.make_joiner()
+        if joiner is not None:
+            return join_pieces(joiner, zip(map(self.piece, ids), parts, strict=True))
         if parts and self.settings.add_space_prefix:
             parts[0] = parts[0].removeprefix(b" ")
         decoded = b"".join(parts)
         return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
+
+    def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as `llama_detokenize` does; errors as for `decode`."""
+        return self.decode(ids, clean_up=True)
 
     def decode_text(self, ids: Sequence[int]) -> str:
         """Decode ids to text; bytes that are not UTF-8 become U+FFFD."""
@@ -223,38 +227,9 @@ class Encoder:
 
     def decoder(self) -> IncrementalDecoder:
         """Return a decoder that takes ids one by one and never cuts a character."""
-        return IncrementalDecoder(self)
+        return IncrementalDecoder(self, self.settings.family.make_joiner())
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256, in hexadecimal, of all that decides which ids a text gets; equal in every file of a model."""
+        """The sha256, in hexadecimal, of everything that decides which ids a text gets."""
         return fingerprint(self.spec, self.settings)
-
-
-def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
-    """Return the sha256, in hexadecimal, of all that decides which ids a text gets."""
-    digest = hashlib.sha256()
-    flags = {
-        name: getattr(settings, name)
-        for name in (
-            "algorithm", "pre", "add_bos", "add_eos", "add_sep", "add_space_prefix", "escape_whitespaces",
-            "remove_extra_whitespaces", "ignore_merges", "lowercase", "strip_accents",
-        )
-    }  # fmt: skip
-    flags["special_ids"] = {role: settings.special_ids.get(role) for role in ("bos", "eos", "sep", "unk")}
-    flags["stripping"] = [(t.id, t.lstrip, t.rstrip) for t in settings.added_tokens if t.lstrip or t.rstrip]
-    digest.update(json.dumps(flags, sort_keys=True).encode())
-    merges = spec.merges if settings.algorithm in BY_RANK_ALGORITHMS else None
-    for strings in (settings.ids, merges or ()):
-        digest.update(to_bytes("\0".join(strings)) + b"\0\0")
-    digest.update(bytes(settings.attributes) + b"\0")
-    digest.update(_little_endian(spec.scores or ()) if settings.algorithm in BY_SCORE_ALGORITHMS else b"")
-    digest.update(spec.charsmap or b"")
-    return digest.hexdigest()
-
-
-def _little_endian(scores: Sequence[float]) -> bytes:
-    floats = array("f", scores)
-    if sys.byteorder == "big":
-        floats.byteswap()
-    return floats.tobytes()

@@ -1,23 +1,123 @@
-"""Families: what llama.cpp assumes of each `tokenizer.ggml.model` before it reads the rest of a file.
+"""Family: everything that depends on `tokenizer.ggml.model`, and the effective settings of one tokenizer of a family.
 
-Source: the first part of `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
+Code asks the family of a tokenizer and never compares names of models or algorithms. The families themselves are in
+`tokverify.engine.families`.
+
+Source: the first part of `llama_vocab::impl::load`, and `token_to_piece`, in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from tokverify.engine.attribute import VERBATIM, Attribute
+from tokverify.engine.normalizer import unescape_spaces
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.model import Model
+    from tokverify.engine.override import Override
+    from tokverify.spec import AddedToken, TokenizerSpec
+
+NO_TOKEN = -1
+"""The unknown token of a vocabulary that has none (llama.cpp's `LLAMA_TOKEN_NULL`)."""
+
+PRE_WITHOUT_MERGES = "kimi-k2"
+"""The only pre-tokenizer with which llama.cpp loads a file without merges."""
+
+NO_VOCABULARY = frozenset({"no_vocab", "none"})
+"""The values of `tokenizer.ggml.model` in files without a tokenizer."""
+
+
+class Ranking(Enum):
+    """What decides which pieces a model takes where several are possible."""
+
+    LENGTH = "the longest piece wins"
+    MERGE_RANK = "neighbors are merged in the order of the merge list"
+    SCORE = "neighbors are merged in the order of the score of the piece they form"
+    SCORE_SUM = "the segmentation with the best sum of scores wins"
+
+    @property
+    def uses_scores(self) -> bool:
+        """Whether the scores of the pieces matter."""
+        return self in {Ranking.SCORE, Ranking.SCORE_SUM}
+
+
+class Affixes(Enum):
+    """When `add_special` adds tokens around a text."""
+
+    BY_FLAG = "add_bos and add_eos decide"
+    ALWAYS = "the flags are ignored"
+    NEVER = "there are none"
+
+
+class Alphabet(Enum):
+    """How ordinary pieces are written."""
+
+    OWN = "in a way that only this family uses"
+    ESCAPED = "as text with ▁ for a space"
+    BYTE_LEVEL = "one character of the GPT-2 alphabet per byte"
+
+
+class SpaceEscaping(Enum):
+    """Where spaces become `▁` if `escape_whitespaces` is on."""
+
+    NOWHERE = "the setting has no effect"
+    IN_ENCODER = "before the text reaches the model"
+    IN_MODEL = "in the model's own normalizer"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """What llama.cpp assumes of a `tokenizer.ggml.model` before it reads the rest of the file.
+class ByteFallback:
+    """How a model spells what no piece matches: in byte pieces such as `<0x0A>`."""
 
-    One that is not `in_llama_cpp` is tokverify's own, and nothing is assumed of it.
-    """
+    when_missing: str
+    """What llama.cpp does if it needs a byte piece that is missing, as a verb phrase."""
+    accepts_raw_bytes: bool = False
+    """Whether a piece that is the byte itself does too."""
 
+
+@dataclass(frozen=True, slots=True)
+class MergeCosts:
+    """The merges of a vocabulary; the cheapest adjacent pair is merged first."""
+
+    merges: frozenset[str]
+    """All merges that a text can exercise."""
+    costs: Mapping[str, float]
+    """The cost of each pair, written as its two parts joined by `separator`."""
+    separator: str
+
+
+class PieceJoiner(Protocol):
+    """Joins the pieces of a text one by one where that takes more than concatenation."""
+
+    def push(self, piece: str, token_bytes: bytes) -> bytes:
+        """Take the next piece; return the bytes that are complete with it."""
+
+    def finish(self) -> bytes:
+        """Return the remaining bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(ABC):
+    """One value of `tokenizer.ggml.model`: what llama.cpp assumes of it, and how it encodes and decodes."""
+
+    model: str
+    """The value of `tokenizer.ggml.model`."""
     algorithm: str
-    special_ids: Mapping[str, int]
+    """The name of the algorithm, for reports."""
+    summary: str
+    """What the algorithm does, as a verb phrase for `explain`."""
+    in_llama_cpp: bool = True
+    """Whether llama.cpp knows the model; False for tokverify's own, of which nothing is assumed."""
+
+    # Defaults for what a file does not declare.
+    special_ids: Mapping[str, int] = field(default_factory=dict)
     add_bos: bool = False
     add_eos: bool = False
     add_sep: bool = False
@@ -25,47 +125,151 @@ class Family:
     clean_spaces: bool = False
     escape_whitespaces: bool = True
     lowercase: bool = False
+    strips_accents_if_lowercase: bool = False
+    """Whether `strip_accents` is on by default wherever `lowercase` is."""
     pre: str | None = None
+    """The pre-tokenizer that the model implies, whatever the file declares."""
     ignore_merges: bool = False
-    in_llama_cpp: bool = True
+
+    # How texts are encoded.
+    ranking: Ranking
+    uses_pre_tokenizer: bool = False
+    """Whether `tokenizer.ggml.pre` and the merge list have an effect."""
+    is_bpe: bool = False
+    """Whether the model is byte-pair encoding of pre-tokens by merge rank, and nothing else."""
+    flags: tuple[str, ...] = ()
+    """The settings, besides those for affixes, that change how a text is encoded."""
+    affixes: Affixes = Affixes.BY_FLAG
+    closing_role: str = "eos"
+    """The role of the token after a text."""
+    prefixes_space: bool = False
+    """Whether the encoder puts a space before each stretch of text if `add_space_prefix` is on."""
+    space_escaping: SpaceEscaping = SpaceEscaping.NOWHERE
+    uses_charsmap: bool = False
+    """Whether the model normalizes texts by `tokenizer.ggml.precompiled_charsmap`."""
+    cuts_words: bool = False
+    """Whether the model cleans texts up and cuts them into words by itself, as BERT's normalizer does."""
+    reads_types: bool = False
+    """Whether the model depends on token types beyond which tokens are added tokens."""
+    equivalent_pre_tokenizers: frozenset[str] = frozenset()
+    """The pre-tokenizers of a tokenizer.json that the model reproduces by itself."""
+
+    # How pieces are written.
+    alphabet: Alphabet = Alphabet.OWN
+    byte_fallback: ByteFallback | None = None
+    """How missing characters are spelled, where every file must have the 256 byte pieces for it."""
+    has_byte_pieces: bool = False
+    """Whether vocabularies contain byte pieces."""
+    ignores_byte_pieces: bool = False
+    """Whether originals may fall back to bytes and llama.cpp does not."""
+    replaces_unknown: bool = False
+    """Whether what no piece matches becomes the unknown token."""
+    declares_types: bool = True
+    """Whether converters write `tokenizer.ggml.token_type`."""
+
+    @abstractmethod
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        """Build the model from the declared tokenizer and its effective settings."""
+
+    def requires_merges(self, pre: str | None) -> bool:
+        """Whether llama.cpp refuses a file that declares the pre-tokenizer `pre` and no merges."""
+        return self.uses_pre_tokenizer and (self.pre is not None or pre != PRE_WITHOUT_MERGES)
+
+    def affix_roles(self, settings: Settings) -> tuple[list[str], list[str]]:
+        """Return the roles of the tokens that `add_special` adds before and after a text."""
+        if self.affixes is Affixes.NEVER:
+            return [], []
+        always = self.affixes is Affixes.ALWAYS
+        before = ["bos"] if always or settings.add_bos else []
+        return before, [self.closing_role] if always or settings.add_eos else []
+
+    def displayed_pieces(self, pieces: list[str], ids: Mapping[str, int]) -> list[str]:
+        """Return the pieces as they are shown; `ids` maps the stored strings to ids."""
+        del ids
+        return pieces
+
+    def lookup_text(self, text: str, settings: Settings) -> str | None:
+        """Return the piece that the model would look up for the whole of `text`; None if there is no such thing."""
+        del text, settings
+        return None
+
+    def significant_text(self, normalized: str, *, whole: bool) -> str:
+        """Leave out the spaces of a normalized text that the model, or a reference, handles in a later stage.
+
+        `whole` is True for a whole text, False for a stretch between added tokens.
+        """
+        del whole
+        return normalized
+
+    def merge_costs(self, spec: TokenizerSpec, settings: Settings) -> MergeCosts | None:
+        """Return the merges by which pieces are formed; None if the model does not merge, or not only."""
+        del spec, settings
+        return None
+
+    def refuses_byte_token(self, piece: str) -> bool:
+        """Whether llama.cpp aborts on a file in which `piece` is typed BYTE."""
+        return len(to_bytes(piece)) < len("<0x")
+
+    def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
+        """Return the bytes that a token represents; unused and undefined tokens mostly represent none."""
+        if attribute & VERBATIM:
+            return to_bytes(piece)
+        if attribute & Attribute.NORMAL.value:
+            return self.piece_bytes(piece, settings)
+        return bytes([_hex_byte(piece)]) if attribute & Attribute.BYTE.value else b""
+
+    def piece_bytes(self, piece: str, settings: Settings) -> bytes:
+        """Return the bytes that an ordinary piece represents."""
+        del settings
+        return to_bytes(unescape_spaces(piece))
+
+    def make_joiner(self) -> PieceJoiner | None:
+        """Return what joins the pieces of one text; None if they are concatenated."""
+        return None
 
 
-FAMILIES: Mapping[str, Family] = {
-    "llama": Family("spm", {"bos": 1, "eos": 2, "unk": 0}, add_bos=True, add_space_prefix=True),
-    "gpt2": Family("bpe", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False),
-    "gemma4": Family("bpe", {}, clean_spaces=True, escape_whitespaces=False, pre="gemma4"),
-    "hybriddna": Family("hybriddna", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False),
-    "whitespace": Family(
-        "whitespace", {"bos": 11, "eos": 11}, clean_spaces=True, escape_whitespaces=False, lowercase=True
-    ),
-    "bert": Family(
-        "wordpiece",
-        {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
-        add_bos=True,
-        add_sep=True,
-        clean_spaces=True,
-        lowercase=True,
-    ),
-    "t5": Family("unigram", {"eos": 1, "unk": 2, "pad": 0}, add_eos=True),
-    "rwkv": Family("rwkv", {}),
-    "plamo2": Family("plamo2", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
-    "plamo3": Family("plamo3", {"bos": 1, "eos": 2, "unk": 0, "pad": 3}),
-    "cpp-hybrid": Family(
-        "cpp-hybrid", {}, escape_whitespaces=False, pre="cpp-hybrid", ignore_merges=True, in_llama_cpp=False
-    ),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The effective settings of a tokenizer."""
 
-BYTE_PAIR_ALGORITHMS = frozenset({"bpe", "hybriddna", "whitespace"})
-"""The algorithms that use a pre-tokenizer and merges."""
+    family: Family
+    pre: str
+    """The name of the pre-tokenizer; a placeholder if the family uses none."""
+    pieces: Sequence[str]
+    """The stored strings by id, as llama.cpp reads them."""
+    ids: Mapping[str, int]
+    """The id of each string that texts are matched with, in the order of the ids.
 
-BY_RANK_ALGORITHMS = BYTE_PAIR_ALGORITHMS | {"cpp-hybrid"}
-"""The algorithms whose choice of pieces the order of the merges decides."""
+    The inverse of `pieces`, except that some families display pieces in another form.
+    """
+    attributes: Sequence[int]
+    """The attributes by id."""
+    added_tokens: tuple[AddedToken, ...]
+    """In the order in which llama.cpp splits the text at them: longest first, in bytes."""
+    special_ids: Mapping[str, int]
+    """Role -> id; a role without a token has no entry."""
+    eog_ids: frozenset[int]
+    """The tokens that end a generation."""
+    add_bos: bool
+    add_eos: bool
+    add_sep: bool
+    add_space_prefix: bool
+    escape_whitespaces: bool
+    remove_extra_whitespaces: bool
+    clean_spaces: bool
+    ignore_merges: bool
+    lowercase: bool
+    strip_accents: bool
+    overrides: tuple[Override, ...] = ()
+    """What llama.cpp does not use as declared, in the order in which it loads a file."""
 
-BY_SCORE_ALGORITHMS = frozenset({"spm", "unigram", "plamo2", "plamo3"})
-"""The algorithms whose choice of pieces the scores decide."""
+    @property
+    def algorithm(self) -> str:
+        """The name of the family's algorithm, for reports."""
+        return self.family.algorithm
 
-BY_TYPE_ALGORITHMS = BY_SCORE_ALGORITHMS - {"spm"}
-"""The algorithms whose model depends on the tokens' types, besides which of them are added tokens."""
 
-NO_VOCABULARY = frozenset({"no_vocab", "none"})
-"""The models of files without a tokenizer."""
+def _hex_byte(piece: str) -> int:
+    """Read the fourth and fifth byte of a piece as C's `strtol` does, which reads zero where there is no number."""
+    match = re.match(rb"[ \t-\r]*([+-]?[0-9A-Fa-f]+)", to_bytes(piece)[3:5])
+    return int(match[1], 16) % 256 if match else 0

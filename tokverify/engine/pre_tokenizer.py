@@ -269,7 +269,12 @@ def byte_alphabet() -> Mapping[int, str]:
 
 def to_byte_level(text: str) -> str:
     """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet."""
-    return text.encode().decode("latin-1").translate(byte_alphabet())
+    return spell_bytes(text.encode())
+
+
+def spell_bytes(data: bytes) -> str:
+    """Write each byte as a character of the GPT-2 alphabet."""
+    return data.decode("latin-1").translate(byte_alphabet())
 
 
 @cache

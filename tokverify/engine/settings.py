@@ -1,7 +1,7 @@
-"""Settings: what llama.cpp makes of a declared tokenizer when it loads it.
+"""Settings: what llama.cpp uses after it has loaded a declared tokenizer.
 
-llama.cpp fills in defaults by model and pre-tokenizer and overrides what a file says by the text of its tokens.
-All of that decides the ids, so it is applied here, and each override is kept as data to be shown.
+llama.cpp fills in defaults by model and pre-tokenizer, and overrides declared values by the texts of tokens. All of
+that affects the ids, so it is applied here, and each override is recorded for reports.
 
 Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -9,15 +9,14 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute, Attributes, present
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS, FAMILIES, NO_VOCABULARY, Family
+from tokverify.engine.families import FAMILIES, find_family
+from tokverify.engine.family import NO_VOCABULARY, Family, Settings
 from tokverify.engine.override import Override
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
-from tokverify.engine.special_text import KMER_MARKER
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
 from tokverify.text.utf8 import to_bytes
@@ -26,50 +25,18 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The effective settings of a tokenizer.
-
-    `algorithm` is a key of `MODELS`. `pieces` and `attributes` are indexed by id; pieces are the stored strings as
-    llama.cpp reads them. `ids` maps the strings that texts are looked up by to ids, in their order; it is the inverse
-    of `pieces`, except that `hybriddna` stores k-mers with a marker.
-    `added_tokens` are in the order llama.cpp splits the text at them: longest first, in bytes. `special_ids`
-    has no entry for a role that nothing fills. `eog_ids` end a generation.
-    """
-
-    algorithm: str
-    pre: str
-    pieces: Sequence[str]
-    ids: Mapping[str, int]
-    attributes: Sequence[int]
-    added_tokens: tuple[AddedToken, ...]
-    special_ids: Mapping[str, int]
-    eog_ids: frozenset[int]
-    add_bos: bool
-    add_eos: bool
-    add_sep: bool
-    add_space_prefix: bool
-    escape_whitespaces: bool
-    remove_extra_whitespaces: bool
-    clean_spaces: bool
-    ignore_merges: bool
-    lowercase: bool
-    strip_accents: bool
-    overrides: tuple[Override, ...] = ()
-
-
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
-"""The tokens of a Phi-3 model that do not swallow the whitespace after them."""
+"""The tokens of a Phi-3 model that do not strip the whitespace after them."""
 
 
 def resolve(spec: TokenizerSpec) -> Settings:
-    """Work out the effective settings of `spec`.
+    """Derive the effective settings of `spec`.
 
     Raises:
-        UnsupportedError: For a model or pre-tokenizer that tokverify does not know.
-        BrokenFileError: Where llama.cpp refuses the file, or something is of another size than the vocabulary.
+        UnsupportedError: If tokverify does not know the model or the pre-tokenizer.
+        BrokenFileError: If llama.cpp refuses the file, or a part does not match the size of the vocabulary.
     """
-    family = FAMILIES.get(spec.model)
+    family = find_family(spec.model)
     if spec.model in NO_VOCABULARY:
         raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}: this file has no tokenizer to verify")
     if family is None:
@@ -80,10 +47,10 @@ def resolve(spec: TokenizerSpec) -> Settings:
 
 
 def _check_sizes(spec: TokenizerSpec) -> None:
-    """Check what has to fit the number of tokens; a file was checked when it was read, what Python code made was not.
+    """Check a spec made by Python code against the number of tokens; one from a file was checked by the reader.
 
     Raises:
-        BrokenFileError: If something does not.
+        BrokenFileError: If there are too few or too many scores or types, or an id is out of range.
     """
     count = len(spec.tokens)
     for name, numbers in (("scores", spec.scores), ("types", spec.types)):
@@ -95,7 +62,7 @@ def _check_sizes(spec: TokenizerSpec) -> None:
 
 
 class _Loader:
-    """The steps of loading, in llama.cpp's order; each notes the overrides it makes."""
+    """The steps of loading, in llama.cpp's order; each records its overrides."""
 
     def __init__(self, spec: TokenizerSpec, family: Family) -> None:
         self.spec = spec
@@ -105,8 +72,7 @@ class _Loader:
         self.ids = dict(zip(self.pieces, range(len(self.pieces)), strict=True))
         if len(self.ids) != len(self.pieces):
             raise BrokenFileError(_duplicate_message(self.pieces, self.ids))
-        if spec.model == "hybriddna":
-            self.pieces = _without_kmer_markers(self.pieces, self.ids)
+        self.pieces = family.displayed_pieces(self.pieces, self.ids)
 
     def settings(self) -> Settings:
         name, pre = self._pre_tokenizer()
@@ -115,11 +81,11 @@ class _Loader:
         eog_ids = {special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids}
         if self.family.in_llama_cpp:
             eog_ids = attributes.override(special_ids)
-            attributes.check_byte_tokens(self.family.algorithm)
+            attributes.check_byte_tokens(self.family.refuses_byte_token)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
-            algorithm=self.family.algorithm,
+            family=self.family,
             pre=name,
             pieces=self.pieces,
             ids=self.ids,
@@ -136,7 +102,7 @@ class _Loader:
             clean_spaces=self.family.clean_spaces and pre.clean_spaces,
             ignore_merges=pre.ignore_merges,
             lowercase=lowercase,
-            strip_accents=self._flag("strip_accents", lowercase and self.family.algorithm == "wordpiece"),
+            strip_accents=self._flag("strip_accents", lowercase and self.family.strips_accents_if_lowercase),
             overrides=tuple(self.overrides),
         )
 
@@ -145,7 +111,7 @@ class _Loader:
 
     def _pre_tokenizer(self) -> tuple[str, PreTokenizer]:
         declared = self.spec.pre
-        if self.family.algorithm not in BYTE_PAIR_ALGORITHMS:
+        if not self.family.uses_pre_tokenizer:
             return self.family.pre or "default", PreTokenizer((), ignore_merges=self.family.ignore_merges)
         name = self.family.pre or declared or "default"
         if name not in PRE_TOKENIZERS:
@@ -189,7 +155,7 @@ class _Loader:
         )
 
     def _stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Ids whose match swallows the whitespace before, and after; GGUF has no key for it, only names."""
+        """Return the ids whose match strips the whitespace before it, and after it; llama.cpp decides by names."""
         pre, architecture = self.spec.pre or "", self.spec.general.get("architecture", "")
         name = self.spec.general.get("name", "").lower()
         lstrip: set[int] = set()
@@ -214,17 +180,11 @@ class _Loader:
 
 
 def _pieces(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens as llama.cpp reads them: cut at the first NUL, and never empty."""
+    """Return the tokens as llama.cpp reads them: cut off at the first NUL, and never empty."""
     pieces = list(tokens)
     for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
         pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"
     return pieces
-
-
-def _without_kmer_markers(pieces: Sequence[str], ids: Mapping[str, int]) -> list[str]:
-    """Return what DNA tokens, which follow `<oov>`, are shown as."""
-    first = ids.get("<oov>", len(pieces)) + 1
-    return [*pieces[:first], *(piece.removesuffix(KMER_MARKER) or piece for piece in pieces[first:])]
 
 
 def _duplicate_message(texts: Sequence[str], ids: Mapping[str, int]) -> str:
@@ -241,6 +201,6 @@ def _contains_any(text: str, *parts: str) -> bool:
 
 
 def near_matches(name: str, known: Collection[str]) -> str:
-    """Say which of the known names a name may stand for."""
+    """Suggest known names that resemble `name`, as the end of an error message."""
     near = get_close_matches(name, known, n=3)
-    return f"near to it are {', '.join(near)}" if near else f"tokverify knows {', '.join(known)}"
+    return f"did you mean {' or '.join(near)}?" if near else f"tokverify knows {', '.join(known)}"

@@ -1,11 +1,15 @@
-"""Token texts that llama.cpp gives a role by, whatever the file says of them.
+"""Token texts with a meaning of their own: llama.cpp assigns roles by them, whatever the file declares.
 
 Source: the candidate lists in `llama_vocab::impl::load`, llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
+"""A piece that represents one byte, written in hexadecimal."""
 
 FIM_TEXTS: Mapping[str, tuple[str, ...]] = {
     "fim_pre": (
@@ -34,6 +38,6 @@ EOG_TEXTS = (
     "<eos>", "<turn|>", "<|tool_response>", "[e~[", "<|ifm|im_end|>",
 )  # fmt: skip
 KMER_MARKER = "\ue000"
-"""Ends the stored text of the DNA tokens of `hybriddna`, which keeps them apart from ordinary pieces."""
+"""The end of the stored text of DNA tokens of `hybriddna`, which distinguishes them from ordinary pieces."""
 
 ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")

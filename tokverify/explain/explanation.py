@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
-from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.explain.record import record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
-from tokverify.text.utf8 import replace_lone_bytes
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.tokenizer import Tokenizer
-
-_SUMMARIES: Mapping[str, str] = {
-    "spm": "merges neighbors that form a piece, the highest score first",
-    "bpe": "merges neighbors that are in the merge list, the lowest rank first",
-    "hybriddna": "merges neighbors that are in the merge list, and has one token for every six bases of DNA",
-    "whitespace": "merges neighbors that are in the merge list, the lowest rank first",
-    "cpp-hybrid": "takes words that are pieces as a whole, and merges neighbors that are in the merge list elsewhere",
-    "wordpiece": "takes the longest piece at each position of a word, which starts with ▁",
-    "unigram": "takes the pieces with the highest total score",
-    "rwkv": "takes the longest token at each position",
-    "plamo2": "takes the pieces with the lowest total cost",
-    "plamo3": "takes the pieces with the lowest total cost",
-}
 
 
 def explain(
@@ -56,12 +40,12 @@ def explain(
         # A wrong trace would be worse than none.
         raise RuntimeError(f"the trace of {text!r} ends in ids other than those of the encoder")
     settings = encoder.settings
-    has_pre_tokenizer = settings.algorithm in BYTE_PAIR_ALGORITHMS
+    has_pre_tokenizer = settings.family.uses_pre_tokenizer
     explained = Explanation(
         text=text,
         name=encoder.name,
         algorithm=settings.algorithm,
-        summary=_SUMMARIES[settings.algorithm],
+        summary=settings.family.summary,
         pre=settings.pre if has_pre_tokenizer else None,
         patterns=len(PRE_TOKENIZERS[settings.pre].patterns) if has_pre_tokenizer else 0,
         add_special=add_special,
@@ -129,12 +113,10 @@ def _missing_piece(encoder: Encoder, id: int) -> str | None:
     """Return the piece that the model would need to produce an added token by itself; None if it exists."""
     settings = encoder.settings
     piece = settings.pieces[id]
-    if settings.algorithm not in {"spm", "bpe"} or settings.attributes[id] & Attribute.CONTROL:
+    if settings.attributes[id] & Attribute.CONTROL:
         return None
-    needed = escape_spaces(piece) if settings.escape_whitespaces else piece
-    if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
-        needed = to_byte_level(replace_lone_bytes(needed))
-    return None if needed in settings.ids else needed
+    needed = settings.family.lookup_text(piece, settings)
+    return None if needed is None or needed in settings.ids else needed
 
 
 def _without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:

@@ -10,7 +10,10 @@ from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import BY_RANK_ALGORITHMS, FAMILIES
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
+from tokverify.engine.fingerprint import fingerprint
+from tokverify.engine.override import net_overrides
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.report.inspect import (
@@ -25,8 +28,8 @@ from tokverify.report.inspect import (
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
     from tokverify.engine.override import Override
-    from tokverify.engine.settings import Settings
     from tokverify.spec import TokenizerSpec
 
 _FLAGS = (
@@ -47,9 +50,10 @@ def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
 
     One that cannot be loaded is described as far as the file declares it; `refusal` is the reason, if already known.
     """
+    family = find_family(spec.model)
     declared = Inspection(
         model=spec.model,
-        in_llama_cpp=spec.model not in FAMILIES or FAMILIES[spec.model].in_llama_cpp,
+        in_llama_cpp=family is None or family.in_llama_cpp,
         tokens=len(spec.tokens),
         types=tuple(_summarize_types(spec)),
         pre_declared=spec.pre,
@@ -81,13 +85,11 @@ def _range(scores: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings) -> Inspection:
-    from tokverify.engine.encoder import fingerprint
-
     reasons = {override.setting: override.reason for override in settings.overrides}
     return replace(
         declared,
         algorithm=settings.algorithm,
-        pre_effective=settings.pre if settings.algorithm in BY_RANK_ALGORITHMS else "",
+        pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
@@ -115,15 +117,6 @@ def _list_flags(spec: TokenizerSpec, settings: Settings, reasons: Mapping[str, s
         yield Flag(name, getattr(spec, name), getattr(settings, name), reasons.get(name, ""))
     for name in _IMPLIED:
         yield Flag(name, None, getattr(settings, name), "GGUF has no key for it")
-
-
-def net_overrides(overrides: Sequence[Override]) -> tuple[Override, ...]:
-    """Combine overrides of the same setting, and drop settings that end up as declared."""
-    joined: dict[str, Override] = {}
-    for override in overrides:
-        before = joined.get(override.setting, override)
-        joined[override.setting] = replace(override, declared=before.declared)
-    return tuple(override for override in joined.values() if override.declared != override.effective)
 
 
 def _summarize_types(spec: TokenizerSpec) -> Iterator[TypeSummary]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
 from tokverify.text.visible import code_points
-from tokverify.tokenizer import tokens_of
+from tokverify.tokenizer import Staged, tokens_of
 from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.references.stage import ReferenceStages, ReferenceStretch
+    from tokverify.engine.family import Family
     from tokverify.report.difference import Difference
     from tokverify.report.explain import AddedTokenMatch, Explanation, Stretch
-    from tokverify.tokenizer import Tokenizer
+    from tokverify.tokenizer import StageStretch, Tokenizer, TokenizerStages
 
 _MAX_SHOWN = 8
 """Characters or pieces recorded from a difference on."""
@@ -25,14 +25,6 @@ _BEFORE = 2
 """Characters recorded before a difference."""
 _MAX_CODE_POINTS = 3
 """Characters whose names are recorded from a difference on."""
-
-
-@runtime_checkable
-class Staged(Protocol):
-    """A reference whose library exposes its stages."""
-
-    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:
-        """Return the stages that `text` goes through."""
 
 
 def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> StageDivergence:
@@ -46,7 +38,7 @@ def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenize
     actual, expected = [token.token for token in explained.tokens], tokens_of(reference, ids)
     difference = None if list(explained.ids) == ids else compare(actual, expected)
     stages = [
-        *_compare_text_stages(explained, reference, difference),
+        *_compare_text_stages(explained, encoder.settings.family, reference, difference),
         *_compare_results(explained, encoder, reference, ids),
     ]
     return StageDivergence(
@@ -86,7 +78,7 @@ def _differing_indexes(difference: Difference | None) -> tuple[list[int], list[i
 
 
 def _compare_text_stages(
-    explained: Explanation, reference: Tokenizer, difference: Difference | None
+    explained: Explanation, family: Family, reference: Tokenizer, difference: Difference | None
 ) -> Iterator[StageComparison]:
     """Compare the stages before the model."""
     exposed = _stages_of(reference, explained.text, parse_special=explained.parse_special)
@@ -95,11 +87,11 @@ def _compare_text_stages(
             yield StageComparison(stage, StageOutcome.HIDDEN, note=exposed)
         return
     yield _compare_added_tokens(explained, exposed, reference, difference)
-    yield _compare_normalization(explained, exposed)
+    yield _compare_normalization(explained, family, exposed)
     yield from _compare_pre_tokens(explained, exposed)
 
 
-def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> ReferenceStages | str:
+def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> TokenizerStages | str:
     """Return the reference's stages, or the reason why it exposes none."""
     if not isinstance(reference, Staged):
         return f"{reference.name} returns only ids"
@@ -142,7 +134,7 @@ def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
 
 
 def _compare_added_tokens(
-    explained: Explanation, exposed: ReferenceStages, reference: Tokenizer, difference: Difference | None
+    explained: Explanation, exposed: TokenizerStages, reference: Tokenizer, difference: Difference | None
 ) -> StageComparison:
     """Compare the added tokens that were found; a match on one side counts only where it changes the result."""
     if exposed.matches is None:
@@ -183,7 +175,7 @@ def _stretches(explained: Explanation) -> list[Stretch]:
     return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
 
 
-def _pair_stretches(explained: Explanation, exposed: ReferenceStages) -> Iterator[tuple[Stretch, ReferenceStretch]]:
+def _pair_stretches(explained: Explanation, exposed: TokenizerStages) -> Iterator[tuple[Stretch, StageStretch]]:
     """Pair the stretches that both sides have."""
     theirs = {(stretch.start, stretch.end): stretch for stretch in exposed.stretches or ()}
     for stretch in _stretches(explained):
@@ -191,7 +183,7 @@ def _pair_stretches(explained: Explanation, exposed: ReferenceStages) -> Iterato
             yield stretch, theirs[stretch.span]
 
 
-def _compare_normalization(explained: Explanation, exposed: ReferenceStages) -> StageComparison:
+def _compare_normalization(explained: Explanation, family: Family, exposed: TokenizerStages) -> StageComparison:
     if exposed.stretches is None:
         return StageComparison("normalization", StageOutcome.HIDDEN, note=exposed.hidden)
     if exposed.matches is None:
@@ -199,7 +191,7 @@ def _compare_normalization(explained: Explanation, exposed: ReferenceStages) -> 
     else:
         texts = ((ours.normalized, theirs.normalized) for ours, theirs in _pair_stretches(explained, exposed))
     for ours, theirs in texts:
-        actual, expected = _comparable(ours, theirs, explained.algorithm, whole=exposed.matches is None)
+        actual, expected = _comparable(ours, theirs, family, whole=exposed.matches is None)
         if actual != expected:
             return _differing_texts(actual, expected)
     return StageComparison("normalization", StageOutcome.SAME)
@@ -216,16 +208,11 @@ def _join_normalized(explained: Explanation) -> str:
     return "".join(parts)
 
 
-def _comparable(ours: str, theirs: str, algorithm: str, *, whole: bool) -> tuple[str, str]:
+def _comparable(ours: str, theirs: str, family: Family, *, whole: bool) -> tuple[str, str]:
     """Write spaces the same way, and drop those that one side handles in a later stage."""
-    actual, expected = unescape_spaces(ours), unescape_spaces(theirs)
-    if algorithm == "wordpiece":
-        return actual.replace(" ", ""), expected.replace(" ", "")
-    if whole:
-        return actual, expected
-    if algorithm == "unigram":
-        return " ".join(actual.split()), " ".join(expected.split())
-    if actual.startswith(" ") != expected.startswith(" "):
+    actual = family.significant_text(unescape_spaces(ours), whole=whole)
+    expected = family.significant_text(unescape_spaces(theirs), whole=whole)
+    if not whole and actual.startswith(" ") != expected.startswith(" "):
         return actual.removeprefix(" "), expected.removeprefix(" ")
     return actual, expected
 
@@ -245,7 +232,7 @@ def _differing_texts(actual: str, expected: str) -> StageComparison:
     )
 
 
-def _compare_pre_tokens(explained: Explanation, exposed: ReferenceStages) -> Iterator[StageComparison]:
+def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Iterator[StageComparison]:
     if not any(stretch.pre_tokens for stretch in _stretches(explained)):
         return
     if exposed.stretches is None:

@@ -15,7 +15,7 @@ from tokverify.report.inspect import TokenDetails
 from tokverify.tokenizer import HexBytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _RANGES = re.compile(r"\s*[0-9]*-?[0-9]*\s*(,\s*[0-9]*-?[0-9]*\s*)*")
@@ -65,15 +65,15 @@ def _find_by_piece(spec: TokenizerSpec, pattern: str) -> list[int]:
 
 
 def _describe(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]) -> Iterator[TokenDetails]:
-    from tokverify.engine.decoder import token_bytes
-
     types, scores = spec.types or (), spec.scores or ()
     for id in ids:
         attribute = settings.attributes[id] if settings else 0
         yield TokenDetails(
             id=id,
             piece=spec.tokens[id],
-            token_bytes=HexBytes(token_bytes(settings.pieces[id], attribute, settings)) if settings else None,
+            token_bytes=HexBytes(settings.family.token_bytes(settings.pieces[id], attribute, settings))
+            if settings
+            else None,
             declared=type_name(types[id]) if id < len(types) else None,
             effective=(Attribute(attribute).name or "UNDEFINED") if settings else None,
             score=scores[id] if id < len(scores) else None,

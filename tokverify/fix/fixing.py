@@ -132,7 +132,7 @@ def _writable(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerC
     """Return the best that can be written: a whole explanation, else what GGUF can say of another one."""
     changes = result.changes if result else ()
     whole = [change for change in changes if change.expressible]
-    parts = [change.expressed() for change in changes if not change.expressible]
+    parts = [change.expressible_part() for change in changes if not change.expressible]
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 

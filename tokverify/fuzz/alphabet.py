@@ -1,4 +1,4 @@
-"""Material that the generators of `tokverify fuzz` put texts together from."""
+"""Characters and words that the generators build texts from."""
 
 from __future__ import annotations
 

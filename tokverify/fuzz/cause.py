@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
 from tokverify.fuzz.shrink import shrink
-from tokverify.fuzz.trial import Kind
+from tokverify.report.fuzz import DecodedBytes, DifferenceKind, FoundText, FuzzCause
 from tokverify.report.run import CaseResult, Status
 from tokverify.text.visible import visible
-from tokverify.tokenizer import shown_tokens
+from tokverify.text.wording import plural
+from tokverify.tokenizer import HexBytes, shown_tokens
 from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from tokverify.fuzz.sample import Sample
-    from tokverify.fuzz.trial import Outcome, Trial
+    from tokverify.fuzz.trial import Trial, TrialOutcome
 
 MAX_CAUSES = 100
 MAX_ALIKE = 3
@@ -38,35 +39,54 @@ MAX_SHRINKS = 500
 _SHOWN_IDS = 8
 _SHOWN_CHARACTERS = 100
 _STATUS = {
-    Kind.IDS: Status.MISMATCH,
-    Kind.DECODING: Status.MISMATCH,
-    Kind.ERROR: Status.ERROR,
-    Kind.SKIPPED: Status.SKIPPED,
+    DifferenceKind.IDS: Status.MISMATCH,
+    DifferenceKind.DECODING: Status.MISMATCH,
+    DifferenceKind.ERROR: Status.ERROR,
+    DifferenceKind.SKIPPED: Status.SKIPPED,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One way in which two tokenizers part.
+    """One reason why two tokenizers differ."""
 
-    `outcome` is that of the minimal sample, `result` the same for a report. `found` is the first sample that showed it,
-    `generator` where that came from, and `strings` counts all that did.
-    """
+    outcome: TrialOutcome
+    """The outcome of the minimal sample."""
 
-    outcome: Outcome
     result: CaseResult
+    """The same, for a report."""
+
     found: Sample
+    """The first sample with this cause."""
+
     generator: str
+    """The generator that made it."""
+
     strings: int = 1
+    """The number of samples with this cause."""
+
+    def to_report(self) -> FuzzCause:
+        """Convert the cause to report data."""
+        decoded = None
+        if self.outcome.kind is DifferenceKind.DECODING and not self.outcome.message:
+            decoded = DecodedBytes(HexBytes(self.outcome.actual), HexBytes(self.outcome.expected))
+        return FuzzCause(
+            case=self.result.case.id,
+            kind=self.outcome.kind,
+            strings=self.strings,
+            generator=self.generator,
+            found=FoundText(*self.found),
+            decoded=decoded,
+        )
 
 
 class Causes:
-    """Sorts outcomes of a trial by cause; the order in which they are added decides which sample stands for a cause."""
+    """Groups outcomes of a trial by cause; the first sample added represents its cause."""
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
         self._found: list[Cause] = []
-        self._known: list[Outcome] = []
+        self._known: list[TrialOutcome] = []
         self._index_of: dict[Hashable, int | None] = {}
         self._alike: Counter[Hashable] = Counter()
         self._shrinks = 0
@@ -75,49 +95,49 @@ class Causes:
     @property
     def listed(self) -> tuple[Cause, ...]:
         """The causes in the order they were found."""
-        return tuple(replace(cause, result=replace(cause.result, notes=(_tally(cause),))) for cause in self._found)
+        return tuple(replace(cause, result=replace(cause.result, notes=(_count_note(cause),))) for cause in self._found)
 
-    def add(self, outcome: Outcome, generator: str) -> None:
-        """Count an outcome to its cause, a new one if need be, or to those that are not listed."""
+    def add(self, outcome: TrialOutcome, generator: str) -> None:
+        """Count an outcome towards its cause, which may be a new one, or as unlisted."""
         key = outcome.fingerprint
         if key not in self._index_of:
-            self._index_of[key] = self._sort(outcome, generator)
+            self._index_of[key] = self._find_cause(outcome, generator)
         index = self._index_of[key]
         if index is None:
             self.unlisted += 1
         else:
             self._found[index] = replace(self._found[index], strings=self._found[index].strings + 1)
 
-    def _sort(self, outcome: Outcome, generator: str) -> int | None:
-        """Return the index of the cause, which may be new and counts no strings yet."""
+    def _find_cause(self, outcome: TrialOutcome, generator: str) -> int | None:
+        """Return the index of the cause; a new one has no strings yet. None if the cause cannot be listed."""
         known, rest = self._without_known(outcome)
         if known and not self._fails(rest, outcome.kind):
             return self._index_of[known[0].fingerprint]
         if self._shrinks >= MAX_SHRINKS:
             return None
         self._shrinks += 1
-        minimal = self._trial.outcome(shrink(rest, lambda sample: self._fails_anew(sample, outcome.kind)))
-        # A reference that does not give the same ids twice is beyond sorting.
+        minimal = self._trial.outcome(shrink(rest, lambda sample: self._has_new_failure(sample, outcome.kind)))
+        # The reference does not return the same ids twice.
         if minimal is None:
             return None
         if minimal.fingerprint not in self._index_of:
-            self._index_of[minimal.fingerprint] = self._new(minimal, outcome.sample, generator)
+            self._index_of[minimal.fingerprint] = self._add_cause(minimal, outcome.sample, generator)
         return self._index_of[minimal.fingerprint]
 
-    def _without_known(self, outcome: Outcome) -> tuple[list[Outcome], Sample]:
-        """Cut the minimal texts of known causes out; return the outcomes of those that were found, and what is left."""
+    def _without_known(self, outcome: TrialOutcome) -> tuple[list[TrialOutcome], Sample]:
+        """Remove the minimal texts of known causes; return the outcomes of those found, and the remaining sample."""
         alike = [known for known in self._known if known.kind is outcome.kind]
-        found: list[Outcome] = []
+        found: list[TrialOutcome] = []
         sample = outcome.sample
-        # subtle: where something is cut out, what is left can join to another of them.
+        # subtle: after something is removed, the rest can join to form another minimal text.
         while inside := [known for known in alike if self._without(sample, known) != sample]:
             found += inside
             for known in inside:
                 sample = self._without(sample, known)
         return found, sample
 
-    def _without(self, sample: Sample, known: Outcome) -> Sample:
-        """Cut out the minimal text of a known cause wherever it stands."""
+    def _without(self, sample: Sample, known: TrialOutcome) -> Sample:
+        """Remove every occurrence of the minimal text of a known cause."""
         minimal, text = known.sample, sample.text
         if not minimal.text or minimal.add_special > sample.add_special or minimal.parse_special > sample.parse_special:
             return sample
@@ -127,35 +147,35 @@ class Causes:
             text = text[:at] + text[at + len(searched) :]
         return sample._replace(text=text)
 
-    def _fails(self, sample: Sample, kind: Kind) -> bool:
+    def _fails(self, sample: Sample, kind: DifferenceKind) -> bool:
         outcome = self._trial.outcome(sample)
         return outcome is not None and outcome.kind is kind
 
-    def _fails_anew(self, sample: Sample, kind: Kind) -> bool:
-        """Say whether a sample fails, and not because of what is known: another text would be shrunk to that."""
+    def _has_new_failure(self, sample: Sample, kind: DifferenceKind) -> bool:
+        """Return whether a sample fails without containing a known cause, to which it would otherwise shrink."""
         outcome = self._trial.outcome(sample)
         return outcome is not None and outcome.kind is kind and not self._without_known(outcome)[0]
 
-    def _new(self, minimal: Outcome, found: Sample, generator: str) -> int | None:
+    def _add_cause(self, minimal: TrialOutcome, found: Sample, generator: str) -> int | None:
         shape = _shape(minimal)
         self._alike[shape] += 1
         if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
             return None
         self._known.append(minimal)
-        result = _result(minimal, self._trial, generator)
+        result = _case_result(minimal, self._trial, generator)
         self._found.append(Cause(minimal, result, found, generator, strings=0))
         return len(self._found) - 1
 
 
-def _tally(cause: Cause) -> str:
+def _count_note(cause: Cause) -> str:
     text = cause.found.text
     is_short = len(text) <= _SHOWN_CHARACTERS
     first = visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
-    return f"shown by {cause.strings:,} of the strings, first by one of the generator {cause.generator}: {first}"
+    return f"found in {plural(cause.strings, 'string')}, first in one from the generator {cause.generator}: {first}"
 
 
 def _by_category(text: str) -> str:
-    """Write digits, and characters beyond ASCII, by their categories; each remains one character."""
+    """Replace each digit and each character outside ASCII by a character for its Unicode category."""
     return "".join(map(_category_character, text))
 
 
@@ -163,16 +183,16 @@ def _by_category(text: str) -> str:
 def _category_character(character: str) -> str:
     if character.isascii() and not character.isdigit():
         return character
-    # Private use: every such character of a text is itself written otherwise.
+    # Private use characters are free, as those in the text are replaced themselves.
     category = unicodedata.category(character)
     return chr(0xE000 + (ord(category[0]) << 5) + ord(category[1]) - ord("a"))
 
 
-def _shape(outcome: Outcome) -> Hashable:
+def _shape(outcome: TrialOutcome) -> Hashable:
     return outcome.kind, tuple(map(unicodedata.category, outcome.sample.text))
 
 
-def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
+def _case_result(outcome: TrialOutcome, trial: Trial, generator: str) -> CaseResult:
     text, add_special, parse_special = outcome.sample
     case = Case(
         id=f"{outcome.kind}-{_digest(outcome.sample)}",
@@ -184,7 +204,7 @@ def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
         parse_special=parse_special,
     )
     difference = None
-    if outcome.kind is Kind.IDS:
+    if outcome.kind is DifferenceKind.IDS:
         difference = compare(shown_tokens(trial.actual, outcome.actual), shown_tokens(trial.expected, outcome.expected))
     return CaseResult(
         case,
@@ -198,27 +218,27 @@ def _result(outcome: Outcome, trial: Trial, generator: str) -> CaseResult:
     )
 
 
-def _decoded(outcome: Outcome) -> str | None:
-    """Say what became of ids that are decoded differently."""
-    if outcome.kind is not Kind.DECODING:
+def _decoded(outcome: TrialOutcome) -> str | None:
+    """Describe how the two sides decode the same ids; None for other kinds."""
+    if outcome.kind is not DifferenceKind.DECODING:
         return None
     actual, expected = (visible(bytes(side)) or "nothing" for side in (outcome.actual, outcome.expected))
-    return f"the same ids decode to {actual} in actual, to {expected} in expected"
+    return f"the same ids decode to {actual} (actual) and {expected} (expected)"
 
 
 def _digest(sample: Sample) -> str:
     return hashlib.sha256(repr(tuple(sample)).encode()).hexdigest()[:8]
 
 
-def _note(outcome: Outcome, trial: Trial) -> str:
+def _note(outcome: TrialOutcome, trial: Trial) -> str:
     if outcome.message:
         return outcome.message
-    if outcome.kind is Kind.DECODING:
+    if outcome.kind is DifferenceKind.DECODING:
         actual, expected = bytes(outcome.actual), bytes(outcome.expected)
         return f"decoded to {actual!r} by {trial.actual.name}, to {expected!r} by {trial.expected.name}"
-    actual_ids, expected_ids = _shown(outcome.actual), _shown(outcome.expected)
+    actual_ids, expected_ids = _format_ids(outcome.actual), _format_ids(outcome.expected)
     return f"{actual_ids} from {trial.actual.name}, {expected_ids} from {trial.expected.name}"
 
 
-def _shown(ids: Sequence[int]) -> str:
+def _format_ids(ids: Sequence[int]) -> str:
     return f"{list(ids)}" if len(ids) <= _SHOWN_IDS else f"{list(ids[:_SHOWN_IDS])} and {len(ids) - _SHOWN_IDS} more"

@@ -1,45 +1,36 @@
-"""Coverage: which share of a vocabulary, and of its merges, a run has exercised.
+"""Measure which share of a vocabulary, and of its merges, a run has exercised.
 
-A piece is exercised when its id came out of some text. A merge is exercised when a piece that came out was put together
-with it, at any step. Which steps those are does not depend on the text around: what has become one token was never
-joined with its neighbors, so merging its characters alone takes the same steps.
+A piece is exercised when some text produces its id. A merge is exercised when it is one of the steps that build such a
+piece. The steps do not depend on the surrounding text: the characters of a token were never merged with its neighbors,
+so merging them alone takes the same steps.
 
-For byte-pair encoding by rank, the merges are those listed. By score there is no list: there each piece of two or more
-characters that is neither an added token nor a byte is one merge, the last that makes it. Other models do not merge.
-Some pieces and merges cannot come out of any text, so 100 % may be out of reach. Where whole words are looked up before
-anything is merged (`ignore_merges`), a piece counts as if it had been merged.
+For byte-pair encoding by rank, the merges are those in the file. Merging by score has no list of merges: each piece of
+two or more characters that is neither an added token nor a byte counts as one merge, the last one that builds it. Other
+models do not merge. Some pieces and merges cannot be produced by any text, so 100% may be out of reach. If whole words
+are looked up before merging (`ignore_merges`), a piece counts as if it had been merged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
+from tokverify.report.fuzz import FuzzCoverage, Share
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """So many of so many."""
-
-    done: int
-    total: int
-
-    @property
-    def ratio(self) -> float:
-        """Between 0 and 1; 1 where there is nothing to do."""
-        return self.done / self.total if self.total else 1.0
+def ratio(share: Share) -> float:
+    """Return a share as a number from 0 to 1; an empty whole counts as covered."""
+    return share.done / share.total if share.total else 1.0
 
 
-class Coverage:
-    """Counts what a run has exercised of a tokenizer; merges are known only of an `Encoder`."""
+class CoverageCounter:
+    """Counts what a run has exercised of a tokenizer; only an `Encoder` has known merges."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._size = tokenizer.vocab_size
@@ -49,7 +40,7 @@ class Coverage:
         self._exercised: set[str] = set()
 
     def add(self, ids: Iterable[int]) -> None:
-        """Note ids that came out of texts."""
+        """Record ids that texts produced."""
         new = [id for id in ids if id not in self._seen]
         self._seen.update(new)
         if self._merges:
@@ -58,38 +49,29 @@ class Coverage:
 
     @property
     def pieces(self) -> Share:
-        """The share of the ids."""
+        """The share of the ids that texts produced."""
         return Share(len(self._seen), self._size)
 
     @property
-    def merges(self) -> Share | None:
-        """The share of the merges; None if this tokenizer has none."""
-        return Share(len(self._exercised & self._merges), len(self._merges)) if self._merges else None
+    def coverage(self) -> FuzzCoverage:
+        """The coverage so far."""
+        merges = Share(len(self._exercised & self._merges), len(self._merges)) if self._merges else None
+        return FuzzCoverage(self.pieces, merges)
 
 
 def _merges(tokenizer: Tokenizer) -> tuple[set[str], Callable[[str], Iterable[str]]]:
-    """Return all merges, and the function that tells those a piece is put together with."""
+    """Return all merges, and a function from a piece to the merges that build it."""
     if isinstance(tokenizer, Encoder):
-        spec, settings = tokenizer.spec, tokenizer.settings
-        if settings.algorithm == "bpe":
-            ranks: dict[str, float] = {}
-            for rank, merge in enumerate(spec.merges or ()):
-                ranks.setdefault(merge, rank)
-            return set(ranks), lambda piece: steps(piece, ranks, " ")
-        if settings.algorithm == "spm":
-            scores = spec.scores or [0.0] * len(settings.pieces)
-            costs = {piece: -score for piece, score in zip(settings.pieces, scores, strict=True)}
-            normal = Attribute.NORMAL.value
-            kinds = zip(settings.pieces, settings.attributes, strict=True)
-            merges = {piece for piece, kind in kinds if kind == normal and len(piece) > 1}
-            return merges, lambda piece: steps(piece, costs, "")
+        merging = tokenizer.settings.family.merge_costs(tokenizer.spec, tokenizer.settings)
+        if merging is not None:
+            return set(merging.merges), lambda piece: steps(piece, merging.costs, merging.separator)
     return set(), lambda _: ()
 
 
 def steps(piece: str, costs: Mapping[str, float], separator: str) -> Sequence[str]:
-    """Return the pairs that are joined to make a piece of its characters, in order, each joined by `separator`.
+    """Return the merges that build a piece from its characters, in order, as pairs joined by `separator`.
 
-    This is the loop of `tokverify.engine.models.merge`, which does not say what it joins.
+    This is the loop of `tokverify.engine.models.merge`, which does not report its steps.
     """
     symbols = list(piece)
     taken = []

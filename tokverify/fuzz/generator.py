@@ -1,7 +1,7 @@
-"""Generators: endless streams of texts that are likely to show where two tokenizers differ.
+"""The generators: endless streams of texts that are likely to reveal differences between two tokenizers.
 
-Each is reproducible: the same random numbers and the same vocabulary give the same texts. A new one is a function and a
-line in `GENERATORS`; the first line of its docstring is its description in docs/fuzz.md.
+Each is reproducible: the same random numbers and the same vocabulary yield the same texts. To add one, write a function
+and add it to `GENERATORS`; the first line of its docstring becomes its description in docs/fuzz.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokverify.fuzz.stream import Generator
 
 BATCH = 600
-"""About how many samples a batch has."""
+"""The approximate number of samples in a batch."""
 
 GENERATORS: Mapping[str, Generator] = {
     "pieces": vocabulary_text.pieces,
@@ -36,16 +36,16 @@ GENERATORS: Mapping[str, Generator] = {
     "odd": hard_text.odd,
     "corpus": vocabulary_text.corpus,
 }
-"""Name -> what yields samples from random numbers, a vocabulary, and how many samples came before."""
+"""Name -> generator."""
 
 
 def usable(names: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Return those of `names` that this vocabulary has material for."""
+    """Return the generators among `names` that can make texts for this vocabulary."""
     return [name for name in names if next(GENERATORS[name](Random(0), vocabulary, 0), None)]  # noqa: S311 - no secret
 
 
 def batch(names: Sequence[str], vocabulary: Vocabulary, seed: int, number: int) -> list[Sample]:
-    """Return one batch of samples, those of each generator in turn; batches are independent of each other."""
+    """Return one batch of samples, one from each generator in turn; batches are independent of each other."""
     each = max(1, BATCH // len(names))
     streams = [
         GENERATORS[name](Random(f"{seed}/{name}/{number}"), vocabulary, number * each)  # noqa: S311 - no secret

@@ -8,7 +8,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz import alphabet
-from tokverify.fuzz.stream import chance, from_ranges, in_any_mode
+from tokverify.fuzz.stream import chance, from_ranges, with_random_mode
 
 if TYPE_CHECKING:
     from random import Random
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokverify.fuzz.sample import Vocabulary
 
 
-@in_any_mode
+@with_random_mode
 def whitespace(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Runs of spaces, tabs, newlines and Unicode's other white space: alone, between words, before and after them."""
     while True:
@@ -27,7 +27,7 @@ def whitespace(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield left + run + mixed + right
 
 
-@in_any_mode
+@with_random_mode
 def digits(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
     """Runs of digits, their separators and units, other scripts' digits, fractions and numerals."""
     while True:
@@ -41,7 +41,7 @@ def digits(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG00
         yield rng.choice(("", "", " ", "a", "-", "\n")) + rng.choice(alphabet.NUMBER_SIGNS).join(runs)
 
 
-@in_any_mode
+@with_random_mode
 def apostrophes(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Contractions and quotes: every kind of apostrophe before and after words, digits and spaces."""
     befores = ("", " ", "1", "\n", "!", "'")
@@ -53,7 +53,7 @@ def apostrophes(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield "".join(parts)
 
 
-@in_any_mode
+@with_random_mode
 def marks(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Combining marks, joined emoji, flags and Hangul letters; composed and decomposed."""
     makers = (_accented, _joined_emoji, _jamo, _stacked)
@@ -82,7 +82,7 @@ def _stacked(rng: Random, vocabulary: Vocabulary) -> str:  # noqa: ARG001 - one 
     return letters + from_ranges(rng, alphabet.MARKS, 2)
 
 
-@in_any_mode
+@with_random_mode
 def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
     """Letters of several scripts side by side, with and without spaces."""
     ranges = list(alphabet.SCRIPTS.values())
@@ -91,7 +91,7 @@ def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG0
         yield rng.choice(("", "", " ", "1", "-")).join(runs)
 
 
-@in_any_mode
+@with_random_mode
 def unicode(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
     """Random code points, each Unicode category as often as any other."""
     ranges = list(alphabet.category_ranges().values())
@@ -100,7 +100,7 @@ def unicode(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG0
         yield "".join(from_ranges(rng, category, rng.randint(1, 2)) for category in categories)
 
 
-@in_any_mode
+@with_random_mode
 def code(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Code-like text: keywords, operators, brackets, paths, markup and indentation."""
     while True:
@@ -110,7 +110,7 @@ def code(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield "".join(parts)
 
 
-@in_any_mode
+@with_random_mode
 def odd(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Valid text that looks invalid: NUL, BOM, controls, private use, unassigned, noncharacters, look-alikes."""
     while True:

@@ -1,7 +1,7 @@
-"""Fuzz: try generated texts on two tokenizers until told to stop, in one process or several.
+"""Try generated texts on two tokenizers until a limit is reached, in one process or several.
 
-Batches depend on the seed and their number alone, and their results are taken in order. So a run is the same however
-many processes share the work, as long as it is not the time that ends it.
+A batch depends only on the seed and its number, and results are processed in order. So the result does not depend on
+the number of processes, unless the time limit ends the run.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import Causes
-from tokverify.fuzz.coverage import Coverage
+from tokverify.fuzz.coverage import CoverageCounter, ratio
 from tokverify.fuzz.generator import BATCH, batch, usable
 from tokverify.fuzz.sample import vocabulary_of
-from tokverify.fuzz.trial import Kind, Outcome, Trial
-from tokverify.report.fuzz import FuzzReport, Plan, Progress, Stop
+from tokverify.fuzz.trial import Trial, TrialOutcome
+from tokverify.report.fuzz import (
+    DifferenceKind,
+    FuzzProgress,
+    FuzzReport,
+    GeneratorTally,
+    Stop,
+)
 from tokverify.report.run import Report
 from tokverify.verify.side import side_of
 from tokverify.verify.vocabulary import compare_vocabularies
@@ -27,39 +33,40 @@ from tokverify.verify.vocabulary import compare_vocabularies
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tokverify.fuzz.plan import FuzzPlan
     from tokverify.report.run import Side
     from tokverify.tokenizer import Tokenizer
 
     OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
 
 _AHEAD = 3
-"""Batches in work or waiting for each process."""
+"""Batches that are queued or running, per process."""
 
 
 def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     actual: Tokenizer,
     expected: Tokenizer,
-    plan: Plan,
+    plan: FuzzPlan,
     *,
     sides: tuple[Side, Side] | None = None,
     jobs: int = 1,
     open_again: OpenSides | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> FuzzReport:
-    """Try texts until the plan says to stop, or Ctrl-C does; what was found until then is always returned.
+    """Try texts until a limit of the plan or Ctrl-C ends the run; either way, return what was found.
 
     Args:
         actual: The tokenizer under test.
-        expected: The one that is taken to be right.
-        plan: What to try, and until when.
-        sides: How the report describes the two; worked out from the tokenizers if not given.
-        jobs: How many processes share the work.
-        open_again: Opens the same two tokenizers in another process; must be given for more than one job, and be a
-            function that can be pickled.
+        expected: The reference.
+        plan: What to try, and the limits.
+        sides: How the report describes the two; derived from the tokenizers by default.
+        jobs: The number of processes that share the work.
+        open_again: A function that opens the same two tokenizers in another process. It must support pickling; required
+            for more than one job.
         on_progress: Called after each batch.
 
     Raises:
-        TokverifyError: If no generator has anything to work with.
+        TokverifyError: If no generator can make texts for this vocabulary.
     """
     run = _Run(actual, expected, plan)
     batches = run.parallel(jobs, open_again) if jobs > 1 and open_again else run.serial()
@@ -79,17 +86,22 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
 
 
 class BatchResult(NamedTuple):
-    """What came of a batch: how many texts, ids not seen before, and what did not match, by place."""
+    """The result of one batch."""
 
     strings: int
+    """The number of texts tried."""
+
     ids: set[int]
-    outcomes: list[tuple[int, Outcome]]
+    """Ids that this worker had not seen before."""
+
+    outcomes: list[tuple[int, TrialOutcome]]
+    """The texts that did not match, with their index in the batch."""
 
 
 class Worker:
-    """Works on batches, each made from its number."""
+    """Makes and tries batches."""
 
-    def __init__(self, trial: Trial, plan: Plan) -> None:
+    def __init__(self, trial: Trial, plan: FuzzPlan) -> None:
         self._trial = trial
         self._seed = plan.seed
         self._vocabulary = vocabulary_of(trial.actual, plan.corpus)
@@ -101,16 +113,16 @@ class Worker:
         samples = batch(self.names, self._vocabulary, self._seed, number)[:limit]
         ids: set[int] = set()
         outcomes = self._trial.run(samples, ids.update)
-        # Batches come in order, so what this worker has told before has been counted by now.
+        # Results are processed in order, so ids that this worker has returned before are already counted.
         ids -= self._seen
         self._seen |= ids
         return BatchResult(len(samples), ids, [(at, outcome) for at, outcome in enumerate(outcomes) if outcome])
 
 
 class _Run:
-    """The state of a run: what has been tried and found so far."""
+    """The state of a run."""
 
-    def __init__(self, actual: Tokenizer, expected: Tokenizer, plan: Plan) -> None:
+    def __init__(self, actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> None:
         self._start = time.monotonic()
         self._plan = plan
         self._trial = Trial.of(actual, expected, decoding=plan.decoding)
@@ -119,34 +131,34 @@ class _Run:
         self._names = self._worker.names
         if not self._names:
             names = ", ".join(plan.generators)
-            raise TokverifyError(f"no text to try: {names} cannot make any for this vocabulary; name other generators")
+            raise TokverifyError(f"no texts to try: {names} have no material in this vocabulary; choose others")
         self._causes = Causes(self._trial)
-        self._coverage = Coverage(actual)
+        self._counter = CoverageCounter(actual)
         self._strings = self._skipped = 0
         self._made: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
 
     def serial(self) -> Generator[BatchResult, None, None]:
-        """Yield the results of batches, worked on here."""
+        """Yield the results of batches that run in this process."""
         for number, limit in self._numbers():
             yield self._worker.work(number, limit)
 
     def parallel(self, jobs: int, open_sides: OpenSides) -> Generator[BatchResult, None, None]:
-        """Yield the results of batches in order, worked on by other processes."""
+        """Yield the results of batches that run in other processes, in order."""
         from tokverify.system.worker_pool import worker_pool
 
         numbers = self._numbers()
         waiting: deque[Future[BatchResult]] = deque()
-        with worker_pool(jobs, partial(_begin, open_sides, self._plan)) as pool:
+        with worker_pool(jobs, partial(_start_worker, open_sides, self._plan)) as pool:
             while True:
                 while len(waiting) < jobs * _AHEAD and (following := next(numbers, None)):
-                    waiting.append(pool.submit(_work, *following))
+                    waiting.append(pool.submit(_work_on_batch, *following))
                 if not waiting:
                     return
                 yield waiting.popleft().result()
 
     def _numbers(self) -> Iterator[tuple[int, int | None]]:
-        """Yield the numbers of the batches to do, and how many texts of each."""
+        """Yield the number of each batch, and how many of its texts to try (None for all)."""
         size = max(1, BATCH // len(self._names)) * len(self._names)
         for number in count():
             left = None if self._plan.count is None else self._plan.count - number * size
@@ -155,15 +167,15 @@ class _Run:
             yield number, left
 
     def take(self, result: BatchResult) -> None:
-        """Count a result in; the order decides which sample stands for a cause."""
+        """Add the result of a batch; the order decides which sample represents a cause."""
         self._strings += result.strings
-        self._coverage.add(sorted(result.ids))
+        self._counter.add(sorted(result.ids))
         for place in range(min(len(self._names), result.strings)):
             name = self._names[place]
             self._made[name] += len(range(place, result.strings, len(self._names)))
         for place, outcome in result.outcomes:
             name = self._names[place % len(self._names)]
-            if outcome.kind is Kind.SKIPPED:
+            if outcome.kind is DifferenceKind.SKIPPED:
                 self._skipped += 1
             else:
                 self._failed[name] += 1
@@ -182,45 +194,37 @@ class _Run:
 
     @property
     def reason_to_stop(self) -> Stop | None:
-        """Why to stop now."""
-        if self._plan.coverage is not None and self._coverage.pieces.ratio >= self._plan.coverage:
+        """The limit that has been reached, if any."""
+        if self._plan.coverage is not None and ratio(self._counter.pieces) >= self._plan.coverage:
             return Stop.COVERAGE
         return Stop.TIME if self._is_late else None
 
     @property
-    def progress(self) -> Progress:
-        """How far the run is."""
-        return Progress(
-            self._strings,
-            self._failed.total(),
-            len(self._causes.listed),
-            self._coverage.pieces,
-            self._coverage.merges,
-        )
+    def progress(self) -> FuzzProgress:
+        """The progress so far."""
+        return FuzzProgress(self._strings, self._failed.total(), len(self._causes.listed), self._counter.coverage)
 
     def report(self, sides: tuple[Side, Side], stop: Stop) -> FuzzReport:
-        """Put everything together."""
+        """Build the report."""
         from tokverify.version import __version__
 
         causes = self._causes.listed
         return FuzzReport(
-            Report(
+            report=Report(
                 *sides,
                 vocabulary=self._vocabularies,
                 results=tuple(cause.result for cause in causes),
                 versions={"tokverify": __version__},
             ),
-            causes=causes,
             strings=self._strings,
             failing=self._failed.total(),
             skipped=self._skipped,
             unlisted=self._causes.unlisted,
-            by_generator={name: (self._made[name], self._failed[name]) for name in self._names},
-            pieces=self._coverage.pieces,
-            merges=self._coverage.merges,
             stop=stop,
-            seconds=self._seconds,
             notes=self._trial.notes,
+            coverage=self._counter.coverage,
+            generators={name: GeneratorTally(self._made[name], self._failed[name]) for name in self._names},
+            causes=tuple(cause.to_report() for cause in causes),
         )
 
 
@@ -228,18 +232,18 @@ _new_worker: Callable[[], Worker]
 _worker: Worker | None = None
 
 
-def _begin(open_sides: OpenSides, plan: Plan) -> None:
+def _start_worker(open_sides: OpenSides, plan: FuzzPlan) -> None:
     """Start a worker process."""
     global _new_worker  # noqa: PLW0603 - a worker process has one task
     _new_worker = partial(_open_worker, open_sides, plan)
 
 
-def _open_worker(open_sides: OpenSides, plan: Plan) -> Worker:
+def _open_worker(open_sides: OpenSides, plan: FuzzPlan) -> Worker:
     return Worker(Trial.of(*open_sides(), decoding=plan.decoding), plan)
 
 
-def _work(number: int, limit: int | None) -> BatchResult:
+def _work_on_batch(number: int, limit: int | None) -> BatchResult:
     global _worker  # noqa: PLW0603 - a worker process has one task
-    # Not in `_begin`, whose errors would reach nobody.
+    # Not in `_start_worker`: nothing would report its errors.
     _worker = _worker or _new_worker()
     return _worker.work(number, limit)

@@ -1,4 +1,4 @@
-"""Sample: a text to try, and Vocabulary: what there is to make texts of."""
+"""A text to try, and the vocabulary that generators build texts from."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 _MAX_LENGTH = 500
-"""Longer pieces, which only hostile vocabularies have, are left out."""
+"""In characters. Only hostile vocabularies have longer pieces; they are ignored."""
 _MAX_UNIT = 2
-_BROKEN = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Sample(NamedTuple):
@@ -29,16 +29,19 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What generators know of a tokenizer: texts of its tokens, and texts to mutate.
-
-    `texts` are what its tokens stand for, as far as that is text; `stored` are pieces that are spelled otherwise.
-    `added` are the texts of its added tokens.
-    """
+    """What generators know about a tokenizer."""
 
     texts: Sequence[str]
+    """The texts that its tokens represent; tokens that are not whole characters are left out."""
+
     stored: Sequence[str] = ()
+    """Pieces that differ from the text they represent, such as `▁the`."""
+
     added: Sequence[str] = ()
+    """The texts of its added tokens."""
+
     corpus: Sequence[str] = ()
+    """Texts to mutate."""
 
     @cached_property
     def units(self) -> Sequence[str]:
@@ -47,33 +50,33 @@ class Vocabulary:
 
     @cached_property
     def words(self) -> Sequence[str]:
-        """Words among the texts, and some of many languages."""
+        """The words among the texts, and words of many languages."""
         return [text for text in map(str.strip, self.texts) if text.isalpha()] + list(alphabet.WORDS) * 20
 
 
 def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabulary:
-    """Look at a tokenizer's vocabulary; added tokens are known only of an `Encoder`."""
+    """Collect a tokenizer's vocabulary; only an `Encoder` knows all of its added tokens."""
     from tokverify.engine.encoder import Encoder
 
     ids = range(tokenizer.vocab_size)
     pieces = [tokenizer.piece(id) for id in ids]
-    # A token without bytes, such as one typed UNUSED, can still come out of a text.
+    # A token without bytes, such as one of type UNUSED, can still be produced by a text.
     bytes_of = [
         tokenizer.token_bytes(id) or piece.encode("utf-8", "surrogateescape") for id, piece in enumerate(pieces)
     ]
-    texts = dict.fromkeys(_texts(data.decode("utf-8", "surrogateescape") for data in bytes_of))
+    texts = dict.fromkeys(_usable_texts(data.decode("utf-8", "surrogateescape") for data in bytes_of))
     if isinstance(tokenizer, Encoder):
         added = [token.text for token in tokenizer.settings.added_tokens]
     else:
         added = [tokenizer.piece(id) for id in sorted(set(tokenizer.special_ids.values()))]
     return Vocabulary(
         list(texts),
-        [piece for piece in _texts(pieces) if piece not in texts],
-        list(_texts(added)),
+        [piece for piece in _usable_texts(pieces) if piece not in texts],
+        list(_usable_texts(added)),
         list(filter(None, corpus)),
     )
 
 
-def _texts(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield those pieces that are whole characters, and of a sensible length."""
-    return (piece for piece in pieces if piece and len(piece) <= _MAX_LENGTH and not _BROKEN.search(piece))
+def _usable_texts(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the pieces that consist of whole characters and are not extremely long."""
+    return (piece for piece in pieces if piece and len(piece) <= _MAX_LENGTH and not _SURROGATE.search(piece))

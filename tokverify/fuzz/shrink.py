@@ -1,8 +1,8 @@
 """Shrink a failing sample to a minimal one: fewer options, shorter text, simpler characters.
 
-Like the shrinkers of property-based testing, this walks through ever simpler samples and takes each that still fails.
-A sample is simpler than another if it has fewer options on; else if its text is shorter; else if its first different
-character is simpler. Deletion is delta debugging: ever smaller chunks, from the end to the beginning.
+Like the shrinkers of property-based testing, this tries ever simpler samples and continues with each that still fails.
+A sample is simpler than another if it has fewer options turned on; or else if its text is shorter; or else if the first
+character that differs is simpler. Deletion is delta debugging: ever smaller chunks, from the end to the beginning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tokverify.fuzz.alphabet import category_ranges
 from tokverify.fuzz.sample import Sample
 
 MAX_CALLS = 1500
-"""How many samples are tried at most; a text of 100 characters takes some 300."""
+"""The maximum number of samples to try; a text of 100 characters needs about 300."""
 
 _THOROUGH_LENGTH = 24
 _SIMPLEST = "a b0A.\n\t"
@@ -23,7 +23,7 @@ _ASCII = 0x7F
 
 
 def shrink(sample: Sample, fails: Callable[[Sample], bool], *, max_calls: int = MAX_CALLS) -> Sample:
-    """Return the simplest sample found for which `fails` holds, as it does for the given one."""
+    """Return the simplest sample found that still fails; `fails(sample)` must be true."""
     shrinker = _Shrinker(sample, fails, max_calls)
     before = None
     while shrinker.best != before:
@@ -31,7 +31,7 @@ def shrink(sample: Sample, fails: Callable[[Sample], bool], *, max_calls: int = 
         shrinker.drop_options()
         shrinker.delete_chunks()
         shrinker.simplify_characters()
-        shrinker.delete_stretches()
+        shrinker.delete_substrings()
     return shrinker.best
 
 
@@ -43,7 +43,7 @@ class _Shrinker:
         self._max_samples = max_calls + 1
 
     def _take(self, candidate: Sample) -> bool:
-        """Go on from `candidate` if it fails too, and say whether it does."""
+        """Continue with `candidate` if it fails too; return whether it does."""
         if candidate in self._seen or len(self._seen) >= self._max_samples:
             return False
         self._seen.add(candidate)
@@ -56,13 +56,13 @@ class _Shrinker:
         return self._take(self.best._replace(text=text))
 
     def drop_options(self) -> None:
-        """Turn both options off, else one of them."""
+        """Turn off both options, or one of them."""
         text, add_special, parse_special = self.best
         fewer = ((False, False), (False, parse_special), (add_special, False))
         any(self._take(Sample(text, *options)) for options in fewer)
 
     def delete_chunks(self) -> None:
-        """Leave out chunks: the whole, halves, quarters, down to single characters."""
+        """Delete chunks: the whole text, halves, quarters, down to single characters."""
         size = len(self.best.text)
         while size:
             for end in range(len(self.best.text), 0, -size):
@@ -71,31 +71,31 @@ class _Shrinker:
             size //= 2
 
     def simplify_characters(self) -> None:
-        """Put simpler characters in: everywhere the same one stands, then at one place."""
+        """Replace characters by simpler ones: every occurrence at once, then one at a time."""
         for character in dict.fromkeys(self.best.text):
             any(self._take_text(self.best.text.replace(character, simpler)) for simpler in _simpler(character))
         for index, character in enumerate(self.best.text):
             text = self.best.text
             any(self._take_text(text[:index] + simpler + text[index + 1 :]) for simpler in _simpler(character))
 
-    def delete_stretches(self) -> None:
-        """Leave out any stretch of a short text, or put its simplest character there."""
+    def delete_substrings(self) -> None:
+        """Delete any substring of a short text, or replace it by its simplest character."""
         if len(self.best.text) > _THOROUGH_LENGTH:
             return
         for size in range(len(self.best.text), 0, -1):
             for start in range(len(self.best.text) - size, -1, -1):
                 text = self.best.text
-                stretch, rest = text[start : start + size], text[start + size :]
+                substring, rest = text[start : start + size], text[start + size :]
                 if not self._take_text(text[:start] + rest) and size > 1:
-                    self._take_text(text[:start] + min(stretch, key=_rank, default="") + rest)
+                    self._take_text(text[:start] + min(substring, key=_rank, default="") + rest)
 
 
 @cache
 def _simpler(character: str) -> tuple[str, ...]:
-    """Return characters that are simpler than this one and might do the same: common ones, and its kin."""
+    """Return simpler characters that may have the same effect: common ones, and related ones."""
     base = unicodedata.normalize("NFD", character)[0]
     alike = category_ranges()[unicodedata.category(character)]
-    # The first of the category, and the first beyond ASCII; but NUL has effects of its own.
+    # The first of the category, and the first outside ASCII. NUL is left out, as it has effects of its own.
     firsts = [chr(first) for first, _ in alike[:1] if first] + [chr(first) for first, _ in alike if first > _ASCII][:1]
     candidates = (*_SIMPLEST, base, character.lower()[:1], *firsts)
     return tuple(dict.fromkeys(candidate for candidate in candidates if _rank(candidate) < _rank(character)))

@@ -1,4 +1,4 @@
-"""Stream: what the generators of texts are made of."""
+"""Building blocks of the generators."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
     from tokverify.fuzz.sample import Vocabulary
 
     TextGenerator = Callable[[Random, Vocabulary], Iterator[str]]
-    # It yields samples from random numbers, a vocabulary, and how many samples came before.
+    # Arguments: random numbers, a vocabulary, and the number of samples that earlier batches took.
     Generator = Callable[[Random, Vocabulary, int], Iterator[Sample]]
 
 MODES = ((False, False), (False, True), (True, False), (True, True))
-"""All `add_special` and `parse_special` that a sample can have."""
+"""All combinations of `add_special` and `parse_special`."""
 
 
-def any_mode(rng: Random) -> tuple[bool, bool]:
-    """Choose a mode."""
+def random_mode(rng: Random) -> tuple[bool, bool]:
+    """Choose one of `MODES`."""
     return MODES[int(rng.random() * 4)]
 
 
-def in_any_mode(generate: TextGenerator) -> Generator:
-    """Make a generator of one whose texts are worth trying with any options."""
+def with_random_mode(generate: TextGenerator) -> Generator:
+    """Turn a generator of texts into one of samples, each with random options."""
 
     @wraps(generate)
     def samples(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:  # noqa: ARG001 - one signature
         for text in generate(rng, vocabulary):
-            yield Sample(text, *any_mode(rng))
+            yield Sample(text, *random_mode(rng))
 
     return samples
 
 
-def scattered(size: int, start: int) -> Iterator[int]:
-    """Yield each number below `size` once, from the `start`-th on, in an order that spreads them evenly."""
-    # Multiples of a number near the golden section keep away from those before them.
+def scatter(size: int, start: int) -> Iterator[int]:
+    """Yield each number below `size` once, in an evenly scattered order, skipping the first `start` of them."""
+    # Consecutive multiples of a number close to the golden ratio are far apart.
     stride = next((stride for stride in range(int(size * 0.618), 0, -1) if gcd(stride, size) == 1), 1)
     return (number * stride % size for number in range(start, size))
 
 
 def chance(rng: Random, probability: float) -> bool:
-    """Return True with `probability`."""
+    """Return True with the given probability."""
     return rng.random() < probability
 
 
 def from_ranges(rng: Random, ranges: Ranges, length: int) -> str:
-    """Choose `length` characters, each of one of `ranges`, all of these equally often."""
+    """Choose `length` characters; each range is equally likely."""
     characters = []
     for _ in range(length):
         first, last = rng.choice(ranges)

@@ -1,19 +1,20 @@
-"""Trial: encode many samples with two tokenizers, and keep only what differs.
+"""Encode many samples with two tokenizers and keep only those on which they differ.
 
-What agrees leaves no trace but its ids, so that tens of thousands of short texts a second can be tried.
+Samples on which both agree leave nothing behind but their ids, so that tens of thousands of short texts per second can
+be tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.tokenizer import decoding_of
+from tokverify.report.fuzz import DifferenceKind
+from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
 from tokverify.verify.failure import FAILURES, Failure, blame, joined
 
 if TYPE_CHECKING:
@@ -23,34 +24,24 @@ _Ids = list[int] | Failure
 _Decoded = bytes | Failure
 
 
-class Kind(StrEnum):
-    """How two tokenizers part over a sample.
-
-    `SKIPPED`: neither can encode it, or one says that it is not made for it; that is no failure.
-    """
-
-    IDS = "ids"
-    DECODING = "decoding"
-    ERROR = "error"
-    SKIPPED = "skipped"
-
-
-class Outcome(NamedTuple):
-    """What came of a sample that did not simply match.
-
-    `actual` and `expected` are ids, for `DECODING` the bytes that the same ids became; empty where there are none.
-    `message` is that of an error or skip.
-    """
+class TrialOutcome(NamedTuple):
+    """The outcome of a sample that did not simply match."""
 
     sample: Sample
-    kind: Kind
+
+    kind: DifferenceKind
+
     actual: Sequence[int] = ()
+    """Ids; for `DECODING`, the bytes that the ids decode to. Empty for errors and skips."""
+
     expected: Sequence[int] = ()
+
     message: str = ""
+    """The reason for an error or a skip."""
 
     @property
     def fingerprint(self) -> Hashable:
-        """What is left of both sides without what they have in common before and after: equal for equal causes."""
+        """Both sides without their common beginning and end: equal for outcomes with the same cause."""
         start = _common(self.actual, self.expected)
         actual, expected = self.actual[start:], self.expected[start:]
         end = _common(actual[::-1], expected[::-1])
@@ -63,19 +54,21 @@ def _common(left: Sequence[int], right: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Trial:
-    """Two tokenizers to compare, and whether their decoding is compared too."""
+    """Two tokenizers to compare."""
 
     actual: Tokenizer
     expected: Tokenizer
+
     decoding: bool = False
+    """Whether to compare decoding too."""
 
     @classmethod
     def of(cls, actual: Tokenizer, expected: Tokenizer, *, decoding: bool = False) -> Trial:
-        """Compare decoding where asked to, and always with llama.cpp, whose own our side claims to give."""
+        """Build a trial; against llama.cpp, whose decoding ours must equal, decoding is always compared."""
         return cls(actual, expected, decoding or expected.decodes_as_llama_cpp)
 
-    def honored(self, sample: Sample) -> Sample:
-        """Turn off what one of the two cannot do."""
+    def with_supported_options(self, sample: Sample) -> Sample:
+        """Turn off the options that one of the two tokenizers does not support."""
         return Sample(
             sample.text,
             sample.add_special and self.actual.adds_special and self.expected.adds_special,
@@ -84,50 +77,52 @@ class Trial:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say of each option that is off throughout who cannot honor it."""
+        """For each option that is off for the whole run, a note that names the side that does not support it."""
         sides = (self.actual, self.expected)
         unable = {
             "add_special": [
-                f"{side.name} cannot tell which tokens go around a text" for side in sides if not side.adds_special
+                f"{side.name} does not know which tokens to add around a text"
+                for side in sides
+                if not side.adds_special
             ],
             "parse_special": [
-                f"{side.name} never reads control tokens in text" for side in sides if not side.parses_special
+                f"{side.name} never recognizes control tokens in text" for side in sides if not side.parses_special
             ],
         }
         return tuple(
-            f"compared with {option} off throughout: {'; '.join(dict.fromkeys(reasons))}"
+            f"compared with {option} turned off: {'; '.join(dict.fromkeys(reasons))}"
             for option, reasons in unable.items()
             if reasons
         )
 
-    def run(self, samples: Sequence[Sample], seen: Callable[[list[int]], object] = len) -> list[Outcome | None]:
-        """Try samples; None for one on which both agree. `seen` is told our side's ids of each text."""
-        samples = [self.honored(sample) for sample in samples]
+    def run(self, samples: Sequence[Sample], on_ids: Callable[[list[int]], object] = len) -> list[TrialOutcome | None]:
+        """Try samples; the outcome is None where both sides agree. `on_ids` receives the actual ids of each text."""
+        samples = [self.with_supported_options(sample) for sample in samples]
         actual, expected = encode_all(self.actual, samples), encode_all(self.expected, samples)
         for ids in actual:
             if isinstance(ids, list):
-                seen(ids)
+                on_ids(ids)
         outcomes = [
             None if ids == others else self._outcome(sample, ids, others)
             for sample, ids, others in zip(samples, actual, expected, strict=True)
         ]
         return self._compare_decoding(samples, actual, outcomes) if self.decoding else outcomes
 
-    def outcome(self, sample: Sample) -> Outcome | None:
+    def outcome(self, sample: Sample) -> TrialOutcome | None:
         """Try one sample."""
         return self.run([sample])[0]
 
-    def _outcome(self, sample: Sample, actual: _Ids, expected: _Ids) -> Outcome | None:
+    def _outcome(self, sample: Sample, actual: _Ids, expected: _Ids) -> TrialOutcome | None:
         if isinstance(actual, list) and isinstance(expected, list):
-            return Outcome(sample, Kind.IDS, actual, expected)
+            return TrialOutcome(sample, DifferenceKind.IDS, actual, expected)
         sides = (("actual", self.actual.name, actual), ("expected", self.expected.name, expected))
         failure = joined([blame(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
-        kind = Kind.SKIPPED if isinstance(failure, UnsupportedError) else Kind.ERROR
-        return Outcome(sample, kind, message=str(failure))
+        kind = DifferenceKind.SKIPPED if isinstance(failure, UnsupportedError) else DifferenceKind.ERROR
+        return TrialOutcome(sample, kind, message=str(failure))
 
     def _compare_decoding(
-        self, samples: Sequence[Sample], all_ids: Sequence[_Ids], outcomes: list[Outcome | None]
-    ) -> list[Outcome | None]:
+        self, samples: Sequence[Sample], all_ids: Sequence[_Ids], outcomes: list[TrialOutcome | None]
+    ) -> list[TrialOutcome | None]:
         agreed = [at for at, outcome in enumerate(outcomes) if outcome is None]
         ids = [ids for ids in (all_ids[at] for at in agreed) if isinstance(ids, list)]
         actual = decode_all(self.actual, self.expected, ids)
@@ -135,23 +130,23 @@ class Trial:
         for at, left, right in zip(agreed, actual, expected, strict=True):
             if isinstance(left, bytes) and isinstance(right, bytes):
                 if left != right:
-                    outcomes[at] = Outcome(samples[at], Kind.DECODING, left, right)
+                    outcomes[at] = TrialOutcome(samples[at], DifferenceKind.DECODING, left, right)
             elif isinstance(left, bytes) != isinstance(right, bytes):
                 message = f"decoding, actual: {left!r}, expected: {right!r}"
-                outcomes[at] = Outcome(samples[at], Kind.DECODING, message=message)
+                outcomes[at] = TrialOutcome(samples[at], DifferenceKind.DECODING, message=message)
         return outcomes
 
 
 def encode_all(tokenizer: Tokenizer, samples: Sequence[Sample]) -> list[_Ids]:
-    """Encode samples, in one call for all of the same options where the tokenizer has one (`encode_many`)."""
-    many = getattr(tokenizer, "encode_many", None)
-    if many is None:
+    """Encode samples, all samples with the same options in one call if the tokenizer encodes batches."""
+    if not isinstance(tokenizer, BatchEncoding):
         return [_encode(tokenizer, sample) for sample in samples]
     results: list[_Ids] = [[]] * len(samples)
     for mode in dict.fromkeys(sample[1:] for sample in samples):
         places = [at for at, sample in enumerate(samples) if sample[1:] == mode]
         texts = [samples[at].text for at in places]
-        for at, ids in zip(places, many(texts, add_special=mode[0], parse_special=mode[1]), strict=True):
+        encoded = tokenizer.encode_many(texts, add_special=mode[0], parse_special=mode[1])
+        for at, ids in zip(places, encoded, strict=True):
             results[at] = ids
     return results
 
@@ -164,11 +159,9 @@ def _encode(tokenizer: Tokenizer, sample: Sample) -> _Ids:
 
 
 def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[list[int]]) -> list[_Decoded]:
-    """Decode lists of ids to be compared with `other`, in one call where the tokenizer has one (`decode_many`)."""
-    many = getattr(tokenizer, "decode_many", None)
-    if many is not None:
-        decoded: list[_Decoded] = many(all_ids)
-        return decoded
+    """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
+    if isinstance(tokenizer, BatchDecoding):
+        return [*tokenizer.decode_many(all_ids)]
     decode = decoding_of(tokenizer, other)
     return [_decode(decode, ids) for ids in all_ids]
 

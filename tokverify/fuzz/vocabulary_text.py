@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.fuzz import alphabet
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.stream import MODES, any_mode, chance, in_any_mode, scattered
+from tokverify.fuzz.stream import MODES, chance, random_mode, scatter, with_random_mode
 
 if TYPE_CHECKING:
     from random import Random
@@ -32,30 +32,30 @@ _CONTEXTS = (
 def pieces(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
     """Texts of vocabulary tokens joined: first each token once, then at random."""
     texts = vocabulary.texts
-    walk = scattered(len(texts), start * _PIECES_A_TEXT) if texts else iter(())
+    walk = scatter(len(texts), start * _PIECES_A_TEXT) if texts else iter(())
     while texts:
         parts = [texts[index] for index in islice(walk, _PIECES_A_TEXT)] or rng.choices(texts, k=rng.randint(1, 6))
         separator = rng.choice(("", "", "", " ", "\n"))
-        yield Sample(separator.join(parts), *any_mode(rng))
+        yield Sample(separator.join(parts), *random_mode(rng))
 
 
 def added_tokens(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
     """Every added token in every context, in all four modes; once all have been, random runs of them."""
     tokens = vocabulary.added
-    for index in scattered(len(tokens) * len(_CONTEXTS) * len(MODES), start):
+    for index in scatter(len(tokens) * len(_CONTEXTS) * len(MODES), start):
         rest, mode = divmod(index, len(MODES))
         token, context = divmod(rest, len(_CONTEXTS))
         yield Sample(_CONTEXTS[context].replace("{}", tokens[token]), *MODES[mode])
     while tokens:
         parts = [part for token in rng.choices(tokens, k=rng.randint(1, 4)) for part in (token, _glue(rng, vocabulary))]
-        yield Sample(_glue(rng, vocabulary) + "".join(parts), *any_mode(rng))
+        yield Sample(_glue(rng, vocabulary) + "".join(parts), *random_mode(rng))
 
 
 def _glue(rng: Random, vocabulary: Vocabulary) -> str:
     return rng.choice(alphabet.SPACINGS) if chance(rng, 0.7) else rng.choice(vocabulary.words)
 
 
-@in_any_mode
+@with_random_mode
 def near_misses(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Near misses of added tokens: a character short, doubled, or changed, other case, cut or overlapping."""
     while vocabulary.added:
@@ -75,7 +75,7 @@ def near_misses(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         )
 
 
-@in_any_mode
+@with_random_mode
 def stored(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Pieces as they are stored, `▁` and `<0x0A>` included, which a text must not be taken for."""
     while vocabulary.stored:
@@ -83,7 +83,7 @@ def stored(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield rng.choice(("", " ", "a")).join(parts)
 
 
-@in_any_mode
+@with_random_mode
 def words(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Words of the vocabulary and of many languages, with random spacing; now and then hundreds of them."""
     known = vocabulary.words
@@ -94,7 +94,7 @@ def words(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield "".join(parts) + rng.choice(("", "", " ", "\n", ".", "  "))
 
 
-@in_any_mode
+@with_random_mode
 def repeats(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """One short unit many times over, now and then hundreds of times: which of equal merges comes first?"""
     while True:
@@ -103,7 +103,7 @@ def repeats(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
         yield rng.choice(("", " ", "a")) + unit * times + rng.choice(("", unit[:1], "a"))
 
 
-@in_any_mode
+@with_random_mode
 def corpus(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Excerpts of the files given with --corpus, mutated: cut, doubled, spliced, spaced, other case."""
     texts = vocabulary.corpus

@@ -1,35 +1,94 @@
-"""References: the tokenizers that a GGUF file's own is compared with, each imported only when it is used.
+"""References: the tokenizers that a GGUF file's own is compared with.
 
-A new kind is one module with a loader and one line in `REFERENCES`.
+A new built-in kind is one module with a loader and one entry in `REFERENCES`. Other packages register kinds as entry
+points of the group `tokverify.references`: the name is the kind, the object a loader as in `REFERENCES`. Adapters are
+imported only when they are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.files.location import identify
-from tokverify.references import hub, huggingface, llama_cpp, rebuilt, sentencepiece, server, tekken, tiktoken
+from tokverify.errors import TokverifyError
+from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
+from tokverify.system.library_error import summary
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
-__all__ = ["REFERENCES", "FoundReference", "Request", "load_reference", "open_reference"]
+__all__ = ["ENTRY_POINTS", "REFERENCES", "FoundReference", "Request", "is_kind", "load_reference", "open_reference"]
 
-REFERENCES: Mapping[str, Callable[[Request], FoundReference]] = {
-    "tokenizers": huggingface.load,
-    "sentencepiece": sentencepiece.load,
-    "hub": hub.load,
-    "rebuilt": rebuilt.load,
-    "llama.cpp": llama_cpp.load,
-    "server": server.load,
-    "tiktoken": tiktoken.load,
-    "tekken": tekken.load,
+Loader = Callable[[Request], FoundReference]
+
+ENTRY_POINTS = "tokverify.references"
+"""The entry-point group in which other packages register kinds of references."""
+
+
+def _tokenizers(request: Request) -> FoundReference:
+    from tokverify.references import huggingface
+
+    return huggingface.load(request)
+
+
+def _sentencepiece(request: Request) -> FoundReference:
+    from tokverify.references import sentencepiece
+
+    return sentencepiece.load(request)
+
+
+def _hub(request: Request) -> FoundReference:
+    from tokverify.references import hub
+
+    return hub.load(request)
+
+
+def _rebuilt(request: Request) -> FoundReference:
+    from tokverify.references import rebuilt
+
+    return rebuilt.load(request)
+
+
+def _llama_cpp(request: Request) -> FoundReference:
+    from tokverify.references import llama_cpp
+
+    return llama_cpp.load(request)
+
+
+def _server(request: Request) -> FoundReference:
+    from tokverify.references import server
+
+    return server.load(request)
+
+
+def _tiktoken(request: Request) -> FoundReference:
+    from tokverify.references import tiktoken
+
+    return tiktoken.load(request)
+
+
+def _tekken(request: Request) -> FoundReference:
+    from tokverify.references import tekken
+
+    return tekken.load(request)
+
+
+REFERENCES: Mapping[str, Loader] = {
+    "tokenizers": _tokenizers,
+    "sentencepiece": _sentencepiece,
+    "hub": _hub,
+    "rebuilt": _rebuilt,
+    "llama.cpp": _llama_cpp,
+    "server": _server,
+    "tiktoken": _tiktoken,
+    "tekken": _tekken,
 }
+"""The built-in kinds of references."""
 
 
 def load_reference(
@@ -55,13 +114,34 @@ def open_reference(
     Args:
         location: A tokenizer.json, a sentencepiece .model, a tiktoken or tekken file, a directory with one of the
             first two, a hub id `org/name` or `org/name@revision`, the address of a llama-server, `rebuilt`,
-            `llama.cpp`, or `tiktoken:NAME`. `kind:rest` names any kind outright, as in `hub:gpt2`.
-        spec: The GGUF file's tokenizer, which `rebuilt` is made from.
-        settings: Its effective settings, where already known.
+            `llama.cpp`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind explicitly, as in `hub:gpt2`, including
+            kinds that other packages register.
+        spec: The GGUF file's tokenizer, from which `rebuilt` is made.
+        settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.
 
     Raises:
-        TokverifyError: If nothing is there; a subclass says that it is broken, or of a kind tokverify lacks.
+        TokverifyError: If there is no such reference; a subclass says that it is broken, or of an unsupported kind.
     """
-    kind, rest = identify(str(location), REFERENCES)
-    return REFERENCES[kind](Request(rest, spec, settings, model))
+    kind, rest = identify(str(location), is_kind)
+    return _loader(kind)(Request(rest, spec, settings, model))
+
+
+def is_kind(name: str) -> bool:
+    """Whether `name` is a kind of references, built in or registered by another package."""
+    return name in REFERENCES or bool(_registered(name))
+
+
+def _loader(kind: str) -> Loader:
+    if kind in REFERENCES:
+        return REFERENCES[kind]
+    entry_point = next(iter(_registered(kind)))
+    try:
+        loader: Loader = entry_point.load()
+    except Exception as error:
+        raise TokverifyError(f"{kind}: {entry_point.value} cannot be imported ({summary(error)})") from error
+    return loader
+
+
+def _registered(name: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=ENTRY_POINTS, name=name)) if name else ()

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.location import files_in, kind_of, repository, repository_of_url
+from tokverify.files.location import files_in, kind_of
 from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
+from tokverify.references.location import repository, repository_of_url
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.references.reference import FoundReference
     from tokverify.spec import TokenizerSpec
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import FILE_NAMES, kind_of
-from tokverify.references import huggingface, sentencepiece, tekken, tiktoken
+from tokverify.references import REFERENCES
 from tokverify.references.reference import Request
 from tokverify.system.library_error import raised_as, summary
 
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
     from tokverify.references.reference import FoundReference
 
 _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
-
-_LOADERS: Mapping[str, Callable[[Request], FoundReference]] = {
-    "tokenizers": huggingface.load,
-    "sentencepiece": sentencepiece.load,
-    "tekken": tekken.load,
-    "tiktoken": tiktoken.load,
-}
-"""What a file in a repository can be."""
 
 
 class UnreachableError(TokverifyError):
@@ -34,7 +25,7 @@ class UnreachableError(TokverifyError):
 def load(request: Request) -> FoundReference:
     """Open the repository that the request names as `org/name` or `org/name@revision`."""
     found = open_repository(request.location)
-    return replace(found, reason=f"as asked, {found.reason}")
+    return replace(found, reason=f"as requested, {found.reason}")
 
 
 def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True) -> FoundReference:
@@ -62,7 +53,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     if path is None:
         reason = "downloaded from the hub"
         path = _download(repo, revision or None, patience)
-    found = _LOADERS[kind_of(path)](Request(str(path)))
+    found = REFERENCES[kind_of(path)](Request(str(path)))
     return replace(
         found,
         source=f"{repo}@{_commit(path) or revision or 'main'}/{path.name}",

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from tokverify.engine.models.cpp import spacing as cpp_spacing
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import special_texts
-from tokverify.files.huggingface.cpp_stages import is_cpp_hybrid
+from tokverify.files.huggingface.pipeline import find_pipeline, stages_of
 from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
@@ -27,17 +26,21 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from tokverify.references.reference import Request
-    from tokverify.references.stage import ReferenceStages
+    from tokverify.tokenizer import TokenizerStages
 
 
 MAX_ID = 1 << 24
-"""No vocabulary comes near it; one that does would only fill the memory."""
+"""A limit far beyond all real vocabularies, to protect the memory."""
 
 
 class HuggingFaceTokenizer:
-    """A `tokenizers.Tokenizer`, its truncation and padding switched off for good.
+    """A `tokenizers.Tokenizer` with truncation and padding turned off.
 
-    Without `special_ids`, BOS and EOS are the tokens that the post-processor puts around a text.
+    Args:
+        tokenizer: The library's tokenizer.
+        name: A short name for reports.
+        special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
+        read_json: Reads the tokenizer.json, if the tokenizer was made from a file.
     """
 
     parses_special = True
@@ -45,18 +48,35 @@ class HuggingFaceTokenizer:
     decodes_as_llama_cpp = False
 
     def __init__(
-        self, tokenizer: Tokenizer, *, name: str = "tokenizers", special_ids: Mapping[str, int] | None = None
+        self,
+        tokenizer: Tokenizer,
+        *,
+        name: str = "tokenizers",
+        special_ids: Mapping[str, int] | None = None,
+        read_json: Callable[[], bytes] | None = None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
         self.special_ids = special_ids or _ids_around(tokenizer)
         self._tokenizer = tokenizer
+        self._read_json = read_json
 
     @property
     def library(self) -> Tokenizer:
         """The library's own tokenizer."""
         return self._tokenizer
+
+    def tokenizer_json(self) -> bytes:
+        """Read the tokenizer.json.
+
+        Raises:
+            UnsupportedError: If the tokenizer was not made from a file.
+            BrokenFileError: If the file cannot be read.
+        """
+        if self._read_json is None:
+            raise UnsupportedError(f"{self.name}: the reference was not read from a tokenizer.json")
+        return self._read_json()
 
     @property
     def vocab_size(self) -> int:
@@ -70,16 +90,16 @@ class HuggingFaceTokenizer:
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
         return ids
 
-    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:
+    def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:
         """Return the stages that `text` goes through."""
-        byte_level = any(stage["type"] == "ByteLevel" for stage in _stages(self._tokenizer.pre_tokenizer))
+        byte_level = any(stage["type"] == "ByteLevel" for stage in stages_of(self._tokenizer.pre_tokenizer))
         with raised_as(EncodeError, f"{self.name} cannot show its stages for this text", quietly=True):
             self._tokenizer.encode_special_tokens = not parse_special
             return stages(self._tokenizer, text, byte_level=byte_level)
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as the library does, which shows bytes that are not UTF-8 as U+FFFD."""
-        # subtle: the library leaves out ids it does not know, without a word.
+        """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
+        # subtle: the library silently skips ids it does not know.
         for id in ids:
             if not self.piece(id):
                 raise EncodeError(f"{self.name} has no token with the id {id}")
@@ -92,7 +112,7 @@ class HuggingFaceTokenizer:
         return self.pieces[id] if 0 <= id < len(self.pieces) else ""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for inside a text, wherever it stands."""
+        """Return the bytes that a token represents inside a text, at any position."""
         piece = self.piece(id)
         return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
 
@@ -103,7 +123,7 @@ class HuggingFaceTokenizer:
         pieces = [piece for piece in listed if piece is not None]
         if len(pieces) == len(listed):
             return pieces
-        # Where ids are missing, the highest one is unknown; the slower way of asking tells them all.
+        # If ids are missing, the size does not reveal the highest one; the slower call lists them all.
         ids = self._tokenizer.get_vocab()
         highest = max(ids.values(), default=-1)
         if highest > MAX_ID:
@@ -115,12 +135,12 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
-        """The stages that decide how a piece is written, those of the model among them."""
+        """The stages that determine how pieces are written, including those of the model."""
         tokenizer = self._tokenizer
         stages = [
             stage
             for component in (tokenizer.decoder, tokenizer.pre_tokenizer, tokenizer.normalizer)
-            for stage in _stages(component)
+            for stage in stages_of(component)
         ]
         if getattr(tokenizer.model, "byte_fallback", False):
             stages.append({"type": "ByteFallback"})
@@ -130,13 +150,14 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _piece_bytes(self) -> PieceBytes:
-        return cpp_spacing.piece_bytes if is_cpp_hybrid(self._tokenizer) else piece_bytes(self._spelling)
+        pipeline = find_pipeline(self._tokenizer)
+        return pipeline.piece_bytes if pipeline else piece_bytes(self._spelling)
 
     @cached_property
     def _literal_ids(self) -> frozenset[int]:
-        """The ids of added tokens that stand for their own text."""
+        """The ids of added tokens that represent their own text."""
         added = self._tokenizer.get_added_tokens_decoder()
-        # subtle: an added token `▁▁` that is not special is also what two spaces become, and decodes to them.
+        # subtle: two spaces, too, become the added token `▁▁`, so that it decodes to them unless it is special.
         own_text = any(stage["type"] in {"ByteLevel", "WordPiece"} for stage in self._spelling)
         return frozenset(id for id, token in added.items() if own_text or token.special)
 
@@ -148,12 +169,26 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
     """
     path = Path(request.location)
-    found = from_json(read_file(path), source=str(path), special_texts=special_texts(path))
+    found = from_json(
+        read_file(path), source=str(path), special_texts=special_texts(path), read_json=partial(read_file, path)
+    )
     return replace(found, path=path)
 
 
-def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | None = None) -> FoundReference:
-    """Make a reference of the content of a tokenizer.json; `special_texts` maps roles to token texts.
+def from_json(
+    data: bytes,
+    *,
+    source: str,
+    special_texts: Mapping[str, str] | None = None,
+    read_json: Callable[[], bytes] | None = None,
+) -> FoundReference:
+    """Make a reference from the content of a tokenizer.json.
+
+    Args:
+        data: The content.
+        source: Where it comes from, for messages.
+        special_texts: Role -> token text.
+        read_json: Reads the content again, if it is in a file.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
@@ -167,8 +202,9 @@ def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | No
         _require_tokenizer_json(data, source)
         raise
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
+    known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, special_ids={role: id for role, id in ids.items() if id is not None}),
+        HuggingFaceTokenizer(tokenizer, special_ids=known, read_json=read_json),
         source=source,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"tokenizers": tokenizers.__version__},
@@ -176,7 +212,7 @@ def from_json(data: bytes, *, source: str, special_texts: Mapping[str, str] | No
 
 
 def _require_tokenizer_json(data: bytes, source: str) -> None:
-    """Raise the plainest error there is for what is no tokenizer.json; the library's own words mislead there."""
+    """Raise a clearer error than the library's if `data` is not a tokenizer.json at all."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -185,28 +221,13 @@ def _require_tokenizer_json(data: bytes, source: str) -> None:
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
 
 
-def _stages(component: object) -> list[dict[str, Any]]:
-    """Return a component of a tokenizer as JSON objects, sequences unrolled.
-
-    The state that a component is pickled by is its part of the tokenizer.json.
-    """
-    return [] if component is None else _unroll(json.loads(cast("bytes", component.__getstate__())))
-
-
-def _unroll(stage: dict[str, Any]) -> list[dict[str, Any]]:
-    if stage["type"] != "Sequence":
-        return [stage]
-    parts = next(value for value in stage.values() if isinstance(value, list))
-    return [inner for part in parts for inner in _unroll(part)]
-
-
 def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return what the post-processor puts around one text, where it is one token at either end."""
+    """Return the tokens that the post-processor adds around a text, if it is one token at either end."""
     ids = {}
-    for stage in _stages(tokenizer.post_processor):
+    for stage in stages_of(tokenizer.post_processor):
         if stage["type"] == "TemplateProcessing":
             single = [next(iter(item.items())) for item in stage["single"]]
-            # subtle: the library lets a template leave out the text, or name a token that it does not define.
+            # subtle: a template may omit the text, or use a token that it does not define.
             middle = next((index for index, (kind, _) in enumerate(single) if kind == "Sequence"), len(single))
             for role, around in (("bos", single[:middle]), ("eos", single[middle + 1 :])):
                 defined = [stage["special_tokens"].get(token["id"]) for _, token in around]

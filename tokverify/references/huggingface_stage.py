@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
 from tokverify.engine.pre_tokenizer import from_byte_level
-from tokverify.references.stage import ReferenceMatch, ReferenceStages, ReferenceStretch
+from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -19,7 +19,7 @@ Cut = tuple[int, int, int]
 """The id of an added token, and the characters of the text that it takes in."""
 
 
-def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> ReferenceStages:
+def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> TokenizerStages:
     """Call normalizer, pre-tokenizer and model for each stretch of `text` between the added tokens found in it.
 
     The library does not say where it found those; they are looked for in the text in the order of the result. What
@@ -28,9 +28,9 @@ def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> ReferenceSta
     encoding = tokenizer.encode(text, add_special_tokens=False)
     cuts = _cuts(tokenizer, text, encoding.ids)
     if cuts is None:
-        return ReferenceStages(None, None, "it does not tell where in the text it found its added tokens")
+        return TokenizerStages(None, None, "it does not tell where in the text it found its added tokens")
     ids: list[int] = []
-    stretches: list[ReferenceStretch] = []
+    stretches: list[StageStretch] = []
     done = 0
     for id, start, end in [*cuts, (None, len(text), len(text))]:
         if done < start:
@@ -40,9 +40,9 @@ def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> ReferenceSta
         ids += [] if id is None else [id]
         done = end
     if ids != encoding.ids:
-        return ReferenceStages(None, None, _HIDDEN)
-    matches = (ReferenceMatch(id, _byte(text, start), _byte(text, end)) for id, start, end in cuts)
-    return ReferenceStages(tuple(matches), tuple(stretches))
+        return TokenizerStages(None, None, _HIDDEN)
+    matches = (StageMatch(id, _byte(text, start), _byte(text, end)) for id, start, end in cuts)
+    return TokenizerStages(tuple(matches), tuple(stretches))
 
 
 def _byte(text: str, place: int) -> int:
@@ -75,7 +75,7 @@ def _cuts(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[Cut] | No
 
 def _stretch(
     tokenizer: Tokenizer, text: str, characters: tuple[int, int], *, byte_level: bool
-) -> tuple[ReferenceStretch, list[int]]:
+) -> tuple[StageStretch, list[int]]:
     start, end = characters
     raw = text[start:end]
     normalized = tokenizer.normalizer.normalize_str(raw) if tokenizer.normalizer else raw
@@ -85,4 +85,4 @@ def _stretch(
     ids = [token.id for chunk in chunks if chunk for token in tokenizer.model.tokenize(chunk)]
     written = tuple(from_byte_level(chunk) if byte_level else chunk.encode() for chunk in chunks)
     pre_tokens = written if tokenizer.pre_tokenizer else None
-    return ReferenceStretch(_byte(text, start), _byte(text, end), normalized, pre_tokens), ids
+    return StageStretch(_byte(text, start), _byte(text, end), normalized, pre_tokens), ids

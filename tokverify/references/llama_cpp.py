@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
@@ -30,16 +30,19 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
-    "llama.cpp reads the same file: agreement shows that tokverify encodes as llama.cpp does, not that the data in "
-    "the file is right"
+    "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
+    "the file is correct"
 )
 _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
 
 
 class LlamaCppTokenizer:
-    """A GGUF file's tokenizer as llama.cpp has it, in a child process that is started again after a crash.
+    """A GGUF file's tokenizer in llama.cpp itself, in a child process that is restarted after a crash.
 
-    `seconds` is how long one text may take.
+    Args:
+        model: The GGUF file.
+        library: The installed llama.cpp.
+        seconds: The time limit for one text.
     """
 
     name = "llama.cpp"
@@ -72,11 +75,11 @@ class LlamaCppTokenizer:
         return child
 
     def close(self) -> None:
-        """End the child process; it is started again where needed."""
+        """End the child process; it is restarted when needed."""
         self._child.end()
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Encode a text to token ids; what llama.cpp aborts on is an error of this text alone."""
+        """Encode a text to ids; if llama.cpp aborts, that is an error of this text alone."""
         ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
         if isinstance(ids, EncodeError):
             raise ids
@@ -85,7 +88,7 @@ class LlamaCppTokenizer:
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
-        """Encode texts in one round trip, which takes a fraction of the time; a text that fails has its error."""
+        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error."""
         results: list[bytes | EncodeError] = [_utf8(text) for text in texts]
         valid = [result for result in results if isinstance(result, bytes)]
         answers = iter(self._ask(ENCODE, valid, add_special=add_special, parse_special=parse_special))
@@ -94,7 +97,7 @@ class LlamaCppTokenizer:
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids by `llama_detokenize`, special tokens included.
 
-        It cleans up spaces where the pre-tokenizer asks for it, as `Encoder.decode` does with `clean_up`.
+        It cleans up spaces for some pre-tokenizers, as `Encoder.decode` does with `clean_up`.
         """
         decoded = self.decode_many([ids])[0]
         if isinstance(decoded, EncodeError):
@@ -102,7 +105,7 @@ class LlamaCppTokenizer:
         return decoded
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
-        """Decode lists of ids in one round trip; a list that fails has its error."""
+        """Decode lists of ids in one round trip; the result for a list that fails is its error."""
         results = [self._packed(ids) for ids in all_ids]
         valid = [result for result in results if isinstance(result, bytes)]
         answers = iter(self._ask(DECODE, valid))
@@ -116,16 +119,16 @@ class LlamaCppTokenizer:
         return EncodeError(f"llama.cpp has no token with the id {unknown}")
 
     def piece(self, id: int) -> str:
-        """Return a token's stored string as llama.cpp has it; an empty string for an id without a token."""
+        """Return the stored string that llama.cpp holds; an empty string for an id without a token."""
         return self._pieces[id] if 0 <= id < self.vocab_size else ""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes that llama.cpp shows for a token; none for an id without a token."""
+        """Return the bytes that llama.cpp renders for a token; none for an id without a token."""
         return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
 
     @cached_property
     def attributes(self) -> list[int]:
-        """The attributes of every token: the bits of `engine.attribute.Attribute` and, above those, for stripping."""
+        """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
         return array("i", self._listing(ATTRIBUTES)).tolist()
 
     @cached_property
@@ -150,7 +153,7 @@ class LlamaCppTokenizer:
     def _ask(
         self, operation: bytes, items: Sequence[bytes], *, add_special: bool = False, parse_special: bool = False
     ) -> list[bytes | EncodeError]:
-        """Ask about items; after a crash, go on with those that the child had not come to."""
+        """Send items to the child; after a crash, continue with those it has not reached."""
         answers: list[bytes | EncodeError] = []
         while len(answers) < len(items):
             if not self._child.alive:
@@ -161,13 +164,13 @@ class LlamaCppTokenizer:
                 self._child.send(operation, rest, add_special=add_special, parse_special=parse_special)
                 answers += self._answers(len(rest))
             except BaseException:
-                # Interrupted: answers that nobody waits for would be taken for those of the next request.
+                # Interrupted: the remaining answers would be mistaken for those of the next request.
                 self.close()
                 raise
         return answers
 
     def _answers(self, count: int) -> Iterator[bytes | EncodeError]:
-        """Read answers until there are `count`, or the child died over one."""
+        """Read up to `count` answers; stop if the child dies."""
         for _ in range(count):
             try:
                 yield self._child.answer()
@@ -179,13 +182,13 @@ class LlamaCppTokenizer:
 
 
 def load(request: Request) -> FoundReference:
-    """Start llama.cpp on the file at the request's location, else on the one that is verified.
+    """Start llama.cpp on the file at the request's location, by default on the file that is verified.
 
-    One that is no GGUF file is first put as one, for as long as the tokenizer lives.
+    A file of another format is first converted to a GGUF file, which exists as long as the tokenizer.
 
     Raises:
         MissingLibraryError: If xllamacpp is not installed.
-        UnsupportedError: If the installed version is not one that is known, or GGUF cannot express the tokenizer.
+        UnsupportedError: If the installed version is not a known one, or GGUF cannot express the tokenizer.
         BrokenFileError: If llama.cpp cannot load the file.
         TokverifyError: If there is no file.
     """
@@ -193,7 +196,7 @@ def load(request: Request) -> FoundReference:
 
     model = Path(request.location) if request.location else request.model
     if model is None:
-        raise TokverifyError("llama.cpp: no GGUF file to load; name one as in `llama.cpp:model.gguf`")
+        raise TokverifyError("llama.cpp: there is no file to load; name one, as in `llama.cpp:model.gguf`")
     if not file_of(model).is_file():
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
@@ -202,28 +205,29 @@ def load(request: Request) -> FoundReference:
     if kind_of_model(model) == "gguf":
         return FoundReference(LlamaCppTokenizer(model, library), source=str(model), caveat=CAVEAT, versions=versions)
     tokenizer = _converted(model, library, None if request.location else request.spec)
-    return FoundReference(tokenizer, source=f"{model}, put as a GGUF file", caveat=CAVEAT, versions=versions)
+    return FoundReference(tokenizer, source=f"{model}, converted to GGUF", caveat=CAVEAT, versions=versions)
 
 
 def _require_known_model(spec: TokenizerSpec | None) -> None:
-    if spec is not None and spec.model in FAMILIES and not FAMILIES[spec.model].in_llama_cpp:
+    family = find_family(spec.model) if spec else None
+    if spec and family and not family.in_llama_cpp:
         raise UnsupportedError(
-            f"llama.cpp does not know the model {spec.model}, which is tokverify's own; compare with the "
-            "tokenizer.json it was made from, or with `rebuilt`"
+            f"llama.cpp does not know the model {spec.model}, which only tokverify supports; compare with the "
+            "tokenizer.json that it was made from, or with `rebuilt`"
         )
 
 
 def _converted(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
-    """Put a tokenizer of another format as a GGUF file, and load that."""
-    from tokverify.convert.target import write_spec
+    """Convert a tokenizer of another format to a temporary GGUF file, and load that."""
+    from tokverify.files.gguf.writer import write_gguf
     from tokverify.files.tokenizer_file import read_spec
 
     spec = spec or read_spec(model)
     folder = tempfile.TemporaryDirectory(prefix="tokverify-")
     path = Path(folder.name) / "model.gguf"
-    write_spec(spec, path)
+    write_gguf(path, spec)
     tokenizer = LlamaCppTokenizer(path, library)
-    # Not before: a child that crashed is started again on the same file.
+    # Not earlier: after a crash, the child is restarted on the same file.
     weakref.finalize(tokenizer, folder.cleanup)
     return tokenizer
 
@@ -240,7 +244,7 @@ def _ids(answer: bytes | EncodeError) -> list[int] | EncodeError:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """Take apart strings that each come after their length."""
+    """Unpack strings, each of which is preceded by its length."""
     at = 0
     while at < len(data):
         (size,) = LENGTH.unpack_from(data, at)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.special_text import BYTE_PIECE
 
 PieceBytes = Callable[[str], bytes]
 """From a piece to the bytes it stands for inside a text."""
-
-_BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
@@ -62,7 +60,7 @@ def _wordpiece(prefix: str) -> PieceBytes:
 
 def _with_space(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
     def decode(piece: str) -> bytes:
-        if byte_fallback and (match := _BYTE_PIECE.fullmatch(piece)):
+        if byte_fallback and (match := BYTE_PIECE.fullmatch(piece)):
             return bytes([int(match[1], 16)])
         return (piece.replace(mark, " ") if mark else piece).encode()
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.files.huggingface import cpp_stages as cpp_library
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference
 from tokverify.system.library_error import raised_as
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
 
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.references.reference import Request
     from tokverify.spec import TokenizerSpec
 
@@ -76,6 +76,7 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
         source="rebuilt",
         caveat=CAVEAT + _caveat_of_ties(spec, settings),
         versions={"tokenizers": tokenizers.__version__},
+        is_rebuilt=True,
     )
 
 
@@ -90,7 +91,7 @@ def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False
     Raises:
         UnsupportedError: If the library cannot be set up to do what the file says.
     """
-    builder = _BUILDERS.get("gemma4" if settings.pre == "gemma4" else settings.algorithm)
+    builder = _BUILDERS.get(settings.pre, _BUILDERS.get(settings.algorithm))
     patterns = _patterns(settings.pre, own=own_patterns)
     if builder is None or (builder is _byte_level and not patterns):
         raise UnsupportedError(f"cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}")
@@ -163,8 +164,10 @@ def _add_patterns(tokenizer: Tokenizer, patterns: Sequence[str]) -> None:
 
 
 def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    from tokverify.files.huggingface.cpp_stages import build
+
     pairs = (merge.partition(" ") for merge in spec.merges or ())
-    return cpp_library.build(settings.ids, [(left, right) for left, _, right in pairs])
+    return build(settings.ids, [(left, right) for left, _, right in pairs])
 
 
 _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
@@ -173,6 +176,7 @@ _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "gemma4": _gemma4,
     "cpp-hybrid": _cpp_hybrid,
 }
+"""Pre-tokenizer, or algorithm, -> how its tokenizer is put together; the pre-tokenizer takes precedence."""
 
 
 def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> BPE:
@@ -228,7 +232,7 @@ def _mergeable_ids(settings: Settings) -> list[int]:
 
 def _caveat_of_ties(spec: TokenizerSpec, settings: Settings) -> str:
     """Say where this engine may differ by itself: it has no way to merge equal scores from left to right."""
-    if settings.algorithm != "spm":
+    if settings.family.ranking is not Ranking.SCORE:
         return ""
     ids = [id for id in _mergeable_ids(settings) if not settings.attributes[id] & Attribute.USER_DEFINED]
     scores = Counter((spec.scores or [0.0] * len(spec.tokens))[id] for id in ids)

@@ -1,4 +1,4 @@
-"""What is asked of a kind of reference, and what it hands back."""
+"""The arguments of a reference's loader, and its result."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Where a reference is, and for the kinds made from the GGUF file: that file, its spec and its settings."""
+    """What a loader gets: where the reference is, and the GGUF file that is verified."""
 
     location: str
+    """What follows `KIND:`, or the whole location if its kind was recognized."""
     spec: TokenizerSpec | None = None
+    """The GGUF file's tokenizer."""
     settings: Settings | None = None
+    """Its effective settings."""
     model: Path | None = None
+    """The GGUF file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundReference:
-    """A reference and its provenance.
-
-    `source` is a path, `org/name@commit` or `rebuilt`; `reason` says why this one was taken and what was tried
-    before it, `caveat` what agreement with it cannot prove. `sha256` is that of the file it was read from.
-    `path` is that file, where it is one. `versions` names the libraries that do the work.
-    """
+    """A reference and its provenance."""
 
     tokenizer: Tokenizer
     source: str
-    reason: str = "as asked"
+    """Where it comes from: a path, `org/name@commit`, or the name of its kind."""
+    reason: str = "as requested"
+    """Why it was chosen, and what was tried before."""
     caveat: str = ""
+    """What agreement with it cannot prove."""
     sha256: str | None = None
+    """The hash of the file that it was read from."""
     path: Path | None = None
+    """That file."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Library -> version, for the libraries that do the work."""
+    is_rebuilt: bool = False
+    """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""

@@ -7,49 +7,70 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import read_config, token_text
 from tokverify.files.location import read_file
+from tokverify.files.sentencepiece.reader import read_spec
 from tokverify.references.reference import FoundReference
-from tokverify.references.stage import ReferenceStages, ReferenceStretch
 from tokverify.system.library_error import raised_as
+from tokverify.tokenizer import StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
     from tokverify.references.reference import Request
+    from tokverify.spec import TokenizerSpec
 
 
 class SentencePieceTokenizer:
-    """A `SentencePieceProcessor`, which never reads control tokens in a text.
+    """A `SentencePieceProcessor`, which never recognizes control tokens in a text.
 
-    A .model file does not say which tokens go around a text: `around` holds the ids before and after it, or None
-    where nothing else tells either.
+    Args:
+        processor: The library's tokenizer.
+        around: The ids to add before and after a text, which a .model file does not declare; None if unknown.
+        path: The .model file, if the processor was made from one.
     """
 
     name = "sentencepiece"
     parses_special = False
     decodes_as_llama_cpp = False
 
-    def __init__(self, processor: SentencePieceProcessor, around: tuple[list[int], list[int]] | None = None) -> None:
+    def __init__(
+        self,
+        processor: SentencePieceProcessor,
+        around: tuple[list[int], list[int]] | None = None,
+        path: Path | None = None,
+    ) -> None:
         self._processor = processor
+        self._path = path
         self._before, self._after = around or ([], [])
         self.adds_special = around is not None
         self.vocab_size: int = processor.get_piece_size()
         self.special_ids = _special_ids(processor)
 
+    def declared_spec(self) -> TokenizerSpec:
+        """Return what a GGUF file with this tokenizer would declare.
+
+        Raises:
+            UnsupportedError: If GGUF cannot express it, or it was not read from a file.
+            BrokenFileError: If the file cannot be read.
+        """
+        if self._path is None:
+            raise UnsupportedError("the sentencepiece model was not read from a file")
+        return read_spec(self._path)
+
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
-        """Encode a text to token ids; control tokens in it are always plain text."""
+        """Encode a text to ids; control tokens in it are always plain text."""
         with raised_as(EncodeError, "sentencepiece cannot encode this text"):
             ids: list[int] = self._processor.encode(text, out_type=int)
         return [*self._before, *ids, *self._after] if add_special else ids
 
-    def stages(self, text: str, *, parse_special: bool) -> ReferenceStages:  # noqa: ARG002 - as the other libraries'
-        """Return the stages that `text` goes through, of which the library shows the normalization."""
+    def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:  # noqa: ARG002 - the protocol has it
+        """Return the stages that `text` goes through; the library exposes only the normalization."""
         with raised_as(EncodeError, "sentencepiece cannot show its stages for this text"):
             normalized: str = self._processor.normalize(text)
-        whole = ReferenceStretch(0, len(text.encode()), normalized, None)
-        return ReferenceStages(None, (whole,), "it matches user-defined pieces inside its model")
+        whole = StageStretch(0, len(text.encode()), normalized, None)
+        return TokenizerStages(None, (whole,), "it matches user-defined pieces inside its model")
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `."""
@@ -62,10 +83,10 @@ class SentencePieceTokenizer:
         return str(self._processor.id_to_piece(id)) if 0 <= id < self.vocab_size else ""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for inside a text.
+        """Return the bytes that a token represents inside a text.
 
-        A control or unknown token stands for its own name, as on the other side of a comparison, though the
-        library decodes it otherwise.
+        A control or unknown token represents its own name, as on the other side of a comparison, although the
+        library decodes it differently.
         """
         piece = self.piece(id)
         if not piece or self._processor.is_control(id) or self._processor.is_unknown(id):
@@ -76,7 +97,7 @@ class SentencePieceTokenizer:
 
 
 def load(request: Request) -> FoundReference:
-    """Load a .model file; a tokenizer_config.json beside it tells which tokens go around a text.
+    """Load a .model file; a tokenizer_config.json beside it declares which tokens to add around a text.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a sentencepiece model.
@@ -86,12 +107,12 @@ def load(request: Request) -> FoundReference:
     path = Path(request.location)
     data = read_file(path)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
-        # subtle: from an empty model_proto the library makes a processor that cannot do anything.
+        # subtle: with an empty model_proto the library creates an unusable processor.
         processor = sentencepiece.SentencePieceProcessor(model_proto=data or b"\0")
-        # It takes pieces that are not UTF-8, and fails on them later.
+        # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
     return FoundReference(
-        SentencePieceTokenizer(processor, _around(processor, read_config(path), path)),
+        SentencePieceTokenizer(processor, _around(processor, read_config(path), path), path),
         source=str(path),
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -112,7 +133,7 @@ def _special_ids(processor: SentencePieceProcessor) -> Mapping[str, int]:
 def _around(
     processor: SentencePieceProcessor, config: Mapping[str, Any], path: Path
 ) -> tuple[list[int], list[int]] | None:
-    """Return the ids to put before and after a text; None where the config does not say."""
+    """Return the ids to add before and after a text; None if the config does not declare it."""
     if not isinstance(config.get("add_bos_token"), bool) and not isinstance(config.get("add_eos_token"), bool):
         return None
     ids = _special_ids(processor)
@@ -123,13 +144,13 @@ def _around(
             id = _id_of(processor, text) if text else ids.get(role)
             if id is None:
                 raise BrokenFileError(
-                    f"{path}: the config beside it adds a {role} token, {text!r}, that the model lacks"
+                    f"{path}: the config beside it adds the {role} token {text!r}, which the model does not have"
                 )
             side.append(id)
     return around
 
 
 def _id_of(processor: SentencePieceProcessor, text: str) -> int | None:
-    # subtle: piece_to_id gives the id of the unknown token for what it does not know.
+    # subtle: piece_to_id returns the id of the unknown token for an unknown piece.
     id: int = processor.piece_to_id(text)
     return id if processor.id_to_piece(id) == text else None

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.pre_tokenizer import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
-from tokverify.references.tiktoken import spell
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
 
@@ -57,7 +57,7 @@ class TekkenTokenizer:
     def piece(self, id: int) -> str:
         """Return the bytes of a token in the GPT-2 alphabet, as a GGUF file has them; a special token is itself."""
         token_bytes = self.token_bytes(id)
-        return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell(token_bytes)
+        return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes a token stands for; none for an id without a token."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.config import read_config, token_text
+from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.files.location import file_and_rest, read_file
+from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.references.reference import FoundReference
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8
@@ -56,7 +53,7 @@ class TiktokenTokenizer:
     def piece(self, id: int) -> str:
         """Return the bytes of a token in the GPT-2 alphabet, as a GGUF file has them; a special token is itself."""
         token_bytes = self.token_bytes(id)
-        return token_bytes.decode() if id in self._special_tokens else spell(token_bytes)
+        return token_bytes.decode() if id in self._special_tokens else spell_bytes(token_bytes)
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes a token stands for; none for an id without a token."""
@@ -69,58 +66,6 @@ class TiktokenTokenizer:
     @cached_property
     def _special_tokens(self) -> frozenset[int]:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))
-
-
-def spell(token_bytes: bytes) -> str:
-    """Write bytes as characters of the GPT-2 alphabet."""
-    return token_bytes.decode("latin-1").translate(byte_alphabet())
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What belongs to a published .tiktoken file and does not stand in it.
-
-    The special tokens are those of a file with `size` tokens, and of no other.
-    """
-
-    pattern: str
-    size: int = 0
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
-
-
-_END, _CONTRACTIONS = "<|endoftext|>", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-_CL100K = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
-    r"|\s+(?!\S)|\s"
-)
-_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_O200K = (
-    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_LLAMA3 = rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|%s| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_QWEN_TEXTS = (_END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205)))
-_QWEN_TOKENS = {text: id for id, text in enumerate(_QWEN_TEXTS, 151643)}
-PUBLISHED: Mapping[str, Published] = {
-    "gpt2": Published(_GPT2, 50256, {_END: 50256}),
-    "r50k_base": Published(_GPT2, 50256, {_END: 50256}),
-    "p50k_base": Published(_GPT2, 50280, {_END: 50256}),
-    "cl100k_base": Published(
-        _CL100K,
-        100256,
-        {
-            _END: 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            "<|endofprompt|>": 100276,
-        },
-    ),
-    "o200k_base": Published(_O200K, 199998, {_END: 199999, "<|endofprompt|>": 200018}),
-    "llama3": Published(_LLAMA3 % r"\p{N}{1,3}"),
-    "qwen": Published(_LLAMA3 % r"\p{N}", 151643, _QWEN_TOKENS),
-}
 
 
 def load(request: Request) -> FoundReference:
@@ -175,66 +120,8 @@ def _named_encoding(name: str) -> Encoding:
         ) from error
 
 
-def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
-    """Read the tokens and ids of a .tiktoken file, on each line a token in base64 and its id.
-
-    Raises:
-        BrokenFileError: If it is not one, or lacks what the library takes for granted.
-    """
-    ranks: dict[bytes, int] = {}
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line:
-            continue
-        try:
-            token, rank = line.split()
-            ranks[base64.b64decode(token, validate=True)] = int(rank)
-        except ValueError as error:
-            raise BrokenFileError(f"{path}:{number}: not a token in base64 and its id") from error
-    if missing := sum(bytes([byte]) not in ranks for byte in range(256)):
-        raise BrokenFileError(f"{path}: not a whole tiktoken vocabulary: it lacks {missing} of the 256 single bytes")
-    if len(set(ranks.values())) != len(ranks):
-        raise BrokenFileError(f"{path}: two tokens have the same id")
-    return ranks
-
-
-def published_for(path: Path, pattern: str) -> Published:
-    """Return what belongs to a file by a pattern or its name; without either, by the name of the file.
-
-    Raises:
-        UnsupportedError: If no pattern is given and the file's name is not that of a published one.
-        TokverifyError: If the pattern is a name that nothing is known by.
-    """
-    name = pattern or path.name.removesuffix(".tiktoken")
-    if name in PUBLISHED:
-        return PUBLISHED[name]
-    names = ", ".join(PUBLISHED)
-    if not pattern:
-        raise UnsupportedError(
-            f"{path}: a tiktoken vocabulary, which holds no pattern; name one as in {path}:cl100k_base, or write "
-            f"it out after the colon; known are {names}"
-        )
-    if re.fullmatch(r"[\w.-]+", pattern):
-        raise TokverifyError(f"{path}: {pattern!r} is no pattern, nor the name of one; known are {names}")
-    return Published(pattern)
-
-
-def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published) -> dict[str, int]:
-    """Return the ids of the special tokens: those of the published file, if it is whole, and those of a config."""
-    special = dict(published.special_tokens) if len(ranks) == published.size else {}
-    taken = set(ranks.values())
-    return special | {text: id for text, id in _added_tokens(path).items() if id not in taken}
-
-
 def _encoding(path: Path, pattern: str, ranks: dict[bytes, int], special: dict[str, int]) -> Encoding:
     import tiktoken
 
     with raised_as(TokverifyError, f"{path}: tiktoken {tiktoken.__version__} cannot use it with this pattern"):
         return tiktoken.Encoding(path.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
-
-
-def _added_tokens(path: Path) -> dict[str, int]:
-    """Return the added tokens that the tokenizer_config.json beside the file lists."""
-    listed = read_config(path).get("added_tokens_decoder")
-    entries = listed.items() if isinstance(listed, dict) else ()
-    texts = {int(id): token_text(entry) for id, entry in entries if id.isdecimal()}
-    return {text: id for id, text in texts.items() if text}

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold, rows
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, plural
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
     from tokverify.render.alignment import Cell, Row
-    from tokverify.report.difference import Difference
+    from tokverify.report.difference import Difference, Divergence
     from tokverify.report.run import CaseResult, KnownDifference
     from tokverify.tokenizer import Token
 
@@ -28,11 +29,15 @@ def headline(result: CaseResult) -> str:
     """Say in one line how a case fails, such as `after 2 tokens, 4 bytes: 1714 ▁ in actual, 5 ▁▁▁ in expected`."""
     if result.difference is None:
         return visible_message(result.message or "")
-    first = result.difference.first
+    return describe_divergence(result.difference.first, other_side(result))
+
+
+def describe_divergence(first: Divergence, other: str) -> str:
+    """Describe where two tokenizations diverge, in a line that has passed `visible`."""
     where = "at the start"
     if first.token_index:
         where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}"
-    return f"{where}: {_token(first.actual)} in actual, {_token(first.expected)} in {other_side(result)}"
+    return f"{where}: {_token(first.actual)} in actual, {_token(first.expected)} in {other}"
 
 
 def description(result: CaseResult) -> Iterator[str]:
@@ -71,11 +76,6 @@ def alignment_lines(difference: Difference, other: str, *, fold: bool = True) ->
         else:
             yield f"- {'actual':{width}}  {_cells(row.actual for row in stretch)}"
             yield f"+ {other:{width}}  {_cells(row.expected for row in stretch)}"
-
-
-def other_side(result: CaseResult) -> str:
-    """Name what stands opposite actual: where it differs from that though both sides agree, the case's `expect`."""
-    return "expect" if result.difference and result.actual == result.expected else "expected"
 
 
 def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tokverify.report.diagnosis import Command
     from tokverify.report.difference import Difference
 
+_MAX_TEXT = 1000
+_HEAD, _TAIL = 400, 100
+
 
 class Style(Enum):
     """The meaning of a text, which each format shows in its own way."""
@@ -29,6 +32,8 @@ class Style(Enum):
     GOOD = "good"
     BAD = "bad"
     WARNING = "warning"
+    NOTICE = "notice"
+    """Worth a look."""
     CAVEAT = "caveat"
     """Limits what the rest of the report means."""
     ACTUAL = "actual"
@@ -65,6 +70,15 @@ def code(text: str, style: Style = Style.PLAIN) -> Span:
     return Span(visible_message(text), style, is_code=True)
 
 
+def shorten(text: str | bytes) -> list[Span]:
+    """Show a text; the middle of a very long one is replaced by its length."""
+    left_out = len(text) - _HEAD - _TAIL
+    if len(text) <= _MAX_TEXT:
+        return [exact(text)]
+    unit = "bytes" if isinstance(text, bytes) else "characters"
+    return [exact(text[:_HEAD]), Span(f" ... {left_out:,} {unit} ... ", Style.DIM), exact(text[-_TAIL:])]
+
+
 def spans(inline: Inline) -> list[Span]:
     """Return an inline text as spans."""
     parts = [inline] if isinstance(inline, str | Span) else inline
@@ -94,7 +108,7 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of a numbered list."""
+    """An item of a list; its further lines continue the first one."""
 
     lines: Sequence[Inline]
     commands: Sequence[Command] = ()
@@ -102,12 +116,13 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """A numbered list."""
+class Items:
+    """A list of items that have several lines each."""
 
     items: Sequence[Item]
     note: Inline = ()
     """A remark below the items."""
+    numbered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +209,7 @@ class Only:
 
 
 Block: TypeAlias = (
-    Paragraph | Heading | Bullets | Numbered | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
+    Paragraph | Heading | Bullets | Items | Fields | Table | CommandLine | Alignment | Code | Names | Details | Only
 )
 """Everything that a section can hold."""
 

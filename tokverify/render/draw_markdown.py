@@ -15,8 +15,8 @@ from tokverify.render.document import (
     Details,
     Fields,
     Heading,
+    Items,
     Names,
-    Numbered,
     Paragraph,
     Style,
     Table,
@@ -99,16 +99,19 @@ def _draw_code(block: Code) -> str:
     return markdown_text.block(block.lines, block.language)
 
 
-def _draw_numbered(block: Numbered) -> str:
-    items = "".join(f"{number}. {_draw_item(item)}\n" for number, item in enumerate(block.items, 1))
+def _draw_items(block: Items) -> str:
+    marks = [f"{number}." if block.numbered else "-" for number in range(1, len(block.items) + 1)]
+    separator = "; " if block.numbered else "<br>"
+    drawn = [_draw_item(item, separator) for item in block.items]
+    items = "".join(f"{mark} {item}\n" for mark, item in zip(marks, drawn, strict=True))
     if not block.note:
         return items
     note = f"{to_markdown(block.note)}\n"
     return f"{items}\n{note}" if items else note
 
 
-def _draw_item(item: Item) -> str:
-    return "; ".join([*map(to_markdown, item.lines), *map(_command, item.commands)])
+def _draw_item(item: Item, separator: str) -> str:
+    return separator.join([*map(to_markdown, item.lines), *map(_command, item.commands)])
 
 
 def _draw_names(block: Names) -> str:
@@ -164,7 +167,7 @@ _DRAWERS: Mapping[type, Callable[[Any], str]] = {
     Paragraph: _draw_paragraph,
     Heading: _draw_heading,
     Bullets: _draw_bullets,
-    Numbered: _draw_numbered,
+    Items: _draw_items,
     Fields: _draw_fields,
     Table: _draw_table,
     CommandLine: _draw_command,

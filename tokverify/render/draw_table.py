@@ -18,8 +18,8 @@ from tokverify.render.document import (
     Details,
     Fields,
     Heading,
+    Items,
     Names,
-    Numbered,
     Paragraph,
     Style,
     Table,
@@ -45,6 +45,7 @@ STYLES: Mapping[Style, str] = {
     Style.GOOD: "bold green",
     Style.BAD: "bold red",
     Style.WARNING: "bold yellow",
+    Style.NOTICE: "yellow",
     Style.CAVEAT: "yellow",
     Style.ACTUAL: "red",
     Style.EXPECTED: "green",
@@ -66,6 +67,9 @@ def draw_table(document: Document, options: RenderOptions) -> str:
 def to_text(inline: Inline) -> Text:
     """Return an inline text as rich shows it."""
     parts = [(span.text, STYLES[span.style]) for span in spans(inline)]
+    if len(parts) == 1:
+        # The style of the whole also applies to the spaces with which a cell is filled.
+        return Text(*parts[0], overflow="fold")
     return Text.assemble(*parts, overflow="fold")
 
 
@@ -117,11 +121,14 @@ def _draw_details(block: Details, indent: int) -> Iterator[RenderableType]:
     yield from _draw_blocks(block.blocks, indent + _INDENT)
 
 
-def _draw_numbered(block: Numbered, indent: int) -> Iterator[RenderableType]:
+def _draw_items(block: Items, indent: int) -> Iterator[RenderableType]:
     for number, item in enumerate(block.items, 1):
-        lines = map(to_text, item.lines)
-        yield labeled(((str(number) if index == 0 else "", line) for index, line in enumerate(lines)), indent=indent)
-        margin = " " * (indent + len(f"{number}  "))
+        label = str(number) if block.numbered else ""
+        first, *others = map(to_text, item.lines)
+        if not block.numbered:
+            others = [Text.assemble(" " * _INDENT, line) for line in others]
+        yield labeled([(label, first), *(("", line) for line in others)], indent=indent)
+        margin = " " * (indent + len(f"{label}  "))
         yield from (Pasteable(Text(f"{margin}{command.label}: "), command) for command in item.commands)
     if block.note:
         yield labeled([(" " if block.items else "", to_text(block.note))], indent=indent)
@@ -151,7 +158,7 @@ _DRAWERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
     Paragraph: _draw_paragraph,
     Heading: _draw_heading,
     Bullets: _draw_bullets,
-    Numbered: _draw_numbered,
+    Items: _draw_items,
     Fields: _draw_fields,
     Table: _draw_rows,
     CommandLine: _draw_command,

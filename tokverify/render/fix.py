@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.render.run.effect import effect
+from tokverify.render.run.verdict import effect
 from tokverify.text.command_line import fill_in
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural

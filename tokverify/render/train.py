@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.render.run.effect import effect
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import effect, verdict
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
-    from tokverify.tasks.train import Training
+    from tokverify.train.run import Training
 
 
 def render(training: Training, output: Path) -> str:

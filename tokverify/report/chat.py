@@ -1,102 +1,256 @@
-"""What came out of trying chat templates, as data; `tokverify.render.chat` turns it into text."""
+"""The report of `tokverify chat`: what chat templates write, how it is encoded, and what is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from tokverify.report.chat_kind import ChatKindName
+from tokverify.report.difference import Difference
+from tokverify.report.fields import Count
 from tokverify.report.finding import Severity
+from tokverify.report.run import Side
+from tokverify.report.run_check import check_difference
 
-if TYPE_CHECKING:
-    from tokverify.chat.conversation import Conversation
-    from tokverify.chat.rendering import Rendering
-    from tokverify.report.difference import Difference
-    from tokverify.report.run import Side
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation to render."""
+
+    id: str
+
+    file: str = ""
+    """The file it was read from; empty for a conversation that ships with tokverify."""
+
+    line: Count = 0
+    """The line in that file, counted from 1."""
+
+    note: str = ""
+    """What the conversation catches."""
+
+    needs: str = ""
+    """A feature that not every template supports (`tools`, `parts`); such a template may refuse the conversation."""
+
+    messages: Sequence[Mapping[str, object]]
+    """The messages, as for HuggingFace transformers' `apply_chat_template`."""
+
+    tools: Sequence[Mapping[str, object]] | None = None
+    """The tools, likewise."""
+
+    add_generation_prompt: bool = False
+
+    variables: Mapping[str, object] = field(default_factory=dict)
+    """Other variables that the template can use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a template makes of a conversation: a text or an error."""
+
+    text: str | None = None
+    error: str = ""
+
+    deliberate: bool = False
+    """Whether the template itself refused the conversation, by `raise_exception`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStretch:
+    """A part of two texts, as numbers of characters; the whole part is equal, or nothing in it is."""
+
+    actual: Count
+    expected: Count
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextDifference:
+    """Two aligned texts."""
+
+    blocks: tuple[tuple[TextStretch, ...], ...]
+    """Groups of whole lines; together, their stretches cover both texts in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The sources of the templates of one name; None where a side has none."""
+    """The templates with one name."""
 
     name: str
+
     actual: str | None
+    """The source on our side; None if there is no such template."""
+
     expected: str | None = None
+    """The source on the reference's side, likewise."""
+
+    difference: TextDifference | None = None
+    """Set if both sides have this template and the sources differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFinding:
-    """One thing that is wrong, in one conversation or in several; `kind` is a key of `KINDS`."""
+    """A problem in one conversation or in several."""
 
     severity: Severity
-    kind: str
+
+    kind: ChatKindName
+
+    template: str
+    """The name of the template."""
+
     message: str
-    template: str
+
     conversations: tuple[str, ...] = ()
+    """Ids of the conversations; empty if the problem concerns the template as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A conversation as both sides write and encode it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedConversation:
+    """A conversation as both sides write and encode it."""
 
-    `expected` is None without a reference's template. The ids on that side are those of its tokenizer, for what its
-    template wrote or, where it has none, ours. They are None where there is nothing to encode, or a refusal says why it
-    cannot be encoded. `difference` is between the ids where the same text gets others.
-    """
-
-    conversation: Conversation
     template: str
+    """The name of the template."""
+
+    conversation: str
+    """The id of the conversation."""
+
     actual: Rendering
-    expected: Rendering | None
+
+    expected: Rendering | None = None
+    """None if the reference has no such template."""
+
+    text_difference: TextDifference | None = None
+    """Set if both sides write a text and the texts differ."""
+
     actual_ids: tuple[int, ...] | None = None
+    """None if there is nothing to encode or the text cannot be encoded."""
+
     expected_ids: tuple[int, ...] | None = None
+    """The reference's ids for the text of its own template, or of ours if it has no template."""
+
     actual_refusal: str = ""
+    """The reason why the text cannot be encoded."""
+
     expected_refusal: str = ""
+
     difference: Difference | None = None
-
-    @property
-    def drifts(self) -> bool:
-        """Whether both sides write a text, and not the same."""
-        return bool(
-            self.expected
-            and self.actual.text is not None
-            and self.expected.text is not None
-            and self.actual.text != self.expected.text
-        )
+    """Set if both sides encode the same text to different ids."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReport:
-    """Everything that was found; `results` are in the order of templates and conversations.
+    """The result of trying chat templates."""
 
-    `templates` are those of our side, then those that only the reference has. `not_checked` says what could not be
-    looked at, and why. `options` is what was asked for.
-    """
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of tokverify and the libraries it used."""
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for."""
 
     actual: Side
     expected: Side | None
-    templates: tuple[Template, ...]
-    results: tuple[Rendered, ...]
+
     findings: tuple[ChatFinding, ...]
+    """The most severe first."""
+
     not_checked: tuple[str, ...] = ()
-    options: Mapping[str, object] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
+    """What could not be checked, and why."""
 
-    @property
-    def conversations(self) -> tuple[Conversation, ...]:
-        """What was tried, each once."""
-        return tuple({result.conversation.id: result.conversation for result in self.results}.values())
+    templates: tuple[Template, ...]
+    """The templates on our side, then those that only the reference has."""
 
-    def count(self, severity: Severity) -> int:
-        """Count the findings of a severity."""
-        return sum(finding.severity is severity for finding in self.findings)
+    conversations: tuple[Conversation, ...]
+    """The conversations that were tried."""
 
-    def found_in(self, result: Rendered) -> list[ChatFinding]:
-        """Return what is wrong with one result."""
-        found = (finding for finding in self.findings if finding.template == result.template)
-        return [finding for finding in found if result.conversation.id in finding.conversations]
+    results: tuple[RenderedConversation, ...]
+    """In the order of templates and conversations."""
 
-    @property
-    def exit_code(self) -> int:
-        """1 if there is an error or a warning; hints alone leave it at 0."""
-        return int(any(finding.severity > Severity.INFO for finding in self.findings))
+
+def message_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
+    """Yield the role and the text of each message; of a content in parts, each part that is a text."""
+    for message in messages:
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        for part in parts:
+            text = part.get("text") if isinstance(part, dict) else None
+            if isinstance(text, str):
+                yield str(message["role"]), text
+
+
+def count_findings(report: ChatReport, severity: Severity) -> int:
+    """Count the findings with a severity."""
+    return sum(finding.severity is severity for finding in report.findings)
+
+
+def findings_for(report: ChatReport, result: RenderedConversation) -> list[ChatFinding]:
+    """Return the findings that concern one result, the most severe first."""
+    return [
+        finding
+        for finding in report.findings
+        if finding.template == result.template and result.conversation in finding.conversations
+    ]
+
+
+def chat_exit_code(report: ChatReport) -> int:
+    """Return 1 if there is an error or a warning; hints alone leave it at 0."""
+    return int(any(finding.severity > Severity.INFO for finding in report.findings))
+
+
+def summarize_chat(report: ChatReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    counts = {severity.name.lower(): count_findings(report, severity) for severity in reversed(Severity)}
+    return {"exit_code": chat_exit_code(report), **counts}
+
+
+def check_chat(report: ChatReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    templates = {template.name for template in report.templates}
+    conversations = {conversation.id for conversation in report.conversations}
+    for index, conversation in enumerate(report.conversations):
+        yield from _check_conversation(conversation, f"{path}.conversations[{index}]")
+    for index, template in enumerate(report.templates):
+        texts = (template.actual, template.expected)
+        yield from _check_text_difference(template.difference, texts, f"{path}.templates[{index}].difference")
+    for index, finding in enumerate(report.findings):
+        place = f"{path}.findings[{index}]"
+        yield from _check_names(finding.template, finding.conversations, templates, conversations, place)
+    for index, result in enumerate(report.results):
+        place = f"{path}.results[{index}]"
+        yield from _check_names(result.template, (result.conversation,), templates, conversations, place)
+        yield from _check_result(result, place)
+
+
+def _check_conversation(conversation: Conversation, path: str) -> Iterator[str]:
+    for index, message in enumerate(conversation.messages):
+        if not isinstance(message.get("role"), str):
+            yield f"{path}.messages[{index}]: a message needs a `role`, which is a string"
+
+
+def _check_names(
+    template: str, ids: Sequence[str], templates: set[str], conversations: set[str], path: str
+) -> Iterator[str]:
+    if template not in templates:
+        yield f"{path}.template: expected the name of a template of this report"
+    if not conversations.issuperset(ids):
+        yield f"{path}: expected ids of conversations of this report"
+
+
+def _check_result(result: RenderedConversation, path: str) -> Iterator[str]:
+    texts = (result.actual.text, result.expected.text if result.expected else None)
+    yield from _check_text_difference(result.text_difference, texts, f"{path}.text_difference")
+    if result.difference:
+        yield from check_difference(result.difference, f"{path}.difference")
+
+
+def _check_text_difference(
+    difference: TextDifference | None, texts: tuple[str | None, str | None], path: str
+) -> Iterator[str]:
+    """Check that a difference is there exactly if two texts differ, and covers both."""
+    differ = None not in texts and texts[0] != texts[1]
+    if (difference is not None) != differ:
+        yield f"{path}: required if both sides have a text and the texts differ, and must be null otherwise"
+    elif difference:
+        stretches = [stretch for block in difference.blocks for stretch in block]
+        sizes = (sum(stretch.actual for stretch in stretches), sum(stretch.expected for stretch in stretches))
+        if sizes != tuple(len(text or "") for text in texts):
+            yield f"{path}: the stretches must cover both texts"

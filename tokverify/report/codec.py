@@ -16,9 +16,12 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.explain import Explanation
+from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
+from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
@@ -61,6 +64,9 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
+    "chat": Kind(ChatReport, summarize_chat, check_chat),
+    "report diff": Kind(ReportDiff, summarize_report_diff),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "tokens": Kind(TokenList, _summarize_nothing),

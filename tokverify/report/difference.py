@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokverify.report.fields import Count
-from tokverify.tokenizer import Token
+from tokverify.tokenizer import HexBytes, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +57,17 @@ class Difference:
     """The text around that place."""
     blocks: tuple[Block, ...]
     """All tokens of both, in order and without gaps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeDifference:
+    """What the two sides make of the same ids, where that differs."""
+
+    offset: Count
+    """How many bytes are equal at the start."""
+    actual_text: str
+    """The decoded text, with U+FFFD for what is not UTF-8."""
+    expected_text: str
+    actual: HexBytes
+    """The decoded bytes."""
+    expected: HexBytes

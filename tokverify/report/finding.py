@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum
+from functools import total_ordering
 
 
-class Severity(IntEnum):
-    """How bad a finding is.
+@total_ordering
+class Severity(Enum):
+    """How serious a finding is, in ascending order."""
 
-    An ERROR makes some texts come out wrong, or keeps the file from loading. A WARNING may, or is a trap for whoever
-    changes something. INFO is good to know.
-    """
+    INFO = "INFO"
+    """Good to know."""
 
-    INFO = 1
-    WARNING = 2
-    ERROR = 3
+    WARNING = "WARNING"
+    """Some texts may be encoded incorrectly, or a later change could break the file."""
+
+    ERROR = "ERROR"
+    """Some texts are encoded incorrectly, or the file cannot be loaded."""
+
+    def __lt__(self, other: Severity) -> bool:
+        order = list(Severity)
+        return order.index(self) < order.index(other)
 
 
 INFO, WARNING, ERROR = Severity

@@ -1,26 +1,22 @@
-"""FuzzReport: what was to be tried and what came of it, as data."""
+"""The report of `tokverify fuzz`: how many generated texts were compared, and why some of them differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from tokverify.fuzz.generator import GENERATORS
-
-if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Cause
-    from tokverify.fuzz.coverage import Share
-    from tokverify.report.run import Report
-
+from tokverify.report.fields import Count
+from tokverify.report.run import Report
+from tokverify.report.run_check import check_run
+from tokverify.tokenizer import HexBytes
 
 INTERRUPTED = 130
-"""The exit code of what Ctrl-C ended."""
+"""The exit code after Ctrl-C."""
 
 
 class Stop(StrEnum):
-    """Why a run ended."""
+    """Why a fuzzing run ended."""
 
     COUNT = "count"
     TIME = "time"
@@ -28,66 +24,168 @@ class Stop(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to try, and until when: the first of `count` texts, `seconds`, and the `coverage` of the pieces (0 to 1).
+class DifferenceKind(StrEnum):
+    """How two tokenizers disagree about a text.
 
-    `decoding` compares how the two sides decode, too; with llama.cpp that is always done.
+    `SKIPPED` is not a failure: neither side can encode the text, or one side does not support it.
     """
 
-    seed: int = 0
-    generators: tuple[str, ...] = tuple(GENERATORS)
-    count: int | None = None
-    seconds: float | None = None
-    coverage: float | None = None
-    decoding: bool = False
-    corpus: tuple[str, ...] = ()
+    IDS = "ids"
+    DECODING = "decoding"
+    ERROR = "error"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is."""
+class Share:
+    """A part of a whole."""
 
-    strings: int
-    failing: int
-    causes: int
+    done: Count
+    total: Count
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzCoverage:
+    """How much of a vocabulary the generated texts exercised."""
+
     pieces: Share
+    """Token ids that some text produced."""
+
     merges: Share | None
+    """Merges that built one of those pieces; None if the model has no merges."""
 
 
 @dataclass(frozen=True, slots=True)
-class FuzzReport:
-    """Everything a run found.
+class FuzzProgress:
+    """The state of a run that has not ended yet."""
 
-    `report` has one result for each of `causes`, in the same order. `failing` counts the texts that failed, `unlisted`
-    those among all that did not match whose cause is not listed, `skipped` those that could not be compared.
-    `by_generator` maps a generator to the texts it made and how many of them failed. `notes` say which options
-    were off throughout. `seconds` is how long it took, which no report tells: 0 in one that was read back.
-    """
+    strings: Count
+    """Texts tried so far."""
+
+    failing: Count
+    """Texts on which the two sides differ."""
+
+    causes: int
+    """Distinct causes found."""
+
+    coverage: FuzzCoverage
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """A generated text and the options it was encoded with."""
+
+    text: str
+    add_special: bool
+    parse_special: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedBytes:
+    """The bytes that each side decodes the same ids to."""
+
+    actual: HexBytes
+    expected: HexBytes
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzCause:
+    """One reason why the two sides differ; the case with its minimal text is in `FuzzReport.report`."""
+
+    case: str
+    """The id of the case."""
+
+    kind: DifferenceKind
+
+    strings: Count
+    """How many texts differ for this reason."""
+
+    generator: str
+    """The generator that made the first of them."""
+
+    found: FoundText
+    """The first of them, before it was shrunk."""
+
+    decoded: DecodedBytes | None = None
+    """Set if both sides decode the ids, but to different bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorTally:
+    """What one generator contributed."""
+
+    strings: Count
+    """Texts it made."""
+
+    failing: Count
+    """Texts among them on which the two sides differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzReport:
+    """The result of a fuzzing run."""
 
     report: Report
-    causes: tuple[Cause, ...]
-    strings: int
-    failing: int
-    skipped: int
-    unlisted: int
-    by_generator: Mapping[str, tuple[int, int]]
-    pieces: Share
-    merges: Share | None
+    """The comparison, with one result for each of `causes`, in the same order."""
+
+    strings: Count
+    """Texts tried."""
+
+    failing: Count
+    """Texts on which the two sides differ."""
+
+    skipped: Count
+    """Texts that could not be compared."""
+
+    unlisted: Count
+    """Texts among those that failed or were skipped whose cause is not listed."""
+
     stop: Stop
-    seconds: float = field(default=0.0, compare=False)
+
     notes: tuple[str, ...] = ()
+    """Options that were off for the whole run, and why."""
 
-    @property
-    def exit_code(self) -> int:
-        """0 if nothing was found, 1 if something was, 2 if nothing could be compared, 130 if Ctrl-C ended it."""
-        if self.stop is Stop.INTERRUPTED:
-            return INTERRUPTED
-        if self.failing:
-            return 1
-        return 0 if self.compared else 2
+    coverage: FuzzCoverage
 
-    @property
-    def compared(self) -> int:
-        """How many texts were compared."""
-        return self.strings - self.skipped
+    generators: Mapping[str, GeneratorTally]
+    """The contribution of each generator, by name."""
+
+    causes: tuple[FuzzCause, ...] = ()
+
+
+def count_compared(fuzzed: FuzzReport) -> int:
+    """Count the texts that were compared."""
+    return fuzzed.strings - fuzzed.skipped
+
+
+def fuzz_exit_code(fuzzed: FuzzReport) -> int:
+    """Return 0 if nothing was found, 1 if something was, 2 if nothing could be compared, 130 after Ctrl-C."""
+    if fuzzed.stop is Stop.INTERRUPTED:
+        return INTERRUPTED
+    if fuzzed.failing:
+        return 1
+    return 0 if count_compared(fuzzed) else 2
+
+
+def summarize_fuzz(fuzzed: FuzzReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {
+        "exit_code": fuzz_exit_code(fuzzed),
+        "strings": fuzzed.strings,
+        "failing": fuzzed.failing,
+        "skipped": fuzzed.skipped,
+        "unlisted": fuzzed.unlisted,
+        "causes": len(fuzzed.causes),
+        "stop": str(fuzzed.stop),
+    }
+
+
+def check_fuzz(fuzzed: FuzzReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    yield from check_run(fuzzed.report, f"{path}.report")
+    if len(fuzzed.causes) != len(fuzzed.report.results):
+        yield f"{path}.causes: expected one cause for each of the {len(fuzzed.report.results)} results"
+        return
+    for index, (cause, result) in enumerate(zip(fuzzed.causes, fuzzed.report.results, strict=True)):
+        if cause.case != result.case.id:
+            yield f"{path}.causes[{index}].case: expected {result.case.id!r}, the id of the result at the same place"

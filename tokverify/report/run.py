@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from tokverify.cases.case import Case, Expect
 from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.difference import Difference
+from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest
-from tokverify.tokenizer import HexBytes, Token
+from tokverify.tokenizer import Token
 
 
 class Status(StrEnum):
@@ -78,7 +78,7 @@ class CaseResult:
     add_special: bool = False
     parse_special: bool = True
     expect: Expect | None = None
-    decode_difference: tuple[HexBytes, HexBytes] | None = None
+    decode_difference: DecodeDifference | None = None
     known: KnownDifference | None = None
     refusals: tuple[str, ...] = ()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokverify.report.run import Report, Status, VocabularyDifference
+from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
 
 FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 """The statuses of a case that make a run fail."""
 
 
-def count(report: Report, status: Status) -> int:
+def count_status(report: Report, status: Status) -> int:
     """Count the results with a status."""
     return sum(result.status is status for result in report.results)
 
@@ -20,11 +20,26 @@ def count_decode_differences(report: Report) -> int:
     return sum(result.decode_difference is not None for result in report.results)
 
 
-def exit_code(report: Report) -> int:
+def run_exit_code(report: Report) -> int:
     """Return 0 if every case matched or is a known failure, 1 on a mismatch or error, 2 if nothing was compared."""
     if any(result.status in FAILING for result in report.results):
         return 1
-    return 0 if count(report, Status.MATCH) or count(report, Status.KNOWN) else 2
+    return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else 2
+
+
+def other_side(result: CaseResult) -> str:
+    """Name the side opposite `actual`: the case's own `expect` where both sides agree against it."""
+    return "expect" if result.difference and result.actual == result.expected else "expected"
+
+
+def can_match(result: CaseResult) -> bool:
+    """Check whether a case would match with the expected side's ids, which its own `expect` may contradict."""
+    if result.expect is None or result.difference is None:
+        return True
+    if result.actual == result.expected:
+        return False
+    pieces = tuple(token.piece for block in result.difference.blocks for token in block.expected)
+    return result.expect in {result.expected, pieces}
 
 
 def vocabularies_differ(vocabulary: VocabularyDifference | None) -> bool:
@@ -38,9 +53,9 @@ def vocabularies_differ(vocabulary: VocabularyDifference | None) -> bool:
 def summarize_run(report: Report) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     return {
-        "exit_code": exit_code(report),
+        "exit_code": run_exit_code(report),
         "cases": len(report.results),
-        **{str(status): count(report, status) for status in Status},
+        **{str(status): count_status(report, status) for status in Status},
         "decode_differences": count_decode_differences(report),
         "vocabularies_differ": vocabularies_differ(report.vocabulary),
     }

@@ -12,10 +12,10 @@ from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.files.load import load_model
 from tokverify.files.tokenizer_file import kind_of_model, read_spec
-from tokverify.references import REFERENCES, open_reference
+from tokverify.references import is_kind, open_reference
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.tokenizer import Tokenizer
 
 
@@ -54,7 +54,7 @@ def open_subjects(locations: Iterable[str]) -> list[Subject]:
 
 def _open(location: str) -> Subject:
     path = Path(location)
-    is_path = location.partition(":")[0] not in REFERENCES
+    is_path = not is_kind(location.partition(":")[0])
     if is_path and (path.suffix == ".gguf" or (path.is_file() and kind_of_model(path) == "gguf")):
         encoder = load_model(path)
         subject = _subject(encoder.name, location, encoder, encoder.settings)

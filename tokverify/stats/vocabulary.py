@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.models.plamo2 import BYTE_PIECE
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.tokenizer import pieces_of, tokens_of
 
 if TYPE_CHECKING:

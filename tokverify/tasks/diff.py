@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from tokverify.cases.loading import load_cases
 from tokverify.diff.compare import compare_versions
 from tokverify.diff.version import open_version
-from tokverify.report.fuzz import Plan
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.tasks.text_file import read_text_file
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.report.diff import ChangeReport
-    from tokverify.report.fuzz import Progress
+    from tokverify.report.fuzz import FuzzProgress
 
 
 def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
@@ -31,7 +31,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     corpus: Sequence[Path] = (),
     behavior_only: bool = False,
     options: Mapping[str, object] | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
     """Compare two tokenizers, such as a new version with an old one: their parts, and their ids.
 
@@ -50,7 +50,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If one of them cannot be read.
     """
     cases = load_cases() if cases is None else list(cases)
-    plan = None if fuzz_seconds is None else Plan(seed=seed, seconds=fuzz_seconds)
+    plan = None if fuzz_seconds is None else FuzzPlan(seed=seed, seconds=fuzz_seconds)
     lines = _lines(corpus) if corpus else None
     with TemporaryDirectory() as directory:
         report = compare_versions(

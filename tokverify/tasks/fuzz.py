@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
 from tokverify.fuzz.loop import fuzz
-from tokverify.report.fuzz import Plan
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.report.run import Status
 from tokverify.system.output_file import write_file
 from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
 from tokverify.tasks.text_file import read_text_file
 
 if TYPE_CHECKING:
-    from tokverify.report.fuzz import FuzzReport, Progress
+    from tokverify.report.fuzz import FuzzProgress, FuzzReport
 
 _DEFAULT_SECONDS = 60.0
 
@@ -36,7 +36,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     decoding: bool = False,
     jobs: int = 1,
     options: Mapping[str, object] | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> FuzzReport:
     """Generate texts, encode them with a model and its reference, and shrink those that differ.
 
@@ -61,7 +61,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     """
     if "corpus" in generators and not corpus:
         raise TokverifyError("the generator `corpus` mutates text files, and none was given; name one")
-    plan = Plan(
+    plan = FuzzPlan(
         seed=seed,
         generators=tuple(generators) or tuple(GENERATORS),
         count=count,
@@ -99,7 +99,7 @@ def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int
     """
     from tokverify.render.suite import render_suite
 
-    cases = [cause.result.case for cause in report.causes if cause.result.status is not Status.SKIPPED]
+    cases = [result.case for result in report.report.results if result.status is not Status.SKIPPED]
     if cases:
         note = f"Found by `tokverify fuzz`: {model.name} against {report.report.expected.name}, seed {seed}."
         write_file(path, render_suite(cases, note=note))

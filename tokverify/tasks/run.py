@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
+from tokverify.references.location import EXPECT
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
-from tokverify.verify.expectation import EXPECT, expect_of, expect_side
+from tokverify.verify.expectation import expect_of, expect_side
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, SuiteSource
@@ -178,6 +179,16 @@ def verify_configured(model: ConfiguredModel) -> Report:
         baseline=model.baseline,
     )
     return run(request).report
+
+
+def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
+    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
+
+    Raises:
+        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
+    """
+    baseline = Baseline.load(path, missing_ok=update)
+    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
 
 
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:

@@ -1,55 +1,20 @@
-"""Train a tokenizer, convert it to GGUF, and verify the result."""
+"""Train a tokenizer, convert it to GGUF, verify the result, and write all of it to a directory."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokverify.convert import convert
-from tokverify.diagnosis import diagnose, facts_of
-from tokverify.diagnosis.repair import with_repairs
 from tokverify.errors import TokverifyError
-from tokverify.files.load import load_gguf
-from tokverify.references import open_reference
 from tokverify.render import FORMATS, RenderOptions
+from tokverify.system.output_directory import check_output, staged
 from tokverify.train import TRAINERS, TrainingPlan
-from tokverify.train.child import train_in_child
 from tokverify.train.corpus import check_corpus
-from tokverify.train.output import check_output, staged
+from tokverify.train.run import Training, train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.report.run import Report
-    from tokverify.train.trainer import Trained
-
-GGUF_NAME = "tokenizer.gguf"
 REPORT_NAME = "report.json"
-CONFIG_NAME = "tokenizer_config.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """The outcome of training."""
-
-    report: Report
-    """The comparison of the GGUF file with the tokenizer, and the cause of differences."""
-
-    names: tuple[str, ...]
-    """The names of the files written."""
-
-    size: int
-    """The number of tokens."""
-
-    strings: int
-    """The number of generated texts that the two were compared on, besides the cases."""
-
-    notes: tuple[str, ...]
-    """Remarks for the user."""
 
 
 def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
@@ -95,67 +60,10 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         preset=preset,
         on_progress=on_progress,
     )
-    return _train(algorithm, plan, Path(output), force=force)
-
-
-def _train(algorithm: str, plan: TrainingPlan, output: Path, *, force: bool) -> Training:
-    check_output(output, force=force, inputs=plan.corpus)
-    _announce(plan, "reading the corpus")
+    check_output(Path(output), force=force, inputs=plan.corpus)
+    plan.report_progress("reading the corpus")
     check_corpus(plan.corpus)
-    with staged(output) as directory:
-        _announce(plan, f"training {algorithm}")
-        trained = train_in_child(algorithm, plan)
-        _write(trained, directory)
-        conversion = convert(
-            directory / trained.name,
-            directory / GGUF_NAME,
-            force=True,
-            on_progress=lambda done, total: _announce(plan, f"verifying {done:,} of {total:,} texts"),
-            seed=plan.seed,
-        )
-        report = _diagnose(conversion.report, directory / trained.name, directory / GGUF_NAME)
-        report = with_repairs(_describe(report, algorithm, trained.name, plan))
-        (directory / REPORT_NAME).write_text(FORMATS["json"](report, RenderOptions()), encoding="utf-8")
-        names = tuple(sorted(path.name for path in directory.iterdir()))
-    # What GGUF cannot express matters only if something differs.
-    losses = conversion.untransportable if conversion.differing else ()
-    return Training(report, names, conversion.size, conversion.strings, (*trained.notes, *losses))
-
-
-def _announce(plan: TrainingPlan, step: str) -> None:
-    if plan.on_progress:
-        plan.on_progress(step)
-
-
-def _write(trained: Trained, directory: Path) -> None:
-    (directory / trained.name).write_bytes(trained.data)
-    if trained.config:
-        config = json.dumps(dict(trained.config), indent=2, ensure_ascii=False)
-        (directory / CONFIG_NAME).write_text(config + "\n", encoding="utf-8")
-
-
-def _diagnose(report: Report, trained: Path, gguf: Path) -> Report:
-    """Search for the cause if the two sides differ."""
-    if not report.exit_code and not report.decode_differences:
-        return report
-    encoder, found = load_gguf(gguf), open_reference(trained)
-    facts = facts_of(found.tokenizer, found.path)
-    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
-    return replace(report, diagnosis=result.diagnosis) if result else report
-
-
-def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> Report:
-    """Name the two sides as files beside the report, and record the options."""
-    return replace(
-        report,
-        actual=replace(report.actual, source=GGUF_NAME),
-        expected=replace(report.expected, source=name),
-        options={
-            "algorithm": algorithm,
-            "corpus": [str(path) for path in plan.corpus],
-            "vocab_size": plan.vocab_size,
-            "seed": plan.seed,
-            "min_frequency": plan.min_frequency if TRAINERS[algorithm].counts else None,
-            "preset": plan.preset,
-        },
-    )
+    with staged(Path(output)) as directory:
+        training = train_into(directory, algorithm, plan)
+        (directory / REPORT_NAME).write_text(FORMATS["json"](training.report, RenderOptions()), encoding="utf-8")
+    return replace(training, names=tuple(sorted((*training.names, REPORT_NAME))))

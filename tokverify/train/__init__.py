@@ -1,7 +1,4 @@
-"""Training: from a corpus to a tokenizer file, its GGUF, and the proof that the two agree.
-
-A new algorithm is one module with a function `train` and one line in `TRAINERS`.
-"""
+"""Train a tokenizer on a corpus, convert it to GGUF, and verify that the two agree."""
 
 from __future__ import annotations
 
@@ -9,32 +6,45 @@ from collections.abc import Mapping
 
 from tokverify.train.trainer import Trained, Trainer, TrainingPlan
 
+
+def _train_bpe(plan: TrainingPlan) -> Trained:
+    from tokverify.train.bpe import train
+
+    return train(plan)
+
+
+def _train_spm(plan: TrainingPlan) -> Trained:
+    from tokverify.train.sentencepiece import train_spm
+
+    return train_spm(plan)
+
+
+def _train_unigram(plan: TrainingPlan) -> Trained:
+    from tokverify.train.sentencepiece import train_unigram
+
+    return train_unigram(plan)
+
+
+def _train_wordpiece(plan: TrainingPlan) -> Trained:
+    from tokverify.train.wordpiece import train
+
+    return train(plan)
+
+
+def _train_cpp(plan: TrainingPlan) -> Trained:
+    from tokverify.train.presets.cpp import train
+
+    return train(plan)
+
+
+# Each function imports its module when it is called: listing the algorithms must not load any of them.
 TRAINERS: Mapping[str, Trainer] = {
-    "bpe": Trainer(
-        module="tokverify.train.bpe",
-        summary="byte-level BPE, as GPT-2 has it",
-        presets={"sheepop": 50_260},
-    ),
-    "spm": Trainer(
-        module="tokverify.train.spm",
-        summary="sentencepiece BPE with byte fallback, as Llama 2 has it",
-        counts=False,
-    ),
-    "unigram": Trainer(
-        module="tokverify.train.unigram",
-        summary="sentencepiece unigram, as T5 has it",
-        counts=False,
-    ),
-    "wordpiece": Trainer(
-        module="tokverify.train.wordpiece",
-        summary="WordPiece, as BERT has it",
-    ),
-    "cpp": Trainer(
-        module="tokverify.train.presets.cpp",
-        summary="a hybrid of fixed tokens for C++ and byte-level BPE",
-        vocab_size=32_768,
-    ),
+    "bpe": Trainer(_train_bpe, "byte-level BPE, like GPT-2's", presets={"sheepop": 50_260}),
+    "spm": Trainer(_train_spm, "sentencepiece BPE with byte fallback, like Llama 2's", uses_min_frequency=False),
+    "unigram": Trainer(_train_unigram, "a sentencepiece unigram model, like T5's", uses_min_frequency=False),
+    "wordpiece": Trainer(_train_wordpiece, "WordPiece, like BERT's"),
+    "cpp": Trainer(_train_cpp, "a hybrid of fixed tokens for C++ and byte-level BPE", vocab_size=32_768),
 }
-"""Algorithm -> how it is trained."""
+"""The algorithms by name. A new one is one module and one row."""
 
 __all__ = ["TRAINERS", "Trained", "Trainer", "TrainingPlan"]

@@ -1,4 +1,4 @@
-"""Train byte-level BPE with HuggingFace tokenizers, laid out as bytes, then merges, then special tokens."""
+"""Train byte-level BPE with HuggingFace tokenizers. The ids are the bytes, then the merges, then the special tokens."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import TokverifyError
-from tokverify.train.chunk import in_short_chunks
-from tokverify.train.corpus import read_blocks
-from tokverify.train.note import require_size, too_few
-from tokverify.train.presets import sheepop
-from tokverify.train.presets.sheepop import byte_pieces
-from tokverify.train.trainer import Trained
+from tokverify.train.corpus import in_short_chunks, read_blocks
+from tokverify.train.trainer import Trained, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -21,36 +18,38 @@ if TYPE_CHECKING:
     from tokverify.train.trainer import TrainingPlan
 
 Merge = tuple[str, str]
+Layout = tuple[Mapping[str, str], "PreTokenizer"]
+"""The text of each special token by role, and the pre-tokenizer."""
 
 _BYTES = 256
 
 
 def train(plan: TrainingPlan) -> Trained:
-    """Train; each byte has its own value as id, and special tokens have the last ids."""
-    roles, pre_tokenizer = _PRESETS[plan.preset]
+    """Train; the id of a byte is its value, and special tokens have the last ids."""
+    roles, pre_tokenizer = _LAYOUTS[plan.preset]()
     special = list(dict.fromkeys(roles.values()))
-    # GGUF has no way to say that there are no merges.
+    # GGUF cannot express that there are no merges.
     require_size(plan, _BYTES + len(special) + 1, "256 bytes, the special tokens and one merge")
-    merges = learn_merges(plan, pre_tokenizer(), plan.vocab_size - _BYTES - len(special))
+    merges = learn_merges(plan, pre_tokenizer, plan.vocab_size - _BYTES - len(special))
     if not merges:
         raise TokverifyError(
-            f"nothing to learn: no pair of bytes occurs {plan.min_frequency:,} times; take more text, or a lower "
+            f"nothing to learn: no pair of bytes occurs {plan.min_frequency:,} times; use more text or a lower minimum "
             "frequency"
         )
-    tokenizer = _tokenizer(merges, special, pre_tokenizer())
+    tokenizer = _tokenizer(merges, special, pre_tokenizer)
     config = {f"{role}_token": text for role, text in roles.items()} | {"add_bos_token": False}
     return Trained(
         "tokenizer.json",
         tokenizer.to_str(pretty=True).encode(),
-        too_few(plan, tokenizer.get_vocab_size()),
+        notes_on_size(plan, tokenizer.get_vocab_size()),
         config | {"add_eos_token": False},
     )
 
 
 def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) -> list[Merge]:
-    """Learn up to `count` merges, in order, the most frequent pair first.
+    """Learn up to `count` merges, the most frequent pair first.
 
-    Pairs that are equally frequent are taken in order of their ids, where bytes come first, by value.
+    Equally frequent pairs are ordered by their ids, in which the bytes come first, by value.
     """
     from tokenizers import Tokenizer, models
     from tokenizers.trainers import BpeTrainer
@@ -58,7 +57,7 @@ def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) ->
     trainer = BpeTrainer(
         vocab_size=_BYTES + count,
         min_frequency=plan.min_frequency,
-        # subtle: special to the trainer alone, which would otherwise number the bytes in order of their characters.
+        # subtle: special only for the trainer, which would otherwise number the bytes in the order of their characters.
         special_tokens=byte_pieces(),
         show_progress=False,
     )
@@ -69,7 +68,7 @@ def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) ->
 
 
 def _without_repeats(merges: Iterable[Sequence[str]]) -> list[Merge]:
-    """Leave out a merge that makes a piece which an earlier one makes, so that each merge has an id of its own."""
+    """Drop each merge whose piece an earlier one already makes, so that every merge has its own id."""
     by_piece: dict[str, Merge] = {}
     for left, right in merges:
         by_piece.setdefault(left + right, (left, right))
@@ -87,22 +86,27 @@ def _tokenizer(merges: Sequence[Merge], special: list[str], pre_tokenizer: PreTo
     return tokenizer
 
 
-def _gpt2() -> PreTokenizer:
+def byte_pieces() -> list[str]:
+    """Return the pieces of the 256 bytes, in order."""
+    alphabet = byte_alphabet()
+    return [alphabet[byte] for byte in range(_BYTES)]
+
+
+def _gpt2_layout() -> Layout:
     from tokenizers.pre_tokenizers import ByteLevel
 
-    return ByteLevel(add_prefix_space=False)
+    return dict.fromkeys(("bos", "eos"), "<|endoftext|>"), ByteLevel(add_prefix_space=False)
 
 
-def _sheepop() -> PreTokenizer:
+def _sheepop_layout() -> Layout:
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
-    split = Split(Regex(sheepop.PATTERN), "isolated")
-    return Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
+    from tokverify.train.presets.sheepop import PATTERN, SPECIAL_TOKENS
+
+    split = Split(Regex(PATTERN), "isolated")
+    return SPECIAL_TOKENS, Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
-_PRESETS: Mapping[str | None, tuple[Mapping[str, str], Callable[[], PreTokenizer]]] = {
-    None: (dict.fromkeys(("bos", "eos"), "<|endoftext|>"), _gpt2),
-    "sheepop": (sheepop.SPECIAL_TOKENS, _sheepop),
-}
-"""Preset -> role of each special token, and what cuts texts."""
+_LAYOUTS: Mapping[str | None, Callable[[], Layout]] = {None: _gpt2_layout, "sheepop": _sheepop_layout}
+"""Preset -> its special tokens and its pre-tokenizer."""

@@ -1,37 +1,43 @@
-"""Read the text files that a tokenizer is trained on, in parts, as a corpus may be larger than memory."""
+"""Read the text files that a tokenizer is trained on, block by block: a corpus may be larger than memory."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.system.input_file import require_fetched
 
+if TYPE_CHECKING:
+    from tokenizers.pre_tokenizers import PreTokenizer
+
 BLOCK_BYTES = 1 << 20
+LONGEST_CHUNK = 256
+"""In characters."""
 
 
 def check_corpus(paths: Iterable[Path]) -> None:
-    """Fail before the work begins if the files cannot be trained on; an empty one among others can.
+    """Fail before the work begins if the files cannot be trained on. Some of them may be empty.
 
     Raises:
-        TokverifyError: If a file is missing, no regular file, or not text; or if there is no text in any of them.
+        TokverifyError: If a file is missing, not a regular file, or not text, or if none of them contains text.
     """
     paths = list(paths)
-    if not list(filter(_has_text, paths)):
-        raise TokverifyError(f"{', '.join(map(str, paths))}: no text to train on; name a file that holds some")
+    # Every file is checked, even after one with text.
+    with_text = [path for path in paths if _has_text(path)]
+    if not with_text:
+        raise TokverifyError(f"{', '.join(map(str, paths))}: no text to train on; name a file that contains text")
 
 
 def _has_text(path: Path) -> bool:
     if not path.exists():
         raise TokverifyError(f"{path}: no such file to train on; check the path")
     if path.is_dir():
-        raise TokverifyError(f"{path}: a directory; name the files in it that are to be trained on")
+        raise TokverifyError(f"{path}: is a directory; name the files in it to train on")
     if not path.is_file():
-        raise TokverifyError(
-            f"{path}: not a regular file, and a corpus is read more than once; save it to a file first"
-        )
+        raise TokverifyError(f"{path}: not a regular file, and a corpus is read more than once; save it to a file")
     found = False
     for block in _decoded_blocks(path):
         found = found or not block.isspace()
@@ -39,7 +45,7 @@ def _has_text(path: Path) -> bool:
 
 
 def _decoded_blocks(path: Path) -> Iterator[str]:
-    """Decode a file block by block; none of them is empty."""
+    """Decode a file block by block; no block is empty."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     for data in _blocks(path):
@@ -62,15 +68,15 @@ def _decoded_blocks(path: Path) -> Iterator[str]:
 
 
 def _require_no_nul(path: Path, data: bytes, start: int) -> None:
-    # UTF-8 allows it, but no text has it, and much of what is not text begins with it.
+    # UTF-8 allows NUL, but no text contains it, and many binary formats begin with it.
     if b"\0" in data:
         raise _not_text(path, 0, start + data.index(b"\0"))
 
 
 def _not_text(path: Path, byte: int, offset: int) -> TokverifyError:
     return TokverifyError(
-        f"{path}: byte 0x{byte:02X} at offset {offset:,} is not UTF-8 text: a binary file, or one in another encoding; "
-        "leave it out, or convert it first"
+        f"{path}: byte 0x{byte:02X} at offset {offset:,} is not UTF-8 text: the file is binary or in another encoding; "
+        "leave it out or convert it to UTF-8"
     )
 
 
@@ -84,12 +90,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def read_blocks(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield the texts of the files in order, in parts of a megabyte or so that end with a line, or a word."""
+    """Yield the texts of the files in order, in blocks of about a megabyte that end at a line or a word."""
     for path in paths:
         rest = ""
         for block in _decoded_blocks(path):
             text = rest + block
-            # subtle: blank lines stay with the line before them, so that no run of newlines is cut.
+            # subtle: blank lines stay with the line before them, so that no run of newlines is split.
             end = text.rfind("\n", 0, len(text.rstrip("\n"))) + 1 or max(text.rfind(" "), 0)
             rest = text[end:]
             if end:
@@ -99,8 +105,19 @@ def read_blocks(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def read_lines(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield the lines that hold something, in order, without their ends."""
+    """Yield the non-empty lines in order, without line endings."""
     for block in read_blocks(paths):
         for line in block.split("\n"):
             if text := line.removesuffix("\r"):
                 yield text
+
+
+def in_short_chunks(pre_tokenizer: PreTokenizer) -> PreTokenizer:
+    """Return a pre-tokenizer that also splits after LONGEST_CHUNK characters.
+
+    The trainer scans every chunk that contains a merge in full, so a chunk of a megabyte would take minutes.
+    """
+    from tokenizers import Regex
+    from tokenizers.pre_tokenizers import Sequence, Split
+
+    return Sequence([pre_tokenizer, Split(Regex(f"[\\s\\S]{{1,{LONGEST_CHUNK}}}"), "isolated")])

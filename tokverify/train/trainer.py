@@ -1,75 +1,99 @@
-"""What a trainer is given and gives back; every algorithm is one module with a function from a plan to a file."""
+"""The interface of a training algorithm: a function from a TrainingPlan to a Trained tokenizer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tokverify.errors import TokverifyError
 
 Progress = Callable[[str], None]
-"""Told what is being done now, in a few words."""
+"""Called with a few words about the step that begins."""
 
 DEFAULT_VOCAB_SIZE = 8_000
 DEFAULT_MIN_FREQUENCY = 2
 LARGEST_VOCAB_SIZE = 10_000_000
-"""The libraries set memory aside for as many tokens as are asked for, and abort where there is none."""
+"""The libraries allocate memory for every requested token and abort if there is not enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What to train on, and how.
-
-    A pair of pieces that occurs less than `min_frequency` times is not learned. `preset` names a variant of the
-    algorithm.
-    """
+    """What to train on, and how."""
 
     corpus: tuple[Path, ...]
+    """UTF-8 text files."""
     vocab_size: int = DEFAULT_VOCAB_SIZE
+    """The number of tokens, special ones included; a small corpus may yield fewer."""
     seed: int = 0
+    """The seed of the generated texts that verify the result; training itself is deterministic."""
     min_frequency: int = DEFAULT_MIN_FREQUENCY
+    """Pairs of pieces that occur less often are not learned."""
     preset: str | None = None
+    """The name of a variant of the algorithm."""
     on_progress: Progress | None = None
+
+    def report_progress(self, step: str) -> None:
+        """Announce the step that begins."""
+        if self.on_progress:
+            self.on_progress(step)
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A tokenizer as its library writes it.
-
-    `name` is `tokenizer.json` or `tokenizer.model`; `notes` tell the user what the files do not. `config` is the
-    content of the `tokenizer_config.json` that goes with it: what its special tokens are for.
-    """
+    """A trained tokenizer, as its library writes it."""
 
     name: str
+    """The file's name: `tokenizer.json` or `tokenizer.model`."""
     data: bytes
+    """The file's content."""
     notes: tuple[str, ...] = ()
+    """What the user should know and the files do not say."""
     config: Mapping[str, Any] = field(default_factory=dict)
+    """The content of the `tokenizer_config.json` beside it: the roles of its special tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Trainer:
-    """An algorithm; calling it trains.
+    """A training algorithm; call it to train."""
 
-    `module` has the function `train`, and is imported when that is called. `counts` tells whether `min_frequency` can
-    be honored. `vocab_size` and, for a preset by its name, the one in `presets` are the default sizes.
-    """
-
-    module: str
+    train: Callable[[TrainingPlan], Trained]
     summary: str
+    """What it trains, as a noun phrase."""
     vocab_size: int = DEFAULT_VOCAB_SIZE
-    counts: bool = True
+    """The default vocabulary size."""
+    uses_min_frequency: bool = True
+    """Whether it honors `min_frequency`."""
     presets: Mapping[str, int] = field(default_factory=dict)
+    """The presets, with their default vocabulary sizes."""
 
     def __call__(self, plan: TrainingPlan) -> Trained:
-        """Train in this process; it may take long, and native code cannot be interrupted.
+        """Train in this process. This may take long, and native code cannot be interrupted.
 
         Raises:
-            TokverifyError: If this cannot be trained.
+            TokverifyError: If there is no such preset, or the corpus or the vocabulary size is unsuitable.
         """
         if plan.preset is not None and plan.preset not in self.presets:
-            raise TokverifyError(f"{plan.preset}: no such preset; there is {', '.join(self.presets) or 'none'}")
-        train = cast("Callable[[TrainingPlan], Trained]", import_module(self.module).train)
-        return train(plan)
+            raise TokverifyError(f"{plan.preset}: no such preset; available: {', '.join(self.presets) or 'none'}")
+        return self.train(plan)
+
+
+def notes_on_size(plan: TrainingPlan, size: int) -> tuple[str, ...]:
+    """Note that a vocabulary is smaller than requested, if it is."""
+    if size >= plan.vocab_size:
+        return ()
+    return (f"the corpus yields only {size:,} of the requested {plan.vocab_size:,} tokens",)
+
+
+def require_size(plan: TrainingPlan, fixed: int, what: str) -> None:
+    """Fail if the vocabulary cannot even hold its fixed tokens; `what` names these.
+
+    Raises:
+        TokverifyError: With the smallest possible size.
+    """
+    if plan.vocab_size < fixed:
+        raise TokverifyError(
+            f"a vocabulary of {plan.vocab_size:,} tokens is too small: {what} take {fixed:,}; "
+            "request a larger vocabulary"
+        )

@@ -1,4 +1,4 @@
-"""Train WordPiece with HuggingFace tokenizers, for texts that are cut as llama.cpp cuts them for BERT."""
+"""Train WordPiece with HuggingFace tokenizers, on texts split into words the way llama.cpp does for BERT."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.engine.word_cutting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
-from tokverify.train.chunk import in_short_chunks
-from tokverify.train.corpus import read_blocks
-from tokverify.train.note import require_size, too_few
-from tokverify.train.trainer import Trained
+from tokverify.train.corpus import in_short_chunks, read_blocks
+from tokverify.train.trainer import Trained, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -22,36 +20,37 @@ if TYPE_CHECKING:
 _ROLES = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _SPECIAL = list(_ROLES.values())
 _MOST_CHARACTERS = 1_000
-# llama.cpp knows no limit; but the library's time grows with the square of the length, and takes seconds for this.
+# llama.cpp has no limit, but the library takes quadratic time, which is seconds for a word of this length.
 _LONGEST_WORD = 10_000
 
 
 def train(plan: TrainingPlan) -> Trained:
-    """Train; capitals and accents are kept, and texts get `[CLS]` before and `[SEP]` after them."""
+    """Train; case and accents are kept, and each text is encoded between `[CLS]` and `[SEP]`."""
     alphabet = _alphabet(plan)
     added = len(UNEQUAL)
     fixed = len(_SPECIAL) + len(alphabet) + added
     require_size(plan, fixed, "the special tokens and the characters of the corpus")
-    # subtle: pairs that are equally frequent are taken in order of the ids, and those of the continued characters
-    # (`##a`) hang on a hash table that is different in each process; so all single characters are given ids here.
+    # subtle: equally frequent pairs are ordered by their ids, and the library numbers the continuing characters (`##a`)
+    # in the order of a hash table that differs between processes. So all single characters get their ids here.
     tokenizer = _tokenizer(_learn(plan, plan.vocab_size - added, [*_SPECIAL, *alphabet], limit=0))
     config = {f"{role}_token": text for role, text in _ROLES.items()} | {"do_lower_case": False}
     return Trained(
         "tokenizer.json",
         tokenizer.to_str(pretty=True).encode(),
-        too_few(plan, tokenizer.get_vocab_size()),
+        notes_on_size(plan, tokenizer.get_vocab_size()),
         config | {"strip_accents": False},
     )
 
 
 def _alphabet(plan: TrainingPlan) -> list[str]:
-    """Return the pieces of single characters, of the most frequent ones that is.
+    """Return the single-character pieces of the most frequent characters.
 
-    subtle: each that goes on a word (`##a`) also begins one, or else llama.cpp would begin it with the token `▁`.
+    subtle: each character that continues a word (`##a`) also gets a piece that begins one; without it llama.cpp would
+    begin such a word with the token `▁`.
     """
     normalize = _bare_tokenizer({}).normalizer.normalize_str
     counts = Counter(chain.from_iterable(map(normalize, _texts(plan))))
-    # subtle: the library can choose too, but where several are equally frequent, it is by chance.
+    # subtle: the library could choose, too, but its choice among equally frequent characters is random.
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     characters = set(ranked[:_MOST_CHARACTERS])
     pieces = set(_learn(plan, 0, _SPECIAL, limit=sys.maxunicode)) - set(_SPECIAL)
@@ -59,7 +58,7 @@ def _alphabet(plan: TrainingPlan) -> list[str]:
 
 
 def _learn(plan: TrainingPlan, vocab_size: int, given: Sequence[str], *, limit: int) -> dict[str, int]:
-    """Learn pieces of those given, and of up to `limit` characters more; return their ids."""
+    """Learn pieces from the given ones and up to `limit` further characters; return their ids."""
     from tokenizers.trainers import WordPieceTrainer
 
     trainer = WordPieceTrainer(
@@ -76,9 +75,9 @@ def _learn(plan: TrainingPlan, vocab_size: int, given: Sequence[str], *, limit: 
 
 
 def _texts(plan: TrainingPlan) -> Iterator[str]:
-    """Read the corpus without what is always a token of its own, and so must not be part of a piece."""
-    taken_out = dict.fromkeys(map(ord, UNEQUAL), " ")
-    return (block.translate(taken_out) for block in read_blocks(plan.corpus))
+    """Read the corpus without the characters that are always separate tokens and so must not be part of a piece."""
+    removed = dict.fromkeys(map(ord, UNEQUAL), " ")
+    return (block.translate(removed) for block in read_blocks(plan.corpus))
 
 
 def _tokenizer(pieces: dict[str, int]) -> Tokenizer:

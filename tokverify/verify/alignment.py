@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from tokverify.report.difference import Block, Difference, Divergence, Excerpt
+from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
+from tokverify.text.sequence import common_length
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
@@ -30,6 +30,19 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     first = _find_divergence(actual, expected)
     excerpt = cut_excerpt(actual, expected, first.byte_offset)
     return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
+
+
+def compare_decoded(actual: bytes, expected: bytes) -> DecodeDifference | None:
+    """Compare what two sides decode the same ids to; None if it is the same."""
+    if actual == expected:
+        return None
+    return DecodeDifference(
+        offset=common_length(actual, expected),
+        actual_text=actual.decode("utf-8", "replace"),
+        expected_text=expected.decode("utf-8", "replace"),
+        actual=actual,
+        expected=expected,
+    )
 
 
 def cut_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
@@ -55,8 +68,7 @@ def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Dive
 
 
 def _common_prefix(actual: Sequence[Token], expected: Sequence[Token]) -> int:
-    same = takewhile(lambda pair: pair[0].id == pair[1].id, zip(actual, expected, strict=False))
-    return sum(1 for _ in same)
+    return common_length([token.id for token in actual], [token.id for token in expected])
 
 
 def _blocks_by_bytes(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:

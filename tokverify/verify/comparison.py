@@ -12,7 +12,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
-from tokverify.verify.alignment import compare
+from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.baseline import Judge
 from tokverify.verify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
 from tokverify.verify.failure import FAILURES, Failure, blame, joined
@@ -21,6 +21,7 @@ from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
+    from tokverify.report.difference import DecodeDifference
     from tokverify.report.run import Side
     from tokverify.tokenizer import Token, Tokenizer
     from tokverify.verify.baseline import Baseline
@@ -250,8 +251,8 @@ class _ReferenceComparison(_Comparison):
         with _blame("expected", self.expected_side):
             return tuple(self.expected.encode(text, **mode._asdict()))
 
-    def _decode(self, ids: tuple[int, ...]) -> tuple[tuple[bytes, bytes] | None, tuple[str, ...]]:
-        """Decode the same ids on both sides; return the two results if they differ, and notes."""
+    def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
+        """Decode the same ids on both sides; return how the results differ, and notes."""
         try:
             with _blame("actual", self.actual_side):
                 actual = decoding_of(self.actual, self.expected)(ids)
@@ -259,7 +260,7 @@ class _ReferenceComparison(_Comparison):
                 expected = decoding_of(self.expected, self.actual)(ids)
         except FAILURES as failure:
             return None, (f"decoding was not compared: {failure}",)
-        return None if actual == expected else (actual, expected), ()
+        return compare_decoded(actual, expected), ()
 
     def _expect(self, case: Case) -> tuple[Expect | None, Tokenizer]:
         """Return what the case itself wants of one of the two sides, and that side."""

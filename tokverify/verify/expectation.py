@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.references.location import EXPECT
 from tokverify.report.run import Side
 from tokverify.tokenizer import Token, pieces_of, shown_tokens
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
     from tokverify.tokenizer import Tokenizer
-
-EXPECT = "expect"
-"""The location of a reference, and the name of a side, that is nothing but what the cases expect."""
 
 NO_TOKEN = -1
 """The id of an expected piece that no token of the vocabulary has."""
@@ -77,7 +75,7 @@ def expect_side(cases: Iterable[Case] = (), actual: Side | None = None) -> Side:
     `actual` is the other side, if all of them name it and that is why no reference was looked for.
     """
     files = ", ".join(dict.fromkeys(case.file for case in cases if case.file))
-    reason = "as asked"
+    reason = "as requested"
     if actual:
         reason = f"every case has an `expect` for {actual.name}, so that no reference was looked for"
     return Side(EXPECT, f"as in {files}" if files else EXPECT, reason=reason, caveat=_CAVEAT)

@@ -2,100 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from tokverify.report.report_diff import (
+    CaseChange,
+    CaseChangeKind,
+    CaseOutcome,
+    ReportDiff,
+    SideChange,
+    VersionChange,
+)
 from tokverify.report.run import Status
+from tokverify.report.run_summary import FAILING, other_side
 from tokverify.verify.baseline import digest
 
 if TYPE_CHECKING:
-    from tokverify.report.run import CaseResult, Report
-
-_FAILING = frozenset({Status.MISMATCH, Status.ERROR})
-
-
-class Kind(StrEnum):
-    """What happened to a case, the worst first."""
-
-    FAILED = "failed"
-    NEW_FAILED = "new and failing"
-    CHANGED = "failing otherwise"
-    FIXED = "fixed"
-    STATUS = "with another status"
-    IDS = "matching with other ids"
-    NEW = "new"
-    VANISHED = "vanished"
-
-
-@dataclass(frozen=True, slots=True)
-class CaseChange:
-    """A case that came out differently; `old` or `new` is None where the report lacks it."""
-
-    name: str
-    kind: Kind
-    old: CaseResult | None
-    new: CaseResult | None
-
-    @property
-    def edited(self) -> bool:
-        """Whether the case itself is another one, by its text or options, so that more than a tokenizer changed."""
-        if self.old is None or self.new is None:
-            return False
-        cases = (self.old.case, self.new.case)
-        first, second = ((case.text, case.add_special, case.parse_special) for case in cases)
-        return first != second
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDiff:
-    """What changed from one report to another; `changes` are ordered by kind, then as the cases ran."""
-
-    old: Report
-    new: Report
-    changes: tuple[CaseChange, ...]
-
-    def of(self, kind: Kind) -> list[CaseChange]:
-        """Return the changes of a kind."""
-        return [change for change in self.changes if change.kind is kind]
-
-    @property
-    def exit_code(self) -> int:
-        """1 if a case fails that passed or was not there, else 0."""
-        return int(any(change.kind in {Kind.FAILED, Kind.NEW_FAILED} for change in self.changes))
+    from tokverify.report.run import CaseResult, Report, Side
 
 
 def compare_reports(old: Report, new: Report) -> ReportDiff:
     """Compare two reports case by case, by suite/id."""
-    order = list(Kind)
-    changes = sorted(_changes(old, new), key=lambda change: order.index(change.kind))
-    return ReportDiff(old, new, tuple(changes))
+    order = list(CaseChangeKind)
+    changes = sorted(_find_changes(old, new), key=lambda change: order.index(change.kind))
+    return ReportDiff(
+        actual=_compare_sides(old.actual, new.actual),
+        expected=_compare_sides(old.expected, new.expected),
+        versions=_compare_versions(old.versions, new.versions),
+        old_cases=len(old.results),
+        new_cases=len(new.results),
+        changes=tuple(changes),
+    )
 
 
-def _changes(old: Report, new: Report) -> Iterator[CaseChange]:
+def _compare_sides(old: Side, new: Side) -> SideChange:
+    return SideChange(_identity(old) == _identity(new), old, new)
+
+
+def _identity(side: Side) -> tuple[str, str]:
+    """Return what determines the ids, as far as a report shows."""
+    if side.fingerprint:
+        return "fingerprint", side.fingerprint
+    return ("sha256", side.sha256) if side.sha256 else ("source", side.source)
+
+
+def _compare_versions(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, VersionChange]:
+    names = sorted({*old, *new})
+    return {name: VersionChange(old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _find_changes(old: Report, new: Report) -> Iterator[CaseChange]:
     before = {result.name: result for result in old.results}
     after = {result.name: result for result in new.results}
     for name, result in after.items():
-        kind = _kind(before.get(name), result)
+        previous = before.get(name)
+        kind = _classify(previous, result)
         if kind:
-            yield CaseChange(name, kind, before.get(name), result)
+            yield _change(name, kind, previous, result)
     for name, result in before.items():
         if name not in after:
-            yield CaseChange(name, Kind.VANISHED, result, None)
+            yield _change(name, CaseChangeKind.VANISHED, result, None)
 
 
-def _kind(old: CaseResult | None, new: CaseResult) -> Kind | None:
-    fails = new.status in _FAILING
+def _change(name: str, kind: CaseChangeKind, old: CaseResult | None, new: CaseResult | None) -> CaseChange:
+    return CaseChange(name, kind, _is_edited(old, new), _outcome(old), _outcome(new))
+
+
+def _is_edited(old: CaseResult | None, new: CaseResult | None) -> bool:
+    if old is None or new is None:
+        return False
+    before, after = ((case.text, case.add_special, case.parse_special) for case in (old.case, new.case))
+    return before != after
+
+
+def _outcome(result: CaseResult | None) -> CaseOutcome | None:
+    if result is None:
+        return None
+    divergence = result.difference.first if result.difference else None
+    return CaseOutcome(result.status, result.message, divergence, other_side(result), result.actual, result.expected)
+
+
+def _classify(old: CaseResult | None, new: CaseResult) -> CaseChangeKind | None:
+    """Return what happened to a case; None if it came out as before."""
+    fails = new.status in FAILING
     if old is None:
-        return Kind.NEW_FAILED if fails else Kind.NEW
-    failed = old.status in _FAILING
+        return CaseChangeKind.NEW_FAILED if fails else CaseChangeKind.NEW
+    failed = old.status in FAILING
     if fails and failed:
-        return Kind.CHANGED if digest(old) != digest(new) else None
+        return CaseChangeKind.CHANGED if digest(old) != digest(new) else None
     if fails:
-        return Kind.FAILED
+        return CaseChangeKind.FAILED
     if new.status is Status.MATCH and (failed or old.known):
-        return Kind.FIXED
+        return CaseChangeKind.FIXED
     if old.status is not new.status:
-        return Kind.STATUS
-    return Kind.IDS if old.actual != new.actual else None
+        return CaseChangeKind.STATUS
+    return CaseChangeKind.IDS if old.actual != new.actual else None

@@ -9,7 +9,7 @@ from tokverify.report.run import Side
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.references import FoundReference
     from tokverify.tokenizer import Tokenizer
 
@@ -48,7 +48,7 @@ def _encoder_side(encoder: Encoder) -> Side:
 
 def settings_shown(settings: Settings) -> dict[str, object]:
     """Keep what fits a line; arrays are told by their length."""
-    told: dict[str, object] = {}
+    told: dict[str, object] = {"algorithm": settings.algorithm}
     for field in fields(settings):
         value = getattr(settings, field.name)
         if isinstance(value, bool | int | str):

@@ -46,6 +46,7 @@ def outcome(encode: Callable[[str], list[int]], text: str) -> list[int] | None:
         return None
 
 
+@pytest.mark.process  # takes seconds
 @settings(max_examples=300)
 @given(specs(), st.lists(st.lists(letters, max_size=12).map("".join), min_size=1, max_size=5))
 def test_equals_the_literal_algorithm(spec: TokenizerSpec, texts: list[str]):

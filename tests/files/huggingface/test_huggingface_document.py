@@ -119,6 +119,7 @@ def places(value, path=()):
         yield from places(inner, (*path, key))
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_whatever_stands_anywhere_is_never_worse_than_an_error(tmp_path, document):
     path = tmp_path / "tokenizer.json"

@@ -70,14 +70,14 @@ def test_truncation(tokenizer):
     assert tokenizer.encode_batch([]) == []
 
 
-def test_batches_that_make_no_sense(tokenizer):
+def test_invalid_batch_options_are_refused(tokenizer):
     with pytest.raises(ValueError, match="truncation needs a max_length"):
         tokenizer.encode_batch(["a"], truncation=True)
     with pytest.raises(ValueError, match="max_length is -1; it cannot be negative"):
         tokenizer.encode_batch(["a"], -1)
 
 
-def test_bos_and_eos_go_around_a_text_if_asked_for(tokenizer):
+def test_bos_and_eos_are_added_on_request(tokenizer):
     assert tokenizer.encode("a", add_bos=True, add_eos=True) == [tokenizer.bos_id, 97, tokenizer.eos_id]
 
 
@@ -87,7 +87,7 @@ def test_special_tokens_inside_a_text_are_text(tokenizer):
 
 
 @pytest.mark.parametrize("text", ["a ", " ", "a\n "])
-def test_section_10_4_a_space_at_the_end_warns(tokenizer, text: str):
+def test_section_10_4_a_trailing_space_warns(tokenizer, text: str):
     with pytest.warns(TrailingSpaceWarning, match="ends in a space") as caught:
         ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
@@ -108,18 +108,18 @@ def test_section_10_6_an_id_outside_the_vocabulary(tokenizer, id: int):
     assert tokenizer.decode([259, id, 97]) == "Hello<unk>a"
 
 
-def test_section_10_6_bytes_that_are_no_text(tokenizer):
+def test_section_10_6_bytes_that_are_not_utf8(tokenizer):
     assert tokenizer.decode([228, 184, 97]) == "\ufffda"
     assert tokenizer.decode([228, 184, 150]) == "世"
 
 
-def test_a_lone_surrogate(tokenizer):
+def test_a_lone_surrogate_is_refused(tokenizer):
     with pytest.raises(EncodeError, match="lone surrogate"):
         tokenizer.encode("a\ud800")
 
 
 @given(st.text())
-def test_every_text_survives(text: str):
+def test_every_text_survives_a_round_trip(text: str):
     tokenizer = SheepopTokenizer.from_merges(HELLO + WORLD)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrailingSpaceWarning)
@@ -138,7 +138,7 @@ def test_a_trained_directory_is_loaded(tmp_path: Path):
     assert SheepopTokenizer.load(tmp_path / "out" / "tokenizer.gguf").encode(text) == tokenizer.encode(text)
 
 
-def test_a_directory_without_a_tokenizer(tmp_path: Path):
+def test_a_directory_without_a_tokenizer_is_refused(tmp_path: Path):
     with pytest.raises(TokverifyError, match=r"tokenizer\.gguf"):
         SheepopTokenizer.load(tmp_path)
 

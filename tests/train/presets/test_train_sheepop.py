@@ -6,7 +6,7 @@ import pytest
 
 
 def merges_of(trained) -> list[tuple[int, int]]:
-    """The merges as the document writes them, by ids."""
+    """Return the merges as pairs of ids, as the document writes them."""
     model = json.loads(trained.data)["model"]
     return [(model["vocab"][left], model["vocab"][right]) for left, right in model["merges"]]
 
@@ -17,7 +17,7 @@ def test_the_example_of_section_3_4(trained_on):
     assert merges_of(trained) == [(97, 97), (97, 98)]
 
 
-def test_the_same_example_without_a_tie(trained_on):
+def test_the_example_without_a_tie(trained_on):
     trained = trained_on("bpe", "aaab\naaac", preset="sheepop", vocab_size=262, min_frequency=1)
     assert merges_of(trained) == [(97, 97), (256, 97)]
 
@@ -58,10 +58,10 @@ def test_nothing_is_learned_across_more_than_three_digits(trained_on):
         ("a\r\n\n  b", ["a", "\r\n\n", " ", " b"]),
     ],
 )
-def test_how_texts_are_cut(text: str, chunks: list[str]):
+def test_texts_are_split_by_the_pattern(text: str, chunks: list[str]):
     from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
-    from tokverify.train.bpe import _sheepop
+    from tokverify.train.bpe import _sheepop_layout
     from tokverify.train.presets import sheepop
 
     assert splitter(PRE_TOKENIZERS[sheepop.PRE_TOKENIZER])(text) == chunks
-    assert [piece for piece, _ in _sheepop().pre_tokenize_str(text)] == list(map(to_byte_level, chunks))
+    assert [piece for piece, _ in _sheepop_layout()[1].pre_tokenize_str(text)] == list(map(to_byte_level, chunks))

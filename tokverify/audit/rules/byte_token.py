@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import find_family
 from tokverify.files.gguf.declaration import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.spec import TokenType
@@ -42,22 +42,25 @@ def byte_token(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#4622, ollama/ollama#5255, ggml-org/llama.cpp#2865, ggml-org/llama.cpp#28862
     """
-    family = FAMILIES.get(subject.spec.model)
+    family = find_family(subject.spec.model)
     if family is None:
         return
     ids = _byte_ids(subject)
-    if subject.spec.model == "t5":
+    if family.ignores_byte_pieces:
         if len(ids) == len(BYTE_PIECES):
-            message = "the 256 byte tokens of this t5 model are never used: llama.cpp takes the unknown token instead"
+            unused = f"the 256 byte tokens of this {subject.spec.model} model are never used"
+            message = f"{unused}: llama.cpp uses the unknown token instead"
             yield Finding(WARNING, message, ids=tuple(ids.values()), keys=(TOKENS,))
         return
-    if subject.spec.model not in {"llama", "gemma4"}:
+    fallback = family.byte_fallback
+    if fallback is None:
         return
-    missing = [piece for byte, piece in enumerate(BYTE_PIECES) if piece not in ids and not _has_raw(subject, byte)]
+    missing = [piece for byte, piece in enumerate(BYTE_PIECES) if piece not in ids]
+    if fallback.accepts_raw_bytes:
+        missing = [piece for piece in missing if not _has_raw(subject, int(piece[3:5], 16))]
     if missing:
-        harm = "stops with an exception" if subject.spec.model == "llama" else "drops the character"
         count = plural(len(missing), "byte token")
-        message = f"{count} missing ({listed(missing)}): llama.cpp {harm} where a text needs one"
+        message = f"{count} missing ({listed(missing)}): llama.cpp {fallback.when_missing} where a text needs one"
         yield Finding(ERROR, message, keys=(TOKENS,))
     yield from _mistyped(subject, ids)
 
@@ -68,8 +71,8 @@ def _byte_ids(subject: Subject) -> dict[str, int]:
 
 
 def _has_raw(subject: Subject, byte: int) -> bool:
-    """Whether the vocabulary of an spm model holds the byte itself, which llama.cpp takes too."""
-    return subject.spec.model == "llama" and bytes([byte]).decode("utf-8", "surrogateescape") in subject.spec.tokens
+    """Whether the vocabulary contains the byte itself as a token."""
+    return bytes([byte]).decode("utf-8", "surrogateescape") in subject.spec.tokens
 
 
 def _mistyped(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:

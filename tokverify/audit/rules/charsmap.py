@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.charsmap import KEY, Charsmap
+from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import ERROR, WARNING, Finding
 
@@ -39,7 +40,8 @@ def charsmap(subject: Subject) -> Iterator[Finding]:
         huggingface/tokenizers#1307, ggml-org/llama.cpp#28845
     """
     data = subject.spec.charsmap
-    if subject.spec.model != "t5":
+    family = find_family(subject.spec.model)
+    if family is None or not family.uses_charsmap:
         if data:
             message = f"{KEY} holds {len(data):,} bytes, which llama.cpp ignores for the model {subject.spec.model}"
             yield Finding(WARNING, message, keys=(KEY,))

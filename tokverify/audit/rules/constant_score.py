@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.engine.family import BY_SCORE_ALGORITHMS, FAMILIES
+from tokverify.engine.families import find_family
 from tokverify.files.gguf.declaration import SCORES
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
@@ -40,8 +40,8 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
     Threads:
         onnxruntime/mobius#660, ggml-org/llama.cpp#24034
     """
-    family = FAMILIES.get(subject.spec.model)
-    if family is None or family.algorithm not in BY_SCORE_ALGORITHMS:
+    family = find_family(subject.spec.model)
+    if family is None or not family.ranking.uses_scores:
         return
     scores, types = subject.spec.scores, subject.spec.types
     if scores is None:

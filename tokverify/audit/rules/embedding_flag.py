@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Affixes
 from tokverify.files.gguf.declaration import ADD_BOS, ADD_EOS
 from tokverify.report.finding import WARNING, Finding
 
@@ -41,7 +43,8 @@ def embedding_flag(subject: Subject) -> Iterator[Finding]:
     spec = subject.spec
     architecture = spec.general.get("architecture", "")
     embeds = subject.declaration.pooling or any(name in architecture for name in _ARCHITECTURES)
-    if not embeds or spec.model == "bert":
+    family = find_family(spec.model)
+    if not embeds or (family and family.affixes is Affixes.ALWAYS):
         return
     for key, declared in ((ADD_BOS, spec.add_bos), (ADD_EOS, spec.add_eos)):
         if declared is None:

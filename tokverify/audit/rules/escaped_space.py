@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS
+from tokverify.engine.family import SpaceEscaping
 from tokverify.files.gguf.declaration import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.text.wording import plural, tokens
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 _SPACE = "▁"
-_ESCAPING = BYTE_PAIR_ALGORITHMS | {"spm", "unigram"}
 
 
 @rule(code="TV120", name="escaped-space", severity=ERROR)
@@ -44,7 +43,7 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8228, unslothai/unsloth#5070
     """
     settings = subject.settings
-    if not settings.escape_whitespaces or settings.algorithm not in _ESCAPING:
+    if not settings.escape_whitespaces or settings.family.space_escaping is SpaceEscaping.NOWHERE:
         return
     pieces, attributes, normal = settings.pieces, settings.attributes, Attribute.NORMAL.value
     plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)

@@ -10,7 +10,7 @@ from tokverify.audit.marker import PLACEHOLDER
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.declaration import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
@@ -49,8 +49,8 @@ def merge_list(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#9692, ggml-org/llama.cpp#9696, ollama/ollama#7038, ollama/ollama#10930,
         ggml-org/llama.cpp#7193, robertknight/rten#453
     """
-    family = FAMILIES.get(subject.spec.model)
-    if family is None or family.algorithm != "bpe":
+    family = find_family(subject.spec.model)
+    if family is None or not family.is_bpe:
         return
     if not subject.spec.merges:
         yield Finding(ERROR, f"{MERGES} is missing or empty: nothing is ever merged", keys=(MERGES,), repair=FIX)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.audit.cutting import find_cut_differences
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
+from tokverify.engine.families import find_family
 from tokverify.files.gguf.declaration import PRE
 from tokverify.report.finding import ERROR, WARNING, Finding
 
@@ -40,11 +42,12 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         ollama/ollama#17698, ollama/ollama#4126, ollama/ollama#4082, ggml-org/llama.cpp#7476, ggml-org/llama.cpp#6944
     """
     spec = subject.spec
-    if spec.model != "gpt2" or spec.pre not in {None, "default"}:
+    family = find_family(spec.model)
+    if family is None or not family.is_bpe or family.pre or spec.pre not in {None, "default"}:
         return
     declared = "is missing" if spec.pre is None else "is default"
     try:
-        is_right = not subject.cut_otherwise
+        is_right = not find_cut_differences(subject)
     except NotEvaluatedError:
         is_right = False
     if is_right:

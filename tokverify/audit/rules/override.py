@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
-from tokverify.explain.inspection import net_overrides
+from tokverify.engine.override import net_overrides
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import shortened
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import differing
+from tokverify.audit.behavior import find_differing
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
@@ -49,7 +49,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#21816, ggml-org/llama.cpp#3475
     """
     settings = subject.settings
-    if settings.algorithm in {"rwkv", "wordpiece"} and subject.spec.types is None:
+    if not settings.family.declares_types and subject.spec.types is None:
         return
     candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
     plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
@@ -80,7 +80,7 @@ def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
 
 def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:
     """Whether the reference encodes texts with these tokens as our side does."""
-    return differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
+    return find_differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
 
 
 def _count(ids: Sequence[int]) -> str:

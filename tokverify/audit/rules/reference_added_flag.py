@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.behavior import differing, encode_both, require_parsing
+from tokverify.audit.behavior import encode_both, find_differing, require_parsing
 from tokverify.audit.cutting import normalize
 from tokverify.audit.rule import rule
 from tokverify.report.finding import ERROR, INFO, Finding
@@ -59,7 +59,7 @@ def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) 
     shown = {
         token["id"]: text
         for token in flagged[:_MOST_TRIED]
-        if (text := differing(subject, _texts(subject, flag, token["content"])))
+        if (text := find_differing(subject, _texts(subject, flag, token["content"])))
     }
     pieces = subject.settings.pieces
     if not shown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import differing, encode_both, require_parsing
+from tokverify.audit.behavior import encode_both, find_differing, require_parsing
 from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
@@ -14,6 +14,7 @@ from tokverify.files.gguf.declaration import TOKENS, TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quoted, tokens
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -53,7 +54,7 @@ def reference_added_token(subject: Subject) -> Iterator[Finding]:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8349, ggml-org/llama.cpp#8228, ggml-org/llama.cpp#7049,
         onnxruntime/mobius#684
     """
-    if subject.expected.name == "sentencepiece":
+    if isinstance(subject.expected, Declaring):
         yield from _user_defined(subject)
     else:
         require_parsing(subject)
@@ -87,11 +88,11 @@ def _typed_otherwise(subject: Subject, special: Mapping[int, bool]) -> Iterator[
 
 def _user_defined(subject: Subject) -> Iterator[Finding]:
     """Check the user-defined pieces of a sentencepiece model."""
-    types, pieces = subject.sentencepiece.types or (), subject.settings.pieces
+    types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
     yield from _split(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
-    wrong = [id for id in matched[:_MOST_TRIED] if differing(subject, _contexts(subject, id))]
+    wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     # Other readers of the same model, too, treat what looks like a special token as one.
     for severity, found in (
         (ERROR, [id for id in wrong if not is_marker(pieces[id])]),
@@ -102,7 +103,7 @@ def _user_defined(subject: Subject) -> Iterator[Finding]:
 
 
 def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
-    text = differing(subject, _contexts(subject, ids[0])) or ""
+    text = find_differing(subject, _contexts(subject, ids[0])) or ""
     actual, expected = encode_both(subject, text)
     message = (
         f"texts around {plural(len(ids), 'token')} that the reference defines come out otherwise: "
@@ -128,7 +129,7 @@ def _is_same(subject: Subject, id: int) -> bool:
 
 def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
-    wrong = [id for id in ids[:_MOST_TRIED] if differing(subject, _contexts(subject, id))]
+    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not found in a text: "
         yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
@@ -145,7 +146,7 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
         for token in subject.settings.added_tokens
         if token.id not in known and token.id not in special and subject.expected.piece(token.id)
     ]
-    wrong = [id for id in ids[:_MOST_TRIED] if differing(subject, _contexts(subject, id))]
+    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so cut out of a text only here: "
         shown = tokens(wrong, subject.settings.pieces)

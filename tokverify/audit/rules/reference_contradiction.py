@@ -13,6 +13,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.config import token_text
 from tokverify.report.finding import WARNING, Finding
 from tokverify.text.wording import plural, quoted, tokens
+from tokverify.tokenizer import DocumentHolding
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -45,7 +46,7 @@ def reference_contradiction(subject: Subject) -> Iterator[Finding]:
     if not subject.config and model is None:
         raise NotEvaluatedError("neither a tokenizer_config.json nor a sentencepiece model stands beside the reference")
     yield from _around(subject)
-    if subject.expected.name == "tokenizers":
+    if isinstance(subject.expected, DocumentHolding):
         yield from _case(subject)
         if model is not None:
             yield from _pieces(subject, model)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import encode_both, probes
-from tokverify.audit.cutting import normalize, plain
+from tokverify.audit.behavior import encode_both
+from tokverify.audit.cutting import normalize
+from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
-from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.files.gguf.declaration import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import listed, quoted
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.files.huggingface.document import Stage
+    from tokverify.files.huggingface.pipeline import Stage
 
 _MAX_SPELLED = 8
 _SHOWN = 4
@@ -47,9 +49,9 @@ def reference_normalizer(subject: Subject) -> Iterator[Finding]:
         onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
         ggml-org/llama.cpp#18756, ggml-org/llama.cpp#5496
     """
-    if subject.expected.name == "sentencepiece":
+    if isinstance(subject.expected, Declaring):
         yield from _charsmaps(subject)
-    elif not subject.rewrites_and_cuts_alike:
+    elif not subject.includes_stages:
         yield from _stages(subject)
 
 
@@ -68,7 +70,7 @@ def _lost(subject: Subject, names: str) -> Iterator[Finding]:
     found = [text for text in probes() if _is_cause(subject, text)]
     if found:
         yield Finding(ERROR, f"{told} do the same: {_examples(subject, found)}")
-    elif subject.settings.algorithm == "bpe":
+    elif subject.settings.family.is_bpe:
         yield Finding(INFO, f"{told}; no probe text shows it")
 
 
@@ -89,7 +91,7 @@ def _is_about_spaces(stage: Stage) -> bool:
 
 def _is_cause(subject: Subject, text: str) -> bool:
     """Whether a text comes out otherwise, and right if the reference's normalizer goes before our side."""
-    normalized = plain(normalize(subject.document, text))
+    normalized = unescape_spaces(normalize(subject.document, text))
     if normalized in {text, f" {text}"}:
         return False
     actual, expected = encode_both(subject, text)
@@ -107,7 +109,7 @@ def _spelled(text: str) -> str:
 
 def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
     stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
-    if stage is None or subject.settings.algorithm != "wordpiece":
+    if stage is None or not subject.settings.family.cuts_words:
         return
     accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
     for key, setting, expected in (
@@ -122,10 +124,11 @@ def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
 
 
 def _charsmaps(subject: Subject) -> Iterator[Finding]:
-    actual, expected = subject.spec.charsmap or b"", subject.sentencepiece.charsmap or b""
-    if actual == expected and (subject.spec.model == "t5" or not expected):
+    actual, expected = subject.spec.charsmap or b"", subject.declared.charsmap or b""
+    uses_charsmap = subject.settings.family.uses_charsmap
+    if actual == expected and (uses_charsmap or not expected):
         return
-    if subject.spec.model == "t5":
+    if uses_charsmap:
         message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
         yield Finding(ERROR, message, keys=(CHARSMAP,))
     elif expected:

@@ -54,7 +54,7 @@ def reference_post_processor(subject: Subject) -> Iterator[Finding]:
 
 
 def _role(subject: Subject, role: str) -> str:
-    return "sep" if role == "eos" and subject.settings.algorithm == "wordpiece" else role
+    return subject.settings.family.closing_role if role == "eos" else role
 
 
 def _told(subject: Subject, ids: list[int]) -> str:

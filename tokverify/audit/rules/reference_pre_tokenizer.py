@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import encode_both, probes
-from tokverify.audit.cutting import agreeing_names, cut_by, is_neutral, normalize
+from tokverify.audit.behavior import encode_both
+from tokverify.audit.cutting import find_agreeing_names, find_cut_differences, is_neutral, normalize, pre_tokenize
+from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -16,11 +17,8 @@ from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import listed, plural, quoted
 
 if TYPE_CHECKING:
-    from tokverify.audit.cutting import OtherCut
+    from tokverify.audit.cutting import CutDifference
     from tokverify.audit.subject import Subject
-
-_HARMLESS = {"spm": {"Metaspace"}, "unigram": {"Metaspace", "WhitespaceSplit"}, "wordpiece": {"BertPreTokenizer"}}
-"""Algorithm -> the pre-tokenizers of a tokenizer.json that it does the same as by itself."""
 
 _MAX_PATTERN = 300
 
@@ -48,14 +46,14 @@ def reference_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#23826, ggml-org/llama.cpp#3502, ollama/ollama#17698, ggml-org/llama.cpp#23384,
         ggml-org/llama.cpp#21919, ggml-org/llama.cpp#7881
     """
-    if subject.settings.algorithm == "bpe":
+    if subject.settings.family.is_bpe:
         yield from _byte_pair(subject)
-    elif not subject.rewrites_and_cuts_alike:
+    elif not subject.includes_stages:
         yield from _cut_by_reference_only(subject)
 
 
 def _byte_pair(subject: Subject) -> Iterator[Finding]:
-    others = subject.cut_otherwise
+    others = find_cut_differences(subject)
     if not others:
         return
     harmful = [other for other in others if _is_encoded_otherwise(subject, other.text)]
@@ -63,7 +61,7 @@ def _byte_pair(subject: Subject) -> Iterator[Finding]:
         message = f"the reference cuts {plural(len(others), 'probe text')} otherwise, with the same ids: "
         yield Finding(INFO, message + _shown(others[0]), keys=(PRE,))
         return
-    names = agreeing_names(subject.document)
+    names = find_agreeing_names(subject.document)
     agreeing = f"names that cut alike: {listed(names, 10)}" if names else "no name cuts alike"
     message = (
         f"{plural(len(harmful), 'probe text')} cut and encoded otherwise than in the reference: {_shown(harmful[0])}; "
@@ -77,7 +75,7 @@ def _is_encoded_otherwise(subject: Subject, text: str) -> bool:
     return actual != expected
 
 
-def _shown(other: OtherCut) -> str:
+def _shown(other: CutDifference) -> str:
     at = next(
         (
             index
@@ -100,7 +98,7 @@ def _patterns(subject: Subject) -> str:
 
 def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
     """Check a reference that cuts texts where our side does not."""
-    harmless = _HARMLESS.get(subject.settings.algorithm, set())
+    harmless = subject.settings.family.equivalent_pre_tokenizers
     types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
     cut = [text for text in (probes() if types else ()) if _is_cut(subject, text)]
     harmful = [text for text in cut if _is_encoded_otherwise(subject, text)]
@@ -114,4 +112,4 @@ def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
 
 def _is_cut(subject: Subject, text: str) -> bool:
     normalized = normalize(subject.document, text)
-    return is_neutral(text, normalized) and len(cut_by(subject.document, normalized)) > 1
+    return is_neutral(text, normalized) and len(pre_tokenize(subject.document, normalized)) > 1

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import differing, probes
+from tokverify.audit.behavior import find_differing
+from tokverify.audit.probe import probes
 from tokverify.audit.repair import FIX, set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.files.gguf.declaration import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -50,14 +53,14 @@ def reference_ranking(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
         ztxz16/fastllm#715
     """
-    if subject.expected.name == "sentencepiece":
+    if isinstance(subject.expected, Declaring):
         yield from _sentencepiece_scores(subject)
-        prefix: bool | None = subject.sentencepiece.add_space_prefix
+        prefix: bool | None = subject.declared.add_space_prefix
         yield from _extra_whitespaces(subject)
     else:
         yield from _merges(subject)
         prefix = _puts_space(subject)
-    if subject.settings.algorithm in {"spm", "unigram"} and prefix is not None:
+    if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
         yield from _space_prefix(subject, expected=prefix)
 
 
@@ -66,9 +69,9 @@ def _merges(subject: Subject) -> Iterator[Finding]:
     if not isinstance(model.get("merges"), list):
         return
     theirs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
-    if subject.settings.algorithm == "spm":
+    if subject.settings.family.ranking is Ranking.SCORE:
         yield from _order(subject, theirs)
-    elif subject.settings.algorithm == "bpe":
+    elif subject.settings.family.is_bpe:
         yield from _merge_lists(list(subject.spec.merges or ()), theirs)
         yield from _ignore_merges(subject, expected=bool(model.get("ignore_merges")))
 
@@ -92,7 +95,7 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     attributes = subject.settings.attributes
     unmade = [id for piece, id in subject.settings.ids.items() if piece not in made and attributes[id] == _NORMAL]
     texts = (subject.encoder.token_bytes(id).decode(errors="ignore") for id in unmade[:_MOST_TRIED])
-    text = differing(subject, texts)
+    text = find_differing(subject, texts)
     told = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, and {expected} in the reference"
     shown = f"{quoted(text)} is encoded otherwise" if text else "no text tried shows it"
     yield Finding(ERROR if text else INFO, f"{told}: {shown}", keys=(PRE,))
@@ -109,7 +112,7 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
     moved = [id for id, other in zip(ranked, by_score, strict=True) if id != other]
     if moved:
         texts = (unescape_spaces(pieces[id]) for id in moved[:_MOST_TRIED])
-        text = differing(subject, chain(texts, probes()))
+        text = find_differing(subject, chain(texts, probes()))
         message = (
             f"{plural(len(moved), 'token')} scored in another order than the reference merges: {tokens(moved, pieces)}"
         )
@@ -118,9 +121,9 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
 
 
 def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
-    ours, theirs = subject.spec.scores or (), subject.sentencepiece.scores or ()
+    ours, theirs = subject.spec.scores or (), subject.declared.scores or ()
     pieces, attributes = subject.settings.pieces, subject.settings.attributes
-    types = subject.sentencepiece.types or ()
+    types = subject.declared.types or ()
     ids = [
         id
         for id, (our, their, type) in enumerate(zip(ours, theirs, types, strict=False))
@@ -133,13 +136,13 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
 
 
 def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
-    actual = subject.settings.remove_extra_whitespaces and subject.settings.algorithm == "unigram"
-    expected = bool(subject.sentencepiece.remove_extra_whitespaces)
+    is_flag = "remove_extra_whitespaces" in subject.settings.family.flags
+    actual = is_flag and subject.settings.remove_extra_whitespaces
+    expected = bool(subject.declared.remove_extra_whitespaces)
     if actual != expected:
-        text = differing(subject, ("a  b", " a", "a ", "a \n b"))
+        text = find_differing(subject, ("a  b", " a", "a ", "a \n b"))
         message = f"extra white space is {'removed' if actual else 'kept'}, and not so in the reference"
         declared = subject.spec.remove_extra_whitespaces is not None
-        is_flag = subject.settings.algorithm == "unigram"
         repair = set_flag(REMOVE_EXTRA_WHITESPACES, value=expected, declared=declared) if is_flag else ""
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
@@ -156,7 +159,7 @@ def _puts_space(subject: Subject) -> bool | None:
 
 def _space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.add_space_prefix
-    if actual != expected and (text := differing(subject, ("a", "Hello", "the"))):
+    if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
         message = f"add_space_prefix is {actual}, and {expected} in the reference: {quoted(text)} is encoded otherwise"
         repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
         yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

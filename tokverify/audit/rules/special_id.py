@@ -14,7 +14,7 @@ from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
 
 _ENDING = ("eos", "eot", "eom")
 
@@ -62,11 +62,8 @@ def _missing(settings: Settings) -> Iterator[Finding]:
 
 def _used_roles(settings: Settings) -> list[str]:
     """Return the roles whose tokens llama.cpp puts around a text."""
-    if settings.algorithm == "wordpiece":
-        return ["bos", "sep"]
-    if settings.algorithm == "rwkv":
-        return []
-    return [role for role, added in (("bos", settings.add_bos), ("eos", settings.add_eos)) if added]
+    before, after = settings.family.affix_roles(settings)
+    return before + after
 
 
 def _is_special(settings: Settings, id: int) -> bool:
@@ -80,7 +77,7 @@ def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
         harm = "a generation ends wherever the model writes it"
     elif is_used:
         harm = "it is put around every text"
-    elif role == "unk" and settings.algorithm in {"wordpiece", "unigram"}:
+    elif role == "unk" and settings.family.replaces_unknown:
         harm = "it stands for what the vocabulary lacks"
     elif role == "bos":
         harm = "chat templates that begin with bos_token write it"

@@ -13,7 +13,7 @@ from tokverify.text.wording import quoted, tokens
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
 
 _BEGINNINGS = frozenset(
     ["<s>", "<bos>", "[CLS]", "<|begin_of_text|>", "<|startoftext|>", "<|im_start|>", "<start_of_turn>", "[BOS]"]

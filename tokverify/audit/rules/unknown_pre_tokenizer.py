@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
-from tokverify.engine.family import BYTE_PAIR_ALGORITHMS, FAMILIES
+from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.declaration import MODEL, PRE
 from tokverify.report.finding import ERROR, Finding
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 _MAX_COMPARED = 100
-_MODELS = [name for name, family in FAMILIES.items() if family.in_llama_cpp]
 
 
 @rule(code="TV102", name="unknown-pre-tokenizer", severity=ERROR)
@@ -43,14 +42,15 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#15495, ggml-org/llama.cpp#12021, ggml-org/llama.cpp#11341
     """
     spec = subject.spec
-    family = FAMILIES.get(spec.model)
+    family = find_family(spec.model)
     if family is None:
-        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, _MODELS)}"
+        known = [name for name, load in FAMILIES.items() if load().in_llama_cpp]
+        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, known)}"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif not family.in_llama_cpp:
         message = f"{MODEL} is {quoted(spec.model)}, a model of tokverify's own, which llama.cpp does not know"
         yield Finding(ERROR, message, keys=(MODEL,))
-    elif family.algorithm in BYTE_PAIR_ALGORITHMS and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
+    elif family.uses_pre_tokenizer and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
         message = f"{PRE} is {quoted(spec.pre or '')}, which llama.cpp does not know"
         nearest = _nearest(spec.pre or "", PRE_TOKENIZERS)
         yield Finding(ERROR, message + nearest, keys=(PRE,), repair=set_pre_tokenizer("NAME"))

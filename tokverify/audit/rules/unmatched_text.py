@@ -48,7 +48,7 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#10864, ggml-org/llama.cpp#10883, ggml-org/llama.cpp#8228
     """
     settings = subject.settings
-    if settings.algorithm == "bpe" and PRE_TOKENIZERS[settings.pre].byte_level:
+    if settings.family.is_bpe and PRE_TOKENIZERS[settings.pre].byte_level:
         yield from _mapped(subject)
         yield from _unmapped(subject)
     yield from _nested(subject)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.engine.family import FAMILIES
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.declaration import MODEL, TOKENS
 from tokverify.report.finding import ERROR, Finding
@@ -39,13 +40,13 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#26799, onnxruntime/mobius#543
     """
-    family = FAMILIES.get(subject.spec.model)
-    if family is None or family.algorithm not in {"spm", "unigram", "bpe"}:
+    family = find_family(subject.spec.model)
+    if family is None or family.alphabet is Alphabet.OWN:
         return
     joined = "\0" + "\0".join(subject.spec.tokens)
     byte_level, escaped = joined.count("\0Ġ"), joined.count("\0▁")
     pre = PRE_TOKENIZERS.get(family.pre or subject.spec.pre or "default")
-    reads_byte_level = family.algorithm == "bpe" and (pre is None or pre.byte_level)
+    reads_byte_level = family.alphabet is Alphabet.BYTE_LEVEL and (pre is None or pre.byte_level)
     right, wrong = (byte_level, escaped) if reads_byte_level else (escaped, byte_level)
     if wrong >= _FEWEST and wrong > right:
         mark, other = ("▁", "Ġ") if reads_byte_level else ("Ġ", "▁")

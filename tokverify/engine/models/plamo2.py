@@ -22,10 +22,10 @@ from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_
 from tokverify.engine.models.longest import lengths_by_first
 from tokverify.engine.models.memory import in_layers
 from tokverify.engine.rewriting import Rewriting
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.engine.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
 from tokverify.errors import BrokenFileError
 
-BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
 BYTE_ORDER_MARK = "\ufeff"
 SPELLED = -1
 UNKNOWN_COST = 10_000_000

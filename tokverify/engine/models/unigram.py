@@ -39,7 +39,7 @@ from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
-    from tokverify.engine.settings import Settings
+    from tokverify.engine.family import Settings
     from tokverify.engine.trace import Taken, Word
     from tokverify.spec import TokenizerSpec
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tokverify.engine.families import find_family
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
@@ -75,9 +76,6 @@ _STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
 _NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
 _FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS)
 _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_IDS)])
-
-MODELS_WITH_MERGES = frozenset(["gpt2", "gemma4", "hybriddna", "whitespace"])
-PRE_WITHOUT_MERGES = "kimi-k2"  # of all models but gemma4, which has a `pre` of its own
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
@@ -266,8 +264,8 @@ def _per_token(fields: _Fields, key: str, token_count: int, *kinds: ValueType) -
 
 def _merges(fields: _Fields, model: str) -> list[str] | None:
     merges = fields.strings(MERGES)
-    is_exempt = model != "gemma4" and fields.string(PRE) == PRE_WITHOUT_MERGES
-    if merges is None and model in MODELS_WITH_MERGES and not is_exempt:
+    family = find_family(model)
+    if merges is None and family and family.requires_merges(fields.string(PRE)):
         fields.refuse(MERGES, f"missing, and {MODEL} {model} needs it")
     return merges
 

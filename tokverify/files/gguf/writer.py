@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
 from tokverify.files.gguf import declaration as gguf_file
 from tokverify.files.gguf.change import FIELDS
@@ -61,7 +62,8 @@ def write_gguf(path: Path, spec: TokenizerSpec) -> None:
     """
     import gguf
 
-    if spec.model in gguf_file.MODELS_WITH_MERGES and not spec.merges and spec.pre != gguf_file.PRE_WITHOUT_MERGES:
+    family = find_family(spec.model)
+    if family and not spec.merges and family.requires_merges(spec.pre):
         raise UnsupportedError(f"it has no merges, and llama.cpp loads no tokenizer of the model {spec.model} without")
     writer = gguf.GGUFWriter(path, ARCHITECTURES.get(spec.model, "llama"))
     writer.add_type(gguf.GGUFType.MODEL)

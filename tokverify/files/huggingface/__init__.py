@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import UnsupportedError
 from tokverify.files.config import special_texts, template_fields
-from tokverify.files.huggingface import cpp_hybrid
 from tokverify.files.huggingface.bpe import convert_bpe
 from tokverify.files.huggingface.document import parse
+from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.unigram import convert_unigram
 from tokverify.files.huggingface.wordpiece import convert_wordpiece
 from tokverify.files.location import read_file
@@ -54,8 +54,9 @@ def convert_document(document: Document) -> TokenizerSpec:
         BrokenFileError: If a part of it makes no sense.
         UnsupportedError: If a part of it is one that no GGUF file can declare.
     """
-    if cpp_hybrid.matches(document):
-        return cpp_hybrid.convert_cpp_hybrid(document)
+    pipeline = find_pipeline(document.library)
+    if pipeline and document.model_type == "BPE":
+        return pipeline.convert(document)
     convert = CONVERTERS.get(document.model_type)
     if convert is None:
         raise UnsupportedError(

@@ -1,16 +1,16 @@
-"""Convert the C++ hybrid tokenizer, which tokverify itself trains: `tokenizer.ggml.model` is then `cpp-hybrid`.
+"""Convert the C++ hybrid tokenizer, which tokverify itself trains, to `tokenizer.ggml.model` `cpp-hybrid`.
 
-llama.cpp has no such model. The family is known by its normalizer and pre-tokenizer, which no other tokenizer has.
+llama.cpp has no such model. It is recognized by its normalizer and pre-tokenizer, which no other tokenizer has.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.cpp.spacing import CONTINUATION
+from tokverify.engine.models.cpp.spacing import CONTINUATION, piece_bytes
 from tokverify.engine.models.cpp.vocabulary import ROLES, SPECIAL, UNKNOWN, reserved
 from tokverify.files.huggingface.bpe import read_merges
-from tokverify.files.huggingface.cpp_stages import is_cpp_hybrid
+from tokverify.files.huggingface.pipeline import Pipeline
 from tokverify.files.huggingface.post_processor import ids_around
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
@@ -22,13 +22,8 @@ _OPTIONS = {"ignore_merges": True, "continuing_subword_prefix": CONTINUATION, "u
 _OFF = ("dropout", "end_of_word_suffix", "fuse_unk", "byte_fallback")
 
 
-def matches(document: Document) -> bool:
-    """Whether a tokenizer.json is one of this family."""
-    return document.model_type == "BPE" and is_cpp_hybrid(document.library)
-
-
 def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json that `matches`."""
+    """Convert a tokenizer.json with the pipeline of this family."""
     for option, value in {**_OPTIONS, **dict.fromkeys(_OFF)}.items():
         if (document.model.get(option) or None) != value:
             raise document.unsupported(f"model.{option}", f"must be {value or 'off'} for cpp-hybrid")
@@ -45,3 +40,6 @@ def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
     )
+
+
+PIPELINE = Pipeline("cpp-hybrid", convert_cpp_hybrid, piece_bytes)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.files.huggingface.pipeline import Stage, stages_of
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.models import Model
-
-Stage = dict[str, Any]
-"""A normalizer, pre-tokenizer or post-processor: its `type`, and its options by name."""
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -77,9 +75,9 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
         model=model,
         outline=outline,
         library=library,
-        normalizer=_stages(library.normalizer),
-        pre_tokenizer=_stages(library.pre_tokenizer),
-        post_processor=_stages(library.post_processor),
+        normalizer=stages_of(library.normalizer),
+        pre_tokenizer=stages_of(library.pre_tokenizer),
+        post_processor=stages_of(library.post_processor),
         special_texts=special_texts,
     )
 
@@ -135,15 +133,3 @@ def _model_type(model: Mapping[str, Any]) -> str:
     if isinstance(model.get("vocab"), list):
         return "Unigram"
     return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
-
-
-def _stages(component: object) -> list[Stage]:
-    # The state that a component is pickled by is its part of the tokenizer.json.
-    return [] if component is None else _unroll(json.loads(cast("bytes", component.__getstate__())))
-
-
-def _unroll(stage: Stage) -> list[Stage]:
-    if stage["type"] != "Sequence":
-        return [stage]
-    parts = next(value for value in stage.values() if isinstance(value, list))
-    return [inner for part in parts for inner in _unroll(part)]

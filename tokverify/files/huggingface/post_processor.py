@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokverify.files.huggingface.document import Document, Stage
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.pipeline import Stage
 
 Around = tuple[list[int], list[int]]
 """The ids before a text and after it."""

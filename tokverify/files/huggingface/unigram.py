@@ -16,7 +16,8 @@ from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.files.huggingface.document import Document, Stage
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.pipeline import Stage
     from tokverify.files.huggingface.space import Spaces
 
 _HIGHEST = 1e38

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
     from tokverify.files.huggingface.post_processor import Around
 
-_BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _LARGEST_GAP = 1 << 20
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 
@@ -55,7 +54,7 @@ def vocabulary(
     types = [TokenType.UNUSED.value] * size
     normal, byte = TokenType.NORMAL.value, TokenType.BYTE.value
     for piece, id in all_ids.items():
-        tokens[id], types[id] = piece, byte if has_bytes and _BYTE_PIECE.fullmatch(piece) else normal
+        tokens[id], types[id] = piece, byte if has_bytes and BYTE_PIECE.fullmatch(piece) else normal
     for added in document.added_tokens:
         id = all_ids[added["content"]]
         has_space = escapes_spaces and ESCAPED_SPACE in added["content"]

@@ -19,7 +19,8 @@ from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
-    from tokverify.files.huggingface.document import Document, Stage
+    from tokverify.files.huggingface.document import Document
+    from tokverify.files.huggingface.pipeline import Stage
 
 _CONTINUATION = "##"
 _CHARACTER_CLASS = re.compile(r"\[[^\[\]\\^]+\]")

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, spell_bytes, to_byte_level
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import special_texts, template_fields
 from tokverify.files.location import file_and_rest, read_file
-from tokverify.references.tiktoken import published_for, read_ranks, special_tokens, spell
+from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
@@ -43,7 +43,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         tokens=tokens,
         pre=_pre_tokenizer(file, published.pattern, needs_no_merges=len(merges) < len(ranks) - 256),
         types=types,
-        merges=[f"{spell(left)} {spell(right)}" for left, right in merges],
+        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges],
         special_ids=_special_ids(special, special_texts(file)),
         add_bos=False,
         add_eos=False,
@@ -81,7 +81,7 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
     for token, id in ranks.items():
-        tokens[id], types[id] = spell(token), TokenType.NORMAL.value
+        tokens[id], types[id] = spell_bytes(token), TokenType.NORMAL.value
     for text, id in special.items():
         tokens[id], types[id] = text, TokenType.CONTROL.value
     return tokens, types

@@ -2,55 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
+from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.render.severity import NOUNS
+from tokverify.report.chat import chat_exit_code, count_findings
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
-    from tokverify.report.chat import ChatReport, Rendered, Template
+    from tokverify.render.ci import CiReport
+    from tokverify.render.document import Document
+    from tokverify.report.chat import ChatReport, Conversation, RenderedConversation, Template
 
 
 def verdict(report: ChatReport) -> str:
-    """Sum up, such as `1 template, 14 conversations: 1 error, 2 hints`."""
-    counts = [plural(report.count(severity), noun) for severity, noun in NOUNS.items() if report.count(severity)]
+    """Summarize a report, such as `1 template, 14 conversations: 1 error, 2 hints`."""
+    counts = {noun: count_findings(report, severity) for severity, noun in NOUNS.items()}
+    found = [plural(count, noun) for noun, count in counts.items() if count]
     templates = sum(template.actual is not None for template in report.templates)
     tried = f"{plural(templates, 'template')}, {plural(len(report.conversations), 'conversation')}"
-    return f"{tried}: {', '.join(counts) or 'nothing found'}"
+    return f"{tried}: {', '.join(found) or 'nothing found'}"
 
 
 def template_state(template: Template, report: ChatReport) -> str:
-    """Say which side has a template, and if both do, whether it is the same; nothing if there are none to compare."""
+    """Compare a template with the reference's, in words; empty if the reference has no templates."""
     if template.actual is None:
-        return "only the reference has it"
+        return "only in the reference"
     if template.expected is None:
         others = any(other.expected is not None for other in report.templates)
-        return "the reference has none of this name" if others else ""
-    return "the same in the reference" if template.actual == template.expected else "another in the reference"
+        return "not in the reference" if others else ""
+    return "different in the reference" if template.difference else "the same in the reference"
 
 
-def place(result: Rendered) -> str:
-    """Return the file and line of a conversation; empty for those that come with tokverify."""
-    conversation = result.conversation
+def conversation_of(result: RenderedConversation, report: ChatReport) -> Conversation:
+    """Return the conversation of a result."""
+    return next(conversation for conversation in report.conversations if conversation.id == result.conversation)
+
+
+def place(conversation: Conversation) -> str:
+    """Return the file and line of a conversation; empty for those that ship with tokverify."""
     return f"{conversation.file}:{conversation.line}" if conversation.file else ""
 
 
-CHAT_FORMATS: Mapping[str, Callable[[ChatReport, RenderOptions], str]] = renderers(
-    {
-        "table": "tokverify.render.chat.table:render",
-        "json": "tokverify.render.chat.json:render",
-        "markdown": "tokverify.render.chat.markdown:render",
-        "html": "tokverify.render.chat.html:render",
-        "junit": "tokverify.render.chat.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.chat.issue:to_ci_report"),
-    }
-)
-"""Name -> how what was found is written."""
+def _describe(report: ChatReport, options: RenderOptions) -> Document:
+    from tokverify.render.chat.sections import describe
+
+    return describe(report, options)
+
+
+def _render_html(report: ChatReport) -> str:
+    from tokverify.render.chat.html import render
+
+    return render(report)
+
+
+def _render_junit(report: ChatReport) -> str:
+    from tokverify.render.chat.junit import render
+
+    return render(report)
+
+
+def _to_ci_report(report: ChatReport) -> CiReport:
+    from tokverify.render.chat.issue import to_ci_report
+
+    return to_ci_report(report)
+
+
+CHAT_FORMATS = build_formats(_describe, html=_render_html, junit=_render_junit, ci=_to_ci_report)
+"""Format name -> renderer."""
 
 
 def present(report: ChatReport) -> Presentation:
-    """Return how what was found is written."""
-    return Presentation(bind_formats(CHAT_FORMATS, report), verdict(report), report.exit_code)
+    """Return the formats, the verdict and the exit code of a report."""
+    return Presentation(bind_formats(CHAT_FORMATS, report), verdict(report), chat_exit_code(report))

@@ -1,27 +1,26 @@
-"""The page of tried chat templates: what was found, and what both sides write, line by line."""
+"""The HTML page: the findings, and what both sides write, line by line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.chat.content import message_texts
-from tokverify.chat.kind import KINDS
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
-from tokverify.render.chat import place, template_state, verdict
+from tokverify.render.chat import conversation_of, place, template_state, verdict
 from tokverify.render.chat.text_difference import BOTH, text_lines
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import outcome, side_data
+from tokverify.report.chat import chat_exit_code, count_findings, findings_for, message_texts
+from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.chat.rendering import Rendering
-    from tokverify.report.chat import ChatFinding, ChatReport, Rendered, Template
+    from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 
-_MOST_CHARACTERS = 10_000
+_MAX_CHARACTERS = 10_000
 _OUTCOMES = {
     0: ("Passed", "nothing worse than a hint was found"),
     1: ("Failed", "an error or a warning was found"),
@@ -29,15 +28,15 @@ _OUTCOMES = {
 
 
 def render(report: ChatReport) -> str:
-    """Write a page that holds the whole report."""
+    """Render the whole report as one page."""
     context = {
         **outcome(
-            f"{visible_message(report.actual.name)}: chat templates", verdict(report), report.exit_code, _OUTCOMES
+            f"{visible_message(report.actual.name)}: chat templates", verdict(report), chat_exit_code(report), _OUTCOMES
         ),
         "reservations": "; ".join(f"not checked: {visible_message(reason)}" for reason in report.not_checked),
         "sides": list(_sides(report)),
         "versions": version_list(report.versions),
-        "counts": [(severity.name, report.count(severity)) for severity in reversed(Severity)],
+        "counts": [(severity.name, count_findings(report, severity)) for severity in reversed(Severity)],
         "findings": list(map(_finding, report.findings)),
         "templates": [_template(template, report) for template in report.templates],
     }
@@ -51,7 +50,7 @@ def _sides(report: ChatReport) -> Iterator[tuple[str, dict[str, object]]]:
 
 
 def _finding(finding: ChatFinding) -> dict[str, object]:
-    about = KINDS[finding.kind]
+    about = CHAT_KINDS[finding.kind]
     return {
         "severity": finding.severity.name,
         "kind": finding.kind,
@@ -64,38 +63,34 @@ def _finding(finding: ChatFinding) -> dict[str, object]:
 
 
 def _template(template: Template, report: ChatReport) -> dict[str, object]:
-    sources = (template.actual, template.expected)
-    differs = None not in sources and template.actual != template.expected
     return {
         "name": visible_message(template.name),
         "state": template_state(template, report),
-        "source": _lines(template.actual or "", template.expected or "") if differs else [],
+        "source": _lines(template.actual, template.expected, template.difference),
         "results": [_result(result, report) for result in report.results if result.template == template.name],
     }
 
 
-def _result(result: Rendered, report: ChatReport) -> dict[str, object]:
-    found = report.found_in(result)
+def _result(result: RenderedConversation, report: ChatReport) -> dict[str, object]:
+    found = findings_for(report, result)
+    conversation = conversation_of(result, report)
+    expected = result.expected.text if result.expected else None
     return {
-        "id": visible_message(result.conversation.id),
-        "place": visible_message(place(result)),
-        "note": visible_message(result.conversation.note),
+        "id": visible_message(conversation.id),
+        "place": visible_message(place(conversation)),
+        "note": visible_message(conversation.note),
         "severity": max(found, key=lambda finding: finding.severity).severity.name if found else "",
         "kinds": list(dict.fromkeys(finding.kind for finding in found)),
-        "messages": [
-            (visible_message(role), shortened(text)) for role, text in message_texts(result.conversation.messages)
-        ],
-        "lines": _lines(result.actual.text or "", result.expected.text or "")
-        if result.drifts and result.expected
-        else [],
-        "written": [] if result.drifts else list(_written(result)),
+        "messages": [(visible_message(role), shortened(text)) for role, text in message_texts(conversation.messages)],
+        "lines": _lines(result.actual.text, expected, result.text_difference),
+        "written": [] if result.text_difference else list(_texts(result)),
         "tokens": ", ".join(_tokens(result)),
         "ids": list(alignment_lines(result.difference, "expected")) if result.difference else [],
     }
 
 
-def _written(result: Rendered) -> Iterator[tuple[str, str, str]]:
-    """Yield who writes it, the text, and what went wrong instead."""
+def _texts(result: RenderedConversation) -> Iterator[tuple[str, str, str]]:
+    """Yield the side, its text, and the error if there is no text."""
     role = "both" if result.expected == result.actual else "actual"
     yield role, *_text(result.actual)
     if result.expected and result.expected != result.actual:
@@ -105,10 +100,10 @@ def _written(result: Rendered) -> Iterator[tuple[str, str, str]]:
 def _text(rendering: Rendering) -> tuple[str, str]:
     if rendering.text is None:
         return "", f"{'refuses' if rendering.deliberate else 'fails'}: {visible_message(rendering.error)}"
-    return shortened(rendering.text, _MOST_CHARACTERS), "" if rendering.text else "nothing"
+    return shortened(rendering.text, _MAX_CHARACTERS), "" if rendering.text else "nothing"
 
 
-def _tokens(result: Rendered) -> Iterator[str]:
+def _tokens(result: RenderedConversation) -> Iterator[str]:
     for role, ids, refusal in (
         ("actual", result.actual_ids, result.actual_refusal),
         ("expected", result.expected_ids, result.expected_refusal),
@@ -119,10 +114,10 @@ def _tokens(result: Rendered) -> Iterator[str]:
             yield f"{role} cannot encode it: {visible_message(refusal)}"
 
 
-def _lines(actual: str, expected: str) -> list[dict[str, object]]:
-    """Return the lines of two texts: each with its mark and parts, or with how many are left out."""
+def _lines(actual: str | None, expected: str | None, difference: TextDifference | None) -> list[dict[str, object]]:
+    """Return the lines of two texts that differ: each with its mark and parts, or the number of lines left out."""
     found: list[dict[str, object]] = []
-    for line in text_lines(actual, expected):
+    for line in text_lines(actual or "", expected or "", difference) if difference else ():
         if isinstance(line, Fold):
             found.append({"fold": line.what})
         else:

@@ -1,15 +1,16 @@
-"""The findings in chat templates as issues with a place, for the `github`, `gitlab` and `sarif` formats."""
+"""The findings in chat templates as issues with a location, for the `github`, `gitlab` and `sarif` formats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.chat.kind import KINDS
-from tokverify.render.chat import verdict
-from tokverify.render.chat.text import WITH_TEXTS, result_lines, shown_with
+from tokverify.render.chat import conversation_of, verdict
+from tokverify.render.chat.text import WITH_TEXTS, first_result, result_lines
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue, join_lines
+from tokverify.report.chat import chat_exit_code
+from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 CHAT_CHECKS: Sequence[Check] = tuple(
-    Check(f"chat-{kind}", kind, about.summary, LEVELS[about.severity], f"{about.summary} To repair it: {about.repair}.")
-    for kind, about in KINDS.items()
+    Check(f"chat-{kind}", kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")
+    for kind, about in CHAT_KINDS.items()
 )
-"""What can be found in chat templates."""
+"""The kinds of findings."""
 
 
 def to_ci_report(report: ChatReport) -> CiReport:
@@ -31,16 +32,18 @@ def to_ci_report(report: ChatReport) -> CiReport:
         issues=chat_issues(report),
         checks=CHAT_CHECKS,
         verdict=verdict(report),
-        exit_code=report.exit_code,
+        exit_code=chat_exit_code(report),
         skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
     )
 
 
 def chat_issues(report: ChatReport) -> Iterator[Issue]:
-    """Yield each finding: at the first of its conversations if that has a file, else at the model."""
+    """Yield each finding, located at the first of its conversations if that has a file, else at the model."""
     for finding in report.findings:
-        result = shown_with(finding, report)
-        conversation = result.conversation if result and result.conversation.file else None
+        result = first_result(finding, report)
+        conversation = conversation_of(result, report) if result else None
+        if conversation and not conversation.file:
+            conversation = None
         yield Issue(
             check=f"chat-{finding.kind}",
             level=LEVELS[finding.severity],
@@ -58,8 +61,8 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
         names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
     if finding.severity > Severity.INFO:
-        lines.append(f"repair: {KINDS[finding.kind].repair}")
-    result = shown_with(finding, report)
+        lines.append(f"repair: {CHAT_KINDS[finding.kind].repair}")
+    result = first_result(finding, report)
     if result and finding.kind in WITH_TEXTS:
-        lines += [f"conversation {visible_message(result.conversation.id)}:", *result_lines(result)]
+        lines += [f"conversation {visible_message(result.conversation)}:", *result_lines(result)]
     return lines

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.chat import place, verdict
+from tokverify.render.chat import conversation_of, place, verdict
 from tokverify.render.chat.text import finding_line, result_lines
 from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.report.chat import findings_for
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from tokverify.report.chat import ChatFinding, ChatReport, Rendered
+    from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation
 
 
 def render(report: ChatReport) -> str:
@@ -36,17 +37,18 @@ def _suites(report: ChatReport) -> Iterator[Element]:
         found = [finding for finding in report.findings if finding.template == template.name]
         tests = [_result_test(result, report) for result in results]
         tests += [_finding_test(finding) for finding in found if not finding.conversations]
-        files = {result.conversation.file for result in results}
+        files = {conversation_of(result, report).file for result in results}
         yield suite(template.name, properties, tests, files.pop() if len(files) == 1 else "")
 
 
-def _result_test(result: Rendered, report: ChatReport) -> Element:
-    found = report.found_in(result)
+def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
+    found = findings_for(report, result)
     told = list(map(finding_line, found))
     if all(finding.severity is Severity.INFO for finding in found):
-        return passed(result.conversation.id, result.template, "\n".join(told))
-    where = [visible_message(place(result))] if place(result) else []
-    test = passed(result.conversation.id, result.template)
+        return passed(result.conversation, result.template, "\n".join(told))
+    found_at = place(conversation_of(result, report))
+    where = [visible_message(found_at)] if found_at else []
+    test = passed(result.conversation, result.template)
     # The worst finding is the first.
     return not_passed(test, "failure", found[0].kind, told[0], [*where, *told, *result_lines(result)])
 

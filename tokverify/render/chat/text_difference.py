@@ -1,80 +1,100 @@
-"""Show where two texts differ: the lines of both, aligned, with what differs in a line marked."""
+"""Show how two texts differ: the aligned lines of both, with the differences within a line marked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.chat.text_difference import Stretch, compare_texts, lines_of
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
+from tokverify.text.lines import split_lines
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.chat.text_difference import Block
+    from tokverify.report.chat import TextDifference
 
 ACTUAL, EXPECTED, BOTH = "-", "+", "="
 
 _CONTEXT = 2
 _LAST_LINES = 40
-# With folding and without, in characters for what stands in one line. A template may write a million characters.
-_MOST_LINES = {True: 200, False: 5000}
-_MOST_EQUAL = {True: 160, False: 10_000}
-_MOST_CHANGED = {True: 600, False: 10_000}
+# With folding and without. A template may write a million characters.
+_MAX_LINES = {True: 200, False: 5000}
+_MAX_EQUAL = {True: 160, False: 10_000}
+_MAX_CHANGED = {True: 600, False: 10_000}
 _ROLES = {ACTUAL: "actual", EXPECTED: "expected", BOTH: ""}
 _ROLE_WIDTH = len("expected")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a line that has passed `visible`; `changed` if the other side has something else there."""
+    """A part of a line."""
 
     shown: str
+    """The text; it has passed `visible`."""
+
     changed: bool
+    """Whether the other side has a different text here."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of one text or of both; `mark` is `ACTUAL`, `EXPECTED` or `BOTH`."""
+    """A line of one text or of both."""
 
     mark: str
+    """`ACTUAL`, `EXPECTED` or `BOTH`."""
+
     parts: tuple[Part, ...]
 
     @property
-    def shown(self) -> str:
-        """The line as it is read."""
-        return "".join(part.shown for part in self.parts)
-
-    @property
     def is_marked(self) -> bool:
-        """Whether some of it differs and some does not, so that it helps to be shown which."""
+        """Whether only some of its parts differ, so that marking them helps."""
         return len({part.changed for part in self.parts}) > 1
 
 
-def text_lines(actual: str, expected: str, *, fold: bool = True) -> list[TextLine | Fold]:
-    """Return the lines of two texts, aligned; with `fold`, what is far from a difference or long is left out.
+class _Stretch(NamedTuple):
+    """A part of both texts."""
 
-    What is very long is in any case, and said to be.
+    actual: str
+    expected: str
+    equal: bool
+
+
+def text_lines(actual: str, expected: str, difference: TextDifference, *, fold: bool = True) -> list[TextLine | Fold]:
+    """Return the aligned lines of two texts.
+
+    With `fold`, long lines and lines far from a difference are shortened; extremely long texts always are.
     """
-    blocks = compare_texts(actual, expected)
+    blocks = list(_cut(actual, expected, difference))
     last = len(blocks) - 1
     lines: list[TextLine | Fold] = []
     for index, block in enumerate(blocks):
-        if block.equal:
+        if all(stretch.equal for stretch in block):
             lines += _equal_lines(block, fold, head=index > 0, tail=index < last)
         else:
             lines += _differing_lines(block, fold)
-    left_out = len(lines) - _MOST_LINES[fold]
+    left_out = len(lines) - _MAX_LINES[fold]
     if left_out <= 1:
         return lines
     note = Fold(f"{left_out:,} more lines, all of them in -f json")
-    return [*lines[: _MOST_LINES[fold] - _LAST_LINES], note, *lines[-_LAST_LINES:]]
+    return [*lines[: _MAX_LINES[fold] - _LAST_LINES], note, *lines[-_LAST_LINES:]]
 
 
-def difference_lines(actual: str, expected: str, *, fold: bool = True) -> Iterator[str]:
-    """Show two texts as lines that begin with `-` (actual), `+` (expected) or two spaces; `^` marks what differs."""
-    for line in text_lines(actual, expected, fold=fold):
+def _cut(actual: str, expected: str, difference: TextDifference) -> Iterator[list[_Stretch]]:
+    """Cut both texts into the stretches of a difference."""
+    ours = theirs = 0
+    for block in difference.blocks:
+        stretches = []
+        for size in block:
+            texts = actual[ours : ours + size.actual], expected[theirs : theirs + size.expected]
+            stretches.append(_Stretch(*texts, size.equal))
+            ours, theirs = ours + size.actual, theirs + size.expected
+        yield stretches
+
+
+def difference_lines(actual: str, expected: str, difference: TextDifference, *, fold: bool = True) -> Iterator[str]:
+    """Show two texts as lines that begin with `-` (actual), `+` (expected) or two spaces; `^` marks differences."""
+    for line in text_lines(actual, expected, difference, fold=fold):
         if isinstance(line, Fold):
             yield f"  ... {line.what} ..."
             continue
@@ -86,7 +106,7 @@ def difference_lines(actual: str, expected: str, *, fold: bool = True) -> Iterat
 
 
 def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, str]]:
-    """Cut a line into rows of at most `width` terminal cells, each with `^` below what differs, if anything helps."""
+    """Cut a line into rows of at most `width` terminal cells, each with `^` below the differences, if marking helps."""
     from rich.cells import cell_len
 
     shown, carets, used = "", "", 0
@@ -102,9 +122,9 @@ def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, 
     yield shown, carets.rstrip()
 
 
-def _equal_lines(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterator[TextLine | Fold]:
-    text = "".join(stretch.actual for stretch in block.stretches)
-    lines = [TextLine(BOTH, (_part(line, False, fold),)) for line in lines_of(text)]
+def _equal_lines(block: Sequence[_Stretch], fold: bool, *, head: bool, tail: bool) -> Iterator[TextLine | Fold]:
+    text = "".join(stretch.actual for stretch in block)
+    lines = [TextLine(BOTH, (_part(line, False, fold),)) for line in split_lines(text)]
     start, end = _CONTEXT * head, len(lines) - _CONTEXT * tail
     if not fold or end - start <= 1:
         yield from lines
@@ -114,22 +134,22 @@ def _equal_lines(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterato
     yield from lines[end:]
 
 
-def _differing_lines(block: Block, fold: bool) -> Iterator[TextLine]:
-    """Yield lines of actual, then those expected instead, up to where lines of both end together, and so on."""
-    pending: list[Stretch] = []
-    for stretch in block.stretches:
+def _differing_lines(block: Sequence[_Stretch], fold: bool) -> Iterator[TextLine]:
+    """Yield groups of lines: those of actual, then those of expected, up to a place where lines of both end."""
+    pending: list[_Stretch] = []
+    for stretch in block:
         if not stretch.equal:
             pending.append(stretch)
             continue
-        for piece in lines_of(stretch.actual):
-            pending.append(Stretch(piece, piece))
+        for piece in split_lines(stretch.actual):
+            pending.append(_Stretch(piece, piece, equal=True))
             if piece.endswith("\n"):
                 yield from _aligned_lines(pending, fold)
                 pending = []
     yield from _aligned_lines(pending, fold)
 
 
-def _aligned_lines(stretches: Sequence[Stretch], fold: bool) -> Iterator[TextLine]:
+def _aligned_lines(stretches: Sequence[_Stretch], fold: bool) -> Iterator[TextLine]:
     if all(stretch.equal for stretch in stretches):
         parts = tuple(_part(stretch.actual, False, fold) for stretch in stretches)
         yield from [TextLine(BOTH, parts)] * bool(parts)
@@ -139,10 +159,10 @@ def _aligned_lines(stretches: Sequence[Stretch], fold: bool) -> Iterator[TextLin
 
 
 def _side_lines(mark: str, texts: Iterable[tuple[str, bool]], fold: bool) -> Iterator[TextLine]:
-    """Cut what one side has at its line ends."""
+    """Cut the text of one side into lines."""
     line: list[Part] = []
     for text, is_equal in texts:
-        for piece in lines_of(text):
+        for piece in split_lines(text):
             line.append(_part(piece, not is_equal, fold))
             if piece.endswith("\n"):
                 yield TextLine(mark, tuple(line))
@@ -152,5 +172,5 @@ def _side_lines(mark: str, texts: Iterable[tuple[str, bool]], fold: bool) -> Ite
 
 
 def _part(text: str, changed: bool, fold: bool) -> Part:
-    most = _MOST_CHANGED if changed else _MOST_EQUAL
+    most = _MAX_CHANGED if changed else _MAX_EQUAL
     return Part(shortened(text, most[fold]), changed)

@@ -18,7 +18,7 @@ from tokverify.text.visible import visible, visible_message
 if TYPE_CHECKING:
     from tokverify.diff.example import Example
     from tokverify.diff.part import Part
-    from tokverify.fuzz.cause import Causes
+    from tokverify.render.html.cause import Causes
     from tokverify.report.diff import ChangeReport, Effect
     from tokverify.report.run import Report
 

@@ -1,37 +1,35 @@
-"""The output formats of `tokverify fuzz`: those of `run`, with what was tried and how often each cause showed."""
+"""The output formats of `tokverify fuzz`: those of `run`, plus what was tried and how frequent each cause is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.fuzz.trial import Kind
 from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
-from tokverify.report.fuzz import Stop
+from tokverify.report.fuzz import DifferenceKind, Stop, count_compared, fuzz_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.coverage import Share
     from tokverify.render import RenderOptions
-    from tokverify.report.fuzz import FuzzReport
+    from tokverify.report.fuzz import FuzzReport, Share
 
 _STOPS = {
-    Stop.COUNT: "all that were asked for",
-    Stop.TIME: "until the time was up",
-    Stop.COVERAGE: "until the coverage was reached",
+    Stop.COUNT: "as many as requested",
+    Stop.TIME: "until the time limit",
+    Stop.COVERAGE: "until the requested coverage was reached",
     Stop.INTERRUPTED: "until interrupted",
 }
 
 
 def verdict(fuzzed: FuzzReport) -> str:
-    """Sum up a run, such as `3,000 strings: 310 fail, from 2 causes`."""
-    causes = [cause for cause in fuzzed.causes if cause.outcome.kind is not Kind.SKIPPED]
+    """Summarize a run, such as `3,000 strings: 310 fail, 2 causes`."""
+    causes = [cause for cause in fuzzed.causes if cause.kind is not DifferenceKind.SKIPPED]
     found = "nothing found"
     if fuzzed.failing:
         verb = "fails" if fuzzed.failing == 1 else "fail"
         found = f"{fuzzed.failing:,} {verb}"
         if causes:
-            found += f", from {plural(len(causes), 'cause')}"
+            found += f", {plural(len(causes), 'cause')}"
     parts = [f"{plural(fuzzed.strings, 'string')}: {found}"]
     if fuzzed.unlisted:
         parts.append(f"the cause of {plural(fuzzed.unlisted, 'string')} is not listed")
@@ -39,7 +37,7 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if fuzzed.report.vocabulary:
         parts.append("the vocabularies differ")
-    if not fuzzed.compared:
+    if not count_compared(fuzzed):
         parts.append("nothing was compared")
     if fuzzed.stop is Stop.INTERRUPTED:
         parts.append("interrupted")
@@ -47,35 +45,37 @@ def verdict(fuzzed: FuzzReport) -> str:
 
 
 def tried(fuzzed: FuzzReport) -> str:
-    """Say how much was tried, such as `3,000 strings, until the time was up`."""
+    """Describe what was tried, such as `3,000 strings, until the time limit`."""
     return f"{plural(fuzzed.strings, 'string')}, {_STOPS[fuzzed.stop]}"
 
 
 def shares(fuzzed: FuzzReport) -> Iterator[str]:
-    """Yield the coverage, such as `64.6% of 2,000 pieces`."""
-    yield f"{percent(fuzzed.pieces)} of {plural(fuzzed.pieces.total, 'piece')}"
-    if fuzzed.merges:
-        yield f"{percent(fuzzed.merges)} of {plural(fuzzed.merges.total, 'merge')}"
+    """Yield each kind of coverage, such as `64.6% of 2,000 pieces`."""
+    pieces, merges = fuzzed.coverage.pieces, fuzzed.coverage.merges
+    yield f"{percent(pieces)} of {plural(pieces.total, 'piece')}"
+    if merges:
+        yield f"{percent(merges)} of {plural(merges.total, 'merge')}"
 
 
 def percent(share: Share) -> str:
-    """Write a share in percent, rounded down: only everything is 100%."""
-    return f"{int(share.ratio * 1000) / 10:.1f}%"
+    """Format a share as a percentage, rounded down: 100% means all."""
+    per_mille = 1000 * share.done // share.total if share.total else 1000
+    return f"{per_mille / 10:.1f}%"
 
 
 FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = renderers(
     {
         "table": "tokverify.render.fuzz.table:render",
-        "json": "tokverify.render.fuzz.json:render",
+        "json": "tokverify.report.codec:encode",
         "markdown": "tokverify.render.fuzz.markdown:render",
         "html": "tokverify.render.fuzz.html:render",
         "junit": "tokverify.render.fuzz.junit:render",
         **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:to_ci_report"),
     }
 )
-"""Name -> how a run is written."""
+"""Format name -> renderer."""
 
 
 def present(fuzzed: FuzzReport) -> Presentation:
-    """Return how a run is written."""
-    return Presentation(bind_formats(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzzed.exit_code)
+    """Return the formats, the verdict and the exit code of a run."""
+    return Presentation(bind_formats(FUZZ_FORMATS, fuzzed), verdict(fuzzed), fuzz_exit_code(fuzzed))

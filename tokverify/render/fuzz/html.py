@@ -1,4 +1,4 @@
-"""The page of a fuzzing run: what was tried, the causes with how many strings showed each, and their minimal texts."""
+"""The HTML page of a fuzzing run: what was tried, and each cause with its frequency and its minimal text."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from tokverify.render.case_text import shortened
 from tokverify.render.fuzz import percent, tried, verdict
 from tokverify.render.html.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Cause
-    from tokverify.report.fuzz import FuzzReport
+    from tokverify.report.fuzz import FuzzCause, FuzzReport
+    from tokverify.report.run import CaseResult
 
 _OUTCOMES = {
-    0: ("Nothing found", "no text was found on which the two differ"),
-    1: ("Failed", "texts were found on which the two differ"),
+    0: ("Nothing found", "no text was found on which the two sides differ"),
+    1: ("Failed", "texts were found on which the two sides differ"),
     2: ("Nothing compared", "no text could be compared"),
-    130: ("Interrupted", "Ctrl-C ended the run; what was found until then is here"),
+    130: ("Interrupted", "Ctrl-C ended the run; the results up to that point are below"),
 }
 
 
 def render(fuzzed: FuzzReport) -> str:
-    """Write a page that holds the whole run."""
+    """Render the whole run as one page."""
     context = {
-        **outcome(visible_message(fuzzed.report.actual.name), verdict(fuzzed), fuzzed.exit_code, _OUTCOMES),
+        **outcome(visible_message(fuzzed.report.actual.name), verdict(fuzzed), fuzz_exit_code(fuzzed), _OUTCOMES),
         **comparison(fuzzed.report),
         **case_list((fuzzed.report, causes(fuzzed.report))),
         "fuzz": run_data(fuzzed),
@@ -36,39 +37,40 @@ def render(fuzzed: FuzzReport) -> str:
 
 
 def run_data(fuzzed: FuzzReport) -> dict[str, object]:
-    """Return what was tried, and what showed how often; all of its strings are `visible`."""
+    """Return what was tried and how often each cause occurred; all strings are escaped."""
+    results = zip(fuzzed.causes, fuzzed.report.results, strict=True)
     most = max((cause.strings for cause in fuzzed.causes), default=0)
     return {
         "tried": tried(fuzzed),
         "notes": list(map(visible_message, fuzzed.notes)),
         "coverage": list(_coverage(fuzzed)),
         "generators": [
-            (visible_message(name), f"{strings:,}", f"{failing:,}", length(failing, strings))
-            for name, (strings, failing) in fuzzed.by_generator.items()
+            (visible_message(name), f"{tally.strings:,}", f"{tally.failing:,}", length(tally.failing, tally.strings))
+            for name, tally in fuzzed.generators.items()
         ],
-        "causes": [_cause(cause, most) for cause in sorted(fuzzed.causes, key=lambda cause: -cause.strings)],
+        "causes": [_cause(*pair, most) for pair in sorted(results, key=lambda pair: -pair[0].strings)],
         "unlisted": plural(fuzzed.unlisted, "string") if fuzzed.unlisted else "",
     }
 
 
 def _coverage(fuzzed: FuzzReport) -> Iterator[tuple[str, str, float]]:
-    """Yield of what, how much of it, and the length of a bar in percent."""
-    for name, share in (("pieces", fuzzed.pieces), ("merges", fuzzed.merges)):
+    """Yield the name, the share in words, and the length of the bar in percent."""
+    for name, share in (("pieces", fuzzed.coverage.pieces), ("merges", fuzzed.coverage.merges)):
         if share:
             yield name, f"{percent(share)} of {share.total:,}", length(share.done, share.total)
 
 
-def _cause(cause: Cause, most: int) -> dict[str, object]:
+def _cause(cause: FuzzCause, result: CaseResult, most: int) -> dict[str, object]:
     return {
-        "name": visible_message(cause.result.name),
-        "status": str(cause.result.status),
+        "name": visible_message(result.name),
+        "status": str(result.status),
         "strings": f"{cause.strings:,}",
         "length": length(cause.strings, most),
-        "text": shortened(cause.result.case.text),
+        "text": shortened(result.case.text),
         "generator": visible_message(cause.generator),
     }
 
 
 def length(part: int, whole: int) -> float:
-    """Return how long a bar is, in percent."""
+    """Return the length of a bar in percent."""
     return round(100 * part / whole, 2) if whole else 0.0

@@ -9,6 +9,7 @@ from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.fuzz import verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -34,7 +35,7 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,
         verdict=verdict(fuzzed),
-        exit_code=fuzzed.exit_code,
+        exit_code=fuzz_exit_code(fuzzed),
         skipped=map(visible_message, fuzzed.notes),
     )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tokverify.fuzz.trial import Kind
 from tokverify.render.json import bytes_object, header, write
 from tokverify.render.run.json import document as run_document
+from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Cause
-    from tokverify.fuzz.coverage import Share
-    from tokverify.report.fuzz import FuzzReport
+    from tokverify.report.fuzz import FuzzCause, FuzzReport, Share
 
 
 def render(fuzzed: FuzzReport) -> str:
@@ -23,7 +22,7 @@ def document(fuzzed: FuzzReport) -> dict[str, object]:
     """Return a run as a JSON object."""
     told = run_document(fuzzed.report) | header("fuzz")
     told["summary"] = {
-        "exit_code": fuzzed.exit_code,
+        "exit_code": fuzz_exit_code(fuzzed),
         "strings": fuzzed.strings,
         "failing": fuzzed.failing,
         "skipped": fuzzed.skipped,
@@ -32,9 +31,12 @@ def document(fuzzed: FuzzReport) -> dict[str, object]:
         "stop": str(fuzzed.stop),
     }
     told["notes"] = list(fuzzed.notes)
-    told["coverage"] = {"pieces": _share(fuzzed.pieces), "merges": fuzzed.merges and _share(fuzzed.merges)}
+    told["coverage"] = {
+        "pieces": _share(fuzzed.coverage.pieces),
+        "merges": fuzzed.coverage.merges and _share(fuzzed.coverage.merges),
+    }
     told["generators"] = {
-        name: {"strings": strings, "failing": failing} for name, (strings, failing) in fuzzed.by_generator.items()
+        name: {"strings": tally.strings, "failing": tally.failing} for name, tally in fuzzed.generators.items()
     }
     told["causes"] = list(map(_cause, fuzzed.causes))
     return told
@@ -44,15 +46,14 @@ def _share(share: Share) -> dict[str, int]:
     return {"done": share.done, "total": share.total}
 
 
-def _cause(cause: Cause) -> dict[str, object]:
+def _cause(cause: FuzzCause) -> dict[str, object]:
     told: dict[str, object] = {
-        "case": cause.result.case.id,
-        "kind": str(cause.outcome.kind),
+        "case": cause.case,
+        "kind": str(cause.kind),
         "strings": cause.strings,
         "generator": cause.generator,
-        "found": cause.found._asdict(),
+        "found": asdict(cause.found),
     }
-    if cause.outcome.kind is Kind.DECODING and not cause.outcome.message:
-        sides = {"actual": cause.outcome.actual, "expected": cause.outcome.expected}
-        told["decoded"] = {role: bytes_object(bytes(data)) for role, data in sides.items()}
+    if cause.decoded:
+        told["decoded"] = {role: bytes_object(data) for role, data in asdict(cause.decoded).items()}
     return told

@@ -10,6 +10,7 @@ from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.fuzz import verdict
 from tokverify.render.fuzz.issue import finding_issues
 from tokverify.render.run.junit import case_suites, properties_of
+from tokverify.report.fuzz import count_compared
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -37,6 +38,6 @@ def _run(fuzzed: FuzzReport) -> Element:
     untold = [issue for issue in finding_issues(fuzzed, "") if issue.check == "fuzz-unlisted"]
     if any(issue.level is Level.ERROR for issue in untold):
         return not_passed(passed("texts", _SUITE), "failure", "not listed", told, [issue.message for issue in untold])
-    if not fuzzed.compared:
+    if not count_compared(fuzzed):
         return not_passed(passed("texts", _SUITE), "skipped", "skipped", told, map(visible_message, fuzzed.notes))
     return passed("texts", _SUITE, "\n".join([told, *map(visible_message, fuzzed.notes)]))

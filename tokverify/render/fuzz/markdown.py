@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.fuzz import shares, tried, verdict
 from tokverify.render.markdown_text import document, mark, prose, table
 from tokverify.render.run.markdown import case, compared, others
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.text.wording import plural
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
     """Write a run as Markdown, or as much of it as fits the limit."""
-    heading = f"{mark(fuzzed.exit_code)} tokverify fuzz: {prose(fuzzed.report.actual.name)}"
+    heading = f"{mark(fuzz_exit_code(fuzzed))} tokverify fuzz: {prose(fuzzed.report.actual.name)}"
     return document(heading, verdict(fuzzed), _sections(fuzzed, options), options)
 
 
@@ -41,7 +42,7 @@ def findings(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[str]:
 
 def _generators(fuzzed: FuzzReport) -> str:
     rows = [
-        (prose(name), f"{strings:,}", f"{failing:,}" if failing else "")
-        for name, (strings, failing) in fuzzed.by_generator.items()
+        (prose(name), f"{tally.strings:,}", f"{tally.failing:,}" if tally.failing else "")
+        for name, tally in fuzzed.generators.items()
     ]
     return table(("generator", "strings", "fail"), rows, right=(1, 2))

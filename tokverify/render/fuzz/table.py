@@ -12,6 +12,7 @@ from tokverify.render.fuzz import shares, tried, verdict
 from tokverify.render.layout import draw, labeled, table, words
 from tokverify.render.run.case_section import case_sections
 from tokverify.render.run.heading import heading, vocabulary_section
+from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +26,9 @@ _VERDICT_STYLES = {0: "bold green", 1: "bold red"}
 def render(fuzzed: FuzzReport, options: RenderOptions) -> str:
     """Write a run as tables; the last line is the verdict."""
     sections = [] if options.quiet else list(_sections(fuzzed, verbose=options.verbose))
-    return draw([*sections, words(verdict(fuzzed), _VERDICT_STYLES.get(fuzzed.exit_code, "bold yellow"))], options)
+    return draw(
+        [*sections, words(verdict(fuzzed), _VERDICT_STYLES.get(fuzz_exit_code(fuzzed), "bold yellow"))], options
+    )
 
 
 def _sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[RenderableType]:
@@ -47,6 +50,7 @@ def _notes(fuzzed: FuzzReport) -> RenderableType:
 def _tried(fuzzed: FuzzReport) -> RenderableType:
     lines = [("tried", Text(tried(fuzzed))), ("coverage", Text(", ".join(shares(fuzzed))))]
     shown = table(("generator", "left"), ("strings", "right"), ("fail", "right"))
-    for name, (strings, failing) in fuzzed.by_generator.items():
-        shown.add_row(words(name), f"{strings:,}", Text(f"{failing:,}", "red") if failing else Text("-", "dim"))
+    for name, tally in fuzzed.generators.items():
+        failing = Text(f"{tally.failing:,}", "red") if tally.failing else Text("-", "dim")
+        shown.add_row(words(name), f"{tally.strings:,}", failing)
     return Group(labeled(lines), Text(), shown)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.render.case_text import known_text
 from tokverify.report.run import Status
+from tokverify.report.run_summary import can_match
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import CaseResult, Report
 
-    Causes = Mapping[str, Sequence[str]]
+Causes: TypeAlias = "Mapping[str, Sequence[str]]"
+"""Name of a case -> its causes."""
 
 
 def causes(report: Report) -> Causes:
@@ -37,7 +39,7 @@ def _own_causes(result: CaseResult) -> Iterator[str]:
         yield "cannot be encoded"
     elif result.status is Status.MISMATCH and result.difference and result.actual == result.expected:
         yield "both sides agree, but not with the case"
-    elif result.status is Status.MISMATCH and not result.can_match:
+    elif result.status is Status.MISMATCH and not can_match(result):
         yield "the reference does not agree with the case"
     if result.decode_difference or (result.status is Status.MISMATCH and not result.difference):
         yield "decoded differently"
@@ -59,7 +61,7 @@ def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
     if diagnosis.decoding:
         return [result.name for result in report.results if result.decode_difference and not result.known]
     mismatches = [result for result in report.results if result.status is Status.MISMATCH]
-    differing = [result.name for result in mismatches if result.actual != result.expected and result.can_match]
+    differing = [result.name for result in mismatches if result.actual != result.expected and can_match(result)]
     errors = [result.name for result in report.results if result.status is Status.ERROR]
     # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
     return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing

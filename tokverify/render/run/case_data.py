@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import description, headline, other_side
+from tokverify.render.case_text import description, headline
 from tokverify.report.difference import Block
 from tokverify.report.run import Status
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Causes
+    from tokverify.render.html.cause import Causes
     from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 
@@ -108,7 +109,8 @@ def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> di
     elif result.status is Status.MATCH:
         told["ids"] = list(result.actual)
     if result.decode_difference:
-        told["decoded"] = [visible(data) for data in result.decode_difference]
+        difference = result.decode_difference
+        told["decoded"] = [visible(data) for data in (difference.actual, difference.expected)]
     return told
 
 

@@ -10,10 +10,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tokverify.render.alignment_table import alignment_table
-from tokverify.render.case_text import known_text, other_side
+from tokverify.render.case_text import known_text
 from tokverify.render.layout import DIM, exact, exact_or_folded, labeled, table, words
 from tokverify.render.run.decoding_section import decoding_section
 from tokverify.report.run import Status
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, listed, plural
 

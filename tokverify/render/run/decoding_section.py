@@ -37,9 +37,10 @@ def decoding_section(report: Report, *, verbose: bool) -> RenderableType:
 
 
 def _lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Text]]:
-    actual, expected = result.decode_difference or (b"", b"")
-    pairs = enumerate(zip(actual, expected, strict=False))
-    offset = next((at for at, (a, b) in pairs if a != b), min(len(actual), len(expected)))
+    difference = result.decode_difference
+    if difference is None:
+        return
+    actual, expected, offset = difference.actual, difference.expected, difference.offset
     yield "case", words(f"{result.case.suite}/{result.case.id}, from byte {offset:,} on", "bold")
     for role, data, style in (("actual", actual, ACTUAL), ("expected", expected, EXPECTED)):
         yield role, exact(data, style) if verbose else _around(data, offset, style)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tokverify.render.layout import DIM, labeled, words
 from tokverify.render.pasteable import Pasteable
-from tokverify.render.run.effect import effect
+from tokverify.render.run.verdict import effect
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from tokverify.render.case_text import headline, known_text
 from tokverify.render.html.cause import causes
 from tokverify.render.html.page import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
-from tokverify.render.run.effect import effect
-from tokverify.render.run.heading import vocabulary_lines
+from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run import Status
+from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.fuzz.cause import Causes
+    from tokverify.render.html.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
@@ -36,7 +36,7 @@ _OUTCOMES = {
 def render(report: Report) -> str:
     """Write a page that holds the whole report."""
     context = {
-        **outcome(visible_message(report.actual.name), verdict(report), report.exit_code, _OUTCOMES),
+        **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
@@ -139,7 +139,7 @@ def _plot(report: Report) -> dict[str, object]:
     marks = ticks(counts)
     return {
         "ticks": [(f"{mark:g}", _place(mark, marks[-1])) for mark in marks],
-        "statuses": [str(status) for status in Status if report.count(status) and status is not Status.SKIPPED],
+        "statuses": [str(status) for status in Status if count_status(report, status) and status is not Status.SKIPPED],
         "suites": [
             {
                 "name": count.name,
@@ -183,7 +183,7 @@ def _entry(entry: KnownDifference) -> tuple[str, str, str]:
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
     pieces = vocabulary.pieces[:_MOST_PIECES]
     return {
-        "lines": [line.plain for line in vocabulary_lines(vocabulary)],
+        "lines": [line.text for line in vocabulary_lines(vocabulary)],
         "pieces": [
             (piece.id, *(None if side is None else visible(side) for side in (piece.actual, piece.expected)))
             for piece in pieces

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
-from tokverify.render.run.effect import explanation_lines
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
+from tokverify.report.run_summary import FAILING, other_side, run_exit_code, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -34,13 +34,13 @@ RUN_CHECKS = (
 def to_ci_report(report: Report) -> CiReport:
     """Return what CI systems are told of a report."""
     return CiReport(
-        issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=report.exit_code
+        issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=run_exit_code(report)
     )
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
     """Yield the failing cases of a report, why they fail, what else is to be told, and what a baseline accepts."""
-    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    failing = [result for result in report.results if result.status in FAILING]
     yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
     yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
@@ -94,7 +94,7 @@ def _way(result: CaseResult) -> str:
 
 def vocabulary_issues(report: Report) -> Iterator[Issue]:
     """Yield that the vocabularies differ, if they do."""
-    if report.vocabulary:
+    if vocabularies_differ(report.vocabulary):
         sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
         message = f"the vocabularies of {sides} differ"
         yield _warning("vocabulary", message, report.actual.source, report.actual.name)
@@ -102,8 +102,8 @@ def vocabulary_issues(report: Report) -> Iterator[Issue]:
 
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     """Yield that cases are decoded differently, if they are; `path` is where to point."""
-    if report.decode_differences:
-        names = [visible_message(result.name) for result in report.results if result.decode_difference]
+    names = [visible_message(result.name) for result in report.results if result.decode_difference]
+    if names:
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
         yield _warning("decoding", message, path, report.actual.name)
 

@@ -124,7 +124,7 @@ def _case(result: CaseResult) -> dict[str, object]:
     if result.difference:
         told["difference"] = difference_object(result.difference)
     if result.decode_difference:
-        actual, expected = result.decode_difference
+        actual, expected = result.decode_difference.actual, result.decode_difference.expected
         told["decoded"] = {"actual": bytes_object(actual), "expected": bytes_object(expected)}
     return told
 

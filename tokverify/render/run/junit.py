@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.render.run.effect import explanation_lines
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:

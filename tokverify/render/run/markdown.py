@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.case_text import alignment_lines, description, headline, known_text, other_side
+from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.markdown_text import block, cell_code, code, details, document, mark, prose, table
-from tokverify.render.run.effect import effect
-from tokverify.render.run.verdict import verdict
+from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run import Status
+from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 

@@ -1,4 +1,4 @@
-"""The one line that sums up a report."""
+"""Sentences that sum up a report and its diagnosis."""
 
 from __future__ import annotations
 
@@ -7,39 +7,61 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.report.run import Status
+from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code, vocabularies_differ
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
+    from tokverify.report.diagnosis import Diagnosis, Explanation
     from tokverify.report.run import Report
 
 
 def verdict(report: Report) -> str:
     """Sum up a report, such as `280 cases: 268 match, 12 mismatch`."""
-    counts = [f"{report.count(status):,} {status}" for status in Status if report.count(status)]
-    parts = [f"{plural(len(report.results), 'case')}: {', '.join(counts) or 'none run'}"]
-    if report.decode_differences:
-        parts.append(f"{report.decode_differences:,} decoded differently")
-    if report.vocabulary:
+    counts = {status: count_status(report, status) for status in Status}
+    listed = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    parts = [f"{plural(len(report.results), 'case')}: {listed or 'none run'}"]
+    if decoded := count_decode_differences(report):
+        parts.append(f"{decoded:,} decoded differently")
+    if vocabularies_differ(report.vocabulary):
         parts.append("the vocabularies differ")
     if report.stopped_early:
         parts.append("stopped at the first failure, the rest was not run")
     if report.baseline and report.baseline.fixed:
         parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
-    if report.exit_code not in {0, 1}:
+    if run_exit_code(report) not in {0, 1}:
         parts.append("nothing was compared")
     return "; ".join([*parts, *_reservations(report)])
 
 
 def _reservations(report: Report) -> Iterator[str]:
-    """What a person must know who reads nothing but the verdict."""
+    """Yield what people must know who read nothing but the verdict."""
     if any(result.case.parse_special and not result.parse_special for result in report.results):
         yield "control tokens inside texts were not compared"
     if any(result.case.add_special and not result.add_special for result in report.results):
         yield "tokens around texts were not compared"
-    if told := caveat(report):
-        yield told
+    if report.expected.caveat:
+        yield caveat(report)
 
 
 def caveat(report: Report) -> str:
-    """Return in short what agreement with the reference cannot prove, beginning with `but`; empty if nothing."""
+    """Return in short what agreement with the reference cannot prove, starting with `but`; or an empty string."""
     return f"but {re.split('[:;]', report.expected.caveat)[0]}" if report.expected.caveat else ""
+
+
+def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
+    """Describe what the change of an explanation does."""
+    what = "differing decoding" if diagnosis.decoding else "failing case"
+    return f"{explanation.sentence} makes {explanation.explained:,} of {plural(explanation.failing, what)} match"
+
+
+def explanation_lines(report: Report) -> list[str]:
+    """Return the explanations of a report, each followed by its repair, in lines that have passed `visible`."""
+    if report.diagnosis is None:
+        return []
+    lines: list[str] = []
+    for explanation in report.diagnosis.explanations:
+        repair = explanation.repair
+        lines.append(effect(explanation, report.diagnosis))
+        lines += [f"{command.label}: {command}" for command in repair.commands] or [repair.remark]
+    return list(map(visible_message, lines))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.fuzz.cause import Cause
-from tokverify.fuzz.coverage import Share
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Kind, Outcome
-from tokverify.report.fuzz import FuzzReport, Stop
+from tokverify.report.fuzz import (
+    DecodedBytes,
+    DifferenceKind,
+    FoundText,
+    FuzzCause,
+    FuzzCoverage,
+    FuzzReport,
+    GeneratorTally,
+    Share,
+    Stop,
+)
 from tokverify.report.saved.json_node import JsonNode
 from tokverify.report.saved.run import restore_comparison
 
@@ -24,19 +30,18 @@ def restore_fuzz(root: JsonNode) -> FuzzReport:
     """
     report, summary, coverage = restore_comparison(root), root.get("summary"), root.get("coverage")
     return FuzzReport(
-        report,
-        causes=_causes(root.get("causes"), report.results),
+        report=report,
         strings=summary.get("strings").count(),
         failing=summary.get("failing").count(),
         skipped=summary.get("skipped").count(),
         unlisted=summary.get("unlisted").count(),
-        by_generator=root.get("generators").entries(
-            lambda made: (made.get("strings").count(), made.get("failing").count())
-        ),
-        pieces=_share(coverage.get("pieces")),
-        merges=coverage.get("merges").optional(_share),
         stop=summary.get("stop").one_of(Stop),
         notes=tuple(root.get("notes").items(JsonNode.string)),
+        coverage=FuzzCoverage(_share(coverage.get("pieces")), coverage.get("merges").optional(_share)),
+        generators=root.get("generators").entries(
+            lambda made: GeneratorTally(made.get("strings").count(), made.get("failing").count())
+        ),
+        causes=_causes(root.get("causes"), report.results),
     )
 
 
@@ -44,37 +49,30 @@ def _share(node: JsonNode) -> Share:
     return Share(node.get("done").count(), node.get("total").count())
 
 
-def _causes(node: JsonNode, results: tuple[CaseResult, ...]) -> tuple[Cause, ...]:
+def _causes(node: JsonNode, results: tuple[CaseResult, ...]) -> tuple[FuzzCause, ...]:
     items = node.items(lambda item: item)
     if len(items) != len(results):
         raise node.error(f"a list of one cause for each of the {len(results)} cases")
     return tuple(map(_cause, items, results))
 
 
-def _cause(node: JsonNode, result: CaseResult) -> Cause:
+def _cause(node: JsonNode, result: CaseResult) -> FuzzCause:
     if node.get("case").string() != result.case.id:
         raise node.get("case").error(f"{result.case.id!r}, as the causes are in the order of the cases")
-    return Cause(
-        outcome=_outcome(node, result),
-        result=result,
-        found=_sample(node.get("found")),
-        generator=node.get("generator").string(),
+    return FuzzCause(
+        case=result.case.id,
+        kind=node.get("kind").one_of(DifferenceKind),
         strings=node.get("strings").count(),
+        generator=node.get("generator").string(),
+        found=_found(node.get("found")),
+        decoded=_decoded(node.get("decoded")) if node.has("decoded") else None,
     )
 
 
-def _outcome(node: JsonNode, result: CaseResult) -> Outcome:
-    kind = node.get("kind").one_of(Kind)
-    sample = Sample(result.case.text, result.add_special, result.parse_special)
-    if kind is Kind.IDS:
-        return Outcome(sample, kind, list(result.actual), list(result.expected))
-    if kind is Kind.DECODING and node.has("decoded"):
-        decoded = node.get("decoded")
-        actual, expected = (decoded.get(role).get("bytes").hex_bytes() for role in ("actual", "expected"))
-        return Outcome(sample, kind, actual, expected)
-    return Outcome(sample, kind, message=result.message or "")
+def _decoded(node: JsonNode) -> DecodedBytes:
+    return DecodedBytes(*(node.get(role).get("bytes").hex_bytes() for role in ("actual", "expected")))
 
 
-def _sample(node: JsonNode) -> Sample:
+def _found(node: JsonNode) -> FoundText:
     flags = (node.get(name).boolean() for name in ("add_special", "parse_special"))
-    return Sample(node.get("text").string(), *flags)
+    return FoundText(node.get("text").string(), *flags)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
-from tokverify.report.difference import Block, Difference, Divergence
+from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence
 from tokverify.report.run import (
     BaselineOutcome,
     CaseResult,
@@ -28,7 +28,7 @@ from tokverify.report.run import (
 from tokverify.report.saved import open_saved
 from tokverify.report.saved.json_node import JsonNode
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import cut_excerpt
+from tokverify.verify.alignment import compare_decoded, cut_excerpt
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Expect
@@ -272,5 +272,5 @@ def _pair(node: JsonNode) -> tuple[int, tuple[Token, Token]]:
     return actual.id, (actual, restore_token(node.get("expected")) if node.has("expected") else actual)
 
 
-def _decoded(node: JsonNode) -> tuple[bytes, bytes]:
-    return node.get("actual").get("bytes").hex_bytes(), node.get("expected").get("bytes").hex_bytes()
+def _decoded(node: JsonNode) -> DecodeDifference | None:
+    return compare_decoded(node.get("actual").get("bytes").hex_bytes(), node.get("expected").get("bytes").hex_bytes())

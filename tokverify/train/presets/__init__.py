@@ -1,1 +1,1 @@
-"""Train and run the C++ hybrid tokenizer and the SheepOp tokenizer."""
+"""Train and run two project-specific tokenizers: the C++ hybrid and SheepOp."""

@@ -1,7 +1,7 @@
 """Train the C++ hybrid tokenizer: fixed tokens with fixed ids, and byte-pair encoding for all other words.
 
-The library's trainer learns the merges, from the words that are no fixed tokens. It knows of no rule that a merge must
-not make one either (`int` on the way to `integer`), so those that do are replaced afterwards.
+The library's trainer learns the merges from the words that are not fixed tokens. It cannot be told that a merge must
+not create a fixed token (`int` on the way to `integer`), so such merges are replaced afterwards.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from tokverify.engine.models.cpp.spacing import CONTINUATION
 from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved
 from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.files.huggingface import cpp_stages as cpp_library
-from tokverify.train.chunk import in_short_chunks
-from tokverify.train.corpus import read_blocks
-from tokverify.train.note import require_size, too_few
-from tokverify.train.presets.cpp_merges import keep_off_fixed
-from tokverify.train.trainer import Trained
+from tokverify.train.corpus import in_short_chunks, read_blocks
+from tokverify.train.presets.cpp_merges import avoid_fixed
+from tokverify.train.trainer import Trained, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokverify.train.presets.cpp_merges import Merge
@@ -30,15 +28,15 @@ if TYPE_CHECKING:
 _BETWEEN_LINES = re.compile("\n|" + "|".join(map(re.escape, SPECIAL)))
 _SPACES = frozenset(b" \t\n\v\f\r")
 _FIRST = [byte for byte in (*range(0x80), *range(0xC2, 0xF5)) if byte not in _SPACES]
-"""The bytes that a word can begin with in UTF-8."""
+"""The bytes that can begin a word in UTF-8."""
 _FOLLOWING = [*_FIRST, *range(0x80, 0xC0)]
 
 
 def train(plan: TrainingPlan) -> Trained:
-    """Train; ids that the corpus has no pieces for are reserved, so that the size is always the one asked for."""
+    """Train; ids that the corpus yields no pieces for are reserved, so that the size is always the requested one."""
     pieces = [*dict.fromkeys([*FIXED, *_bytes()])]
     require_size(plan, len(pieces), f"{len(FIXED):,} fixed tokens and {len(pieces) - len(FIXED)} bytes of words")
-    merges, learned = keep_off_fixed(_learn(plan), plan.vocab_size - len(pieces))
+    merges, learned = avoid_fixed(_learn(plan), plan.vocab_size - len(pieces))
     pieces += learned
     notes = _notes(plan, len(pieces))
     pieces += map(reserved, range(len(pieces), plan.vocab_size))
@@ -60,7 +58,7 @@ def _bytes() -> Iterator[str]:
 
 
 def _learn(plan: TrainingPlan) -> list[Merge]:
-    """Learn more merges than there is room for, in order, the most frequent pair first."""
+    """Learn more merges than there is room for, the most frequent pair first."""
     from tokenizers import Tokenizer, models
     from tokenizers.pre_tokenizers import ByteLevel, Sequence, WhitespaceSplit
     from tokenizers.trainers import BpeTrainer
@@ -72,8 +70,8 @@ def _learn(plan: TrainingPlan) -> list[Merge]:
         vocab_size=plan.vocab_size,
         min_frequency=plan.min_frequency,
         continuing_subword_prefix=CONTINUATION,
-        # subtle: special to the trainer alone, which would otherwise number the bytes in an order that is not always
-        # the same, and take equally frequent pairs in order of these numbers.
+        # subtle: special only for the trainer, which would otherwise number the bytes in an order that varies, and
+        # order equally frequent pairs by these numbers.
         special_tokens=list(_bytes()),
         show_progress=False,
     )
@@ -83,7 +81,7 @@ def _learn(plan: TrainingPlan) -> list[Merge]:
 
 
 def _learned_words(plan: TrainingPlan) -> Iterator[str]:
-    """Yield the words that are no fixed tokens, those of about a megabyte of text at a time."""
+    """Yield the words that are not fixed tokens, about a megabyte of text at a time."""
     fixed = frozenset(FIXED)
     for block in read_blocks(plan.corpus):
         found = chain.from_iterable(map(words, _BETWEEN_LINES.split(block)))
@@ -91,5 +89,5 @@ def _learned_words(plan: TrainingPlan) -> Iterator[str]:
 
 
 def _notes(plan: TrainingPlan, size: int) -> tuple[str, ...]:
-    notes = ("llama.cpp has no model `cpp-hybrid`: tokverify encodes and decodes the GGUF file, llama.cpp refuses it",)
-    return notes + tuple(f"{note}; the other ids are reserved" for note in too_few(plan, size))
+    notes = ("llama.cpp has no model `cpp-hybrid`: tokverify can use the GGUF file, but llama.cpp refuses it",)
+    return notes + tuple(f"{note}; the other ids are reserved" for note in notes_on_size(plan, size))

@@ -12,11 +12,11 @@ _MODEL = "cpp-hybrid"
 
 
 class CppTokenizer:
-    """A tokenizer that `tokverify train cpp` has made, from its tokenizer.json or its GGUF file; both give the same.
+    """A tokenizer made by `tokverify train cpp`, from its tokenizer.json or its GGUF file, which are equivalent.
 
     Raises:
-        UnsupportedError: If the file holds a tokenizer of another kind.
-        TokverifyError: If there is no such file, or it is broken.
+        UnsupportedError: If the file contains a tokenizer of another kind.
+        TokverifyError: If there is no such file or it is broken.
     """
 
     def __init__(self, tokenizer_path: Path | str) -> None:
@@ -29,7 +29,7 @@ class CppTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """The number of ids, reserved ones included: 32,768 unless it was trained otherwise."""
+        """The number of ids, reserved ones included: 32,768 by default."""
         return self._encoder.vocab_size
 
     @property
@@ -48,18 +48,18 @@ class CppTokenizer:
         return self._encoder.special_ids["pad"]
 
     def encode(self, text: str) -> list[int]:
-        """Encode a text; what is spelled like a special token in it becomes one."""
+        """Encode a text, recognizing special tokens in it."""
         return self._encoder.encode(text)
 
     def encode_ordinary_batch(self, texts: Iterable[str], num_threads: int = 8) -> list[list[int]]:  # noqa: ARG002 - see below
-        """Encode texts one after the other, in none of which anything becomes a special token.
+        """Encode texts one after the other, without recognizing special tokens.
 
-        `num_threads` changes nothing; callers of other tokenizers pass it.
+        `num_threads` has no effect; it exists because callers of other tokenizers pass it.
         """
         return [self._encoder.encode(text, parse_special=False) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode ids; spaces go back between words, and bytes that are not UTF-8 become U+FFFD.
+        """Decode ids, with spaces between words; bytes that are not UTF-8 become U+FFFD.
 
         Raises:
             EncodeError: If an id is outside the vocabulary.

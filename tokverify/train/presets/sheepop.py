@@ -1,7 +1,7 @@
 """The byte-level BPE of the SheepOp language model: its layout, and a tokenizer for programs.
 
 Ids are the 256 bytes by value, then the merges in the order they were learned, then `<pad>`, `<unk>`, `<bos>` and
-`<eos>`. `tokverify train bpe --preset sheepop` makes one; docs/sheepop.md tells what its description leaves open.
+`<eos>`. `tokverify train bpe --preset sheepop` makes one; docs/sheepop.md explains what its description leaves open.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Self
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_pattern import LLAMA3
-from tokverify.engine.pre_tokenizer import byte_alphabet
 from tokverify.errors import UnsupportedError
 from tokverify.files.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.train.bpe import byte_pieces
 
 PATTERN = LLAMA3
-"""How texts are cut: GPT-4's pattern, with up to three digits in a row."""
+"""The pre-tokenizer's pattern: GPT-4's, with up to three digits in a row."""
 
 PRE_TOKENIZER = "dbrx"
-"""The name that GGUF has for this pattern."""
+"""GGUF's name for this pattern."""
 
 SPECIAL_TOKENS: Mapping[str, str] = {"pad": "<pad>", "unk": "<unk>", "bos": "<bos>", "eos": "<eos>"}
-"""Role -> text of the special tokens, in order of their ids."""
+"""Role -> text of the special tokens, in the order of their ids."""
 
 _BYTES = 256
 
 
 class TrailingSpaceWarning(UserWarning):
-    """A text ends in a space, which the model has mostly seen as the beginning of the next word's token."""
+    """A text ends in a space, which the model has mostly seen at the beginning of the next word's token."""
 
 
 class SheepopTokenizer:
-    """Encodes and decodes as the description of SheepOp's tokenizer says.
+    """Encode and decode as the description of SheepOp's tokenizer specifies.
 
-    `encoder` may be one of any file in that layout.
+    `encoder` may come from any file with that layout.
 
     Raises:
         UnsupportedError: If it has another layout.
@@ -52,27 +52,27 @@ class SheepopTokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read a GGUF file, or the one in a directory that `tokverify train` wrote.
+        """Read a GGUF file, or the one in a directory written by `tokverify train`.
 
         Raises:
-            TokverifyError: If it cannot be read, or has another layout.
+            TokverifyError: If it cannot be read or has another layout.
         """
         path = Path(path)
         return cls(load_gguf(path / "tokenizer.gguf" if path.is_dir() else path))
 
     @classmethod
     def from_merges(cls, merges: Iterable[tuple[int, int]]) -> Self:
-        """Make one of pairs of ids; the first pair becomes token 256, the next one 257, and so on."""
+        """Make a tokenizer from pairs of ids: the first pair becomes token 256, the next one 257, and so on."""
         return cls(Encoder(_spec(merges), "sheepop"))
 
     def encode(self, text: str, *, add_bos: bool = False, add_eos: bool = False) -> list[int]:
-        """Encode a text, in which special tokens are never recognized: `<eos>` is five characters.
+        """Encode a text without recognizing special tokens: `<eos>` is five characters.
 
         Warns:
             TrailingSpaceWarning: If the text ends in a space.
 
         Raises:
-            EncodeError: If the text holds a lone surrogate.
+            EncodeError: If the text contains a lone surrogate.
         """
         if text.endswith(" "):
             warnings.warn("the text ends in a space; strip it before encoding", TrailingSpaceWarning, stacklevel=2)
@@ -82,16 +82,16 @@ class SheepopTokenizer:
     def encode_batch(
         self, texts: Iterable[str], max_length: int | None = None, *, padding: bool = True, truncation: bool = False
     ) -> list[list[int]]:
-        """Encode texts, as rows of equal length if they can be.
+        """Encode texts as rows, by default of equal length.
 
         Args:
-            texts: What to encode.
-            max_length: The length that rows are filled and cut to; if not given, that of the longest.
-            padding: Fill shorter rows with `<pad>` at their end.
-            truncation: Cut off what is beyond `max_length`; if off, such rows stay longer.
+            texts: The texts to encode.
+            max_length: The length that rows are padded and truncated to; by default that of the longest row.
+            padding: Pad shorter rows with `<pad>` at their end.
+            truncation: Truncate rows to `max_length`; without it, longer rows stay as they are.
 
         Raises:
-            ValueError: If `truncation` is asked for without a `max_length`, or that is negative.
+            ValueError: If `truncation` is on without a `max_length`, or that is negative.
         """
         if max_length is None and truncation:
             raise ValueError("truncation needs a max_length")
@@ -108,7 +108,7 @@ class SheepopTokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids up to the first `<eos>`, without special tokens; bytes that are not UTF-8 become U+FFFD.
 
-        An id outside the vocabulary is written `<unk>`.
+        An id outside the vocabulary is decoded as `<unk>`.
         """
         parts = []
         for id in ids:
@@ -152,9 +152,3 @@ def _spec(merges: Iterable[tuple[int, int]]) -> TokenizerSpec:
         merges=pairs,
         special_ids={role: len(pieces) + index for index, role in enumerate(SPECIAL_TOKENS)},
     )
-
-
-def byte_pieces() -> list[str]:
-    """Return the pieces of the 256 bytes, in order."""
-    alphabet = byte_alphabet()
-    return [alphabet[byte] for byte in range(_BYTES)]

@@ -19,8 +19,8 @@ from tokverify.explain.explanation import explain
 from tokverify.files.gguf.writer import write_gguf
 from tokverify.files.load import load_model
 from tokverify.fuzz.loop import fuzz
+from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import load_reference
-from tokverify.report.fuzz import Plan
 from tokverify.spec import TokenType
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 
@@ -65,7 +65,7 @@ def test_what_is_fixed_holds_whatever_the_corpus_was(tmp_path: Path):
 
 
 def test_fuzzing_finds_no_difference_in_ids_or_decoding(encoder: Encoder, reference):
-    report = fuzz(encoder, reference, Plan(count=1500, decoding=True))
+    report = fuzz(encoder, reference, FuzzPlan(count=1500, decoding=True))
     assert report.strings == 1500
     assert report.failing == 0
 
@@ -78,6 +78,7 @@ PARTS = [
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=15).map("".join) | st.text(max_size=20)
 
 
+@pytest.mark.process  # takes seconds
 @given(TEXTS, st.booleans())
 def test_both_engines_agree_on_ids_and_decoding(encoder: Encoder, reference, text: str, parse_special: bool):
     ids = encoder.encode(text, parse_special=parse_special)
@@ -185,7 +186,7 @@ def test_merges_are_part_of_the_fingerprint(encoder: Encoder):
 
 def test_a_gguf_file_and_what_is_rebuilt_from_it_agree(gguf: Path, encoder: Encoder):
     rebuilt = load_reference("rebuilt", spec=encoder.spec)
-    report = fuzz(encoder, rebuilt, Plan(count=300, decoding=True))
+    report = fuzz(encoder, rebuilt, FuzzPlan(count=300, decoding=True))
     assert report.failing == 0
     assert load_model(gguf.with_name("tokenizer.json")).fingerprint == encoder.fingerprint
 

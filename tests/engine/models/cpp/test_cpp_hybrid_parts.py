@@ -2,8 +2,9 @@
 
 import pytest
 
+from tokverify.engine.decoder import join_pieces
 from tokverify.engine.models.cpp.pattern import rewrite, words
-from tokverify.engine.models.cpp.spacing import Spacing, continues, join_pieces, piece_bytes
+from tokverify.engine.models.cpp.spacing import Spacing, continues, piece_bytes
 from tokverify.engine.models.cpp.vocabulary import FIXED, RANGES, SPECIAL
 
 

@@ -8,7 +8,6 @@ between the prefix of a path in a diff (`a/`) and the path.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from tokverify.engine.models.cpp.vocabulary import MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
 from tokverify.engine.pre_tokenizer import from_byte_level, to_byte_level
@@ -57,13 +56,6 @@ class Spacing:
         before, self._before = self._before, word
         tight = before is None or before in _TIGHT_AFTER or word in _TIGHT_WORDS
         return word if tight else b" " + word
-
-
-def join_pieces(pieces: Iterable[tuple[str, bytes]]) -> bytes:
-    """Put all pieces of a text back together."""
-    spacing = Spacing()
-    parts = [spacing.push(piece, token_bytes) for piece, token_bytes in pieces]
-    return b"".join(parts) + spacing.finish()
 
 
 def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:

@@ -1,0 +1,143 @@
+"""What a diagnosis tries by the order of the ids alone, where the reference tells nothing but these."""
+
+from dataclasses import replace
+
+import pytest
+
+from support import spec_maker
+from support.bare_tokenizer import Bare
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
+from tokverify.cases.case import Case
+from tokverify.diagnosis import TokenizerChange, added_token_change, convention_change, diagnose, facts_of
+from tokverify.diagnosis.evidence import Evidence
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
+from tokverify.files.sentencepiece.message import parse
+from tokverify.report.run import Status
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.verify.comparison import verify_tokenizers
+
+BPE = bpe_spec(["a b", "ab c", "b c", "Ġ abc", "c d"], {"<x>": CONTROL})
+SPM = spm_spec({"ab": -0, "▁a": -1, "▁▁": -9, "bc": -2, "▁abc": -3, **dict.fromkeys("▁abc", -7)})
+UNIGRAM = unigram_spec({"▁a": -1.0, "▁": -2.0, "bc": -2.5, "ab": -3.0, "a": -3.5, "b": -4.0, "c": -5.0})
+GEMMA = spec_maker.spec_of(
+    "gemma4",
+    ["<unk>", "<bos>", *"▁abc", "ab", "▁a", "abc", "▁abc"],
+    {"<bos>": CONTROL},
+    merges=["a b", "▁ a", "a bc", "ab c", "▁ abc", "▁a bc"],
+    special_ids={"unk": 0, "bos": 1},
+)
+TEXTS = ("abc", "abcd", "a abc", "bcd", "  abc", "ab", "bc abc", "a<x>bc")
+
+
+def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerChange:
+    """Return the best change for a reference that only gives ids; a refused file fails every case."""
+    expected = Bare(Encoder(right, "right"))
+    cases = [Case(id=text, suite="s", text=text) for text in texts or TEXTS]
+    try:
+        actual = Encoder(wrong)
+    except TokverifyError:
+        actual = None
+    results = verify_tokenizers(actual or expected, expected, cases).results
+    if actual is None:
+        results = [replace(result, status=Status.ERROR, actual=()) for result in results]
+    result = diagnose(wrong, facts_of(expected), results, encoder=actual)
+    found = result.diagnosis.explanations[0]
+    assert (found.explained, found.unexplained, found.expressible) == (found.failing, (), True)
+    changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
+    assert [changed.encode(text) for text in TEXTS] == [intact.encode(text) for text in TEXTS]
+    return result.changes[0]
+
+
+@pytest.mark.parametrize(
+    ("merges", "told"),
+    [
+        (None, "5 missing, 0 extra"),
+        (BPE.merges[:2], "3 missing, 0 extra"),
+        (BPE.merges[2:], "2 missing, 0 extra"),
+        (BPE.merges[::-1], "the same merges, in another order from rank 0"),
+    ],
+)
+def test_merges_in_the_order_of_the_tokens(merges, told):
+    found = best(replace(BPE, merges=merges), BPE)
+    assert found.sentence == f"using the 5 merges implied by the order of the tokens ({told})"
+    assert found.transform(replace(BPE, merges=merges)).merges == list(BPE.merges)
+
+
+def test_merges_of_pieces_with_a_mark_for_spaces_are_all_the_ways_to_make_them():
+    found = best(replace(GEMMA, merges=["ab c"]), GEMMA)
+    assert found.sentence.startswith("using the 4 merges implied by the order of the tokens (3 missing")
+    assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
+
+
+def test_missing_merges_are_put_last_where_the_others_follow_another_order():
+    right = bpe_spec(["a b", "b c", "c d"])
+    right = replace(right, merges=["b c", "a b", "c d"])
+    found = best(replace(right, merges=right.merges[:2]), right, "abc", "xcd")
+    assert found.sentence == "adding 1 merge implied by the order of the tokens"
+
+
+@pytest.mark.parametrize("scores", [None, [0.0] * len(SPM.tokens), list(SPM.scores)[::-1]])
+def test_scores_in_the_order_of_the_tokens(scores):
+    found = best(replace(SPM, scores=scores), SPM)
+    ordered = "ranking the scores in the order of the ids, as trainers do"
+    assert found.sentence in {ordered, f"{ordered}, with 1 run of spaces last"}
+
+
+def test_runs_of_spaces_that_were_added_later_come_last():
+    spec = spm_spec({"▁▁": -1e9, "▁a": -1, "▁": -2, "a": -3})
+    found = best(replace(spec, scores=[0.0] * len(spec.tokens)), spec, "a", " a", "   ")
+    assert found.sentence.endswith("as trainers do, with 1 run of spaces last")
+
+
+def test_scores_that_are_sums_are_kept_in_falling_order():
+    start = len(UNIGRAM.tokens) - 7
+    wrong = replace(UNIGRAM, scores=[*UNIGRAM.scores[:start], *UNIGRAM.scores[start:][::-1]])
+    found = best(wrong, UNIGRAM)
+    assert found.sentence == "sorting the scores in the order of the ids, as trainers do"
+    assert found.transform(wrong).scores == list(UNIGRAM.scores)
+
+
+def test_the_charsmap_that_sentencepiece_comes_with():
+    import sentencepiece
+
+    message = parse(sentencepiece.SentencePieceNormalizer(rule_name="nfkc_cf").serialized_model_proto())
+    right = replace(UNIGRAM, charsmap=message.normalizer_spec.precompiled_charsmap)
+    found = best(UNIGRAM, right, "ＡＢ", "Ab", "abc", "㍑")
+    # Of those that make these texts match it is the first.
+    assert found.sentence == f"using the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
+
+
+def test_a_model_that_uses_the_merges():
+    found = best(replace(GEMMA, model="llama"), GEMMA)
+    assert found.sentence.startswith("setting the model to gemma4 instead of llama")
+
+
+def test_tokens_that_the_reference_has_beyond_the_last_one():
+    right = bpe_spec(["a b", "Ã ©"], {"<x>": CONTROL, "<y>": USER_DEFINED})
+    right = replace(right, tokens=[*right.tokens, "[PAD260]"], types=[*right.types, TokenType.UNUSED.value])
+    wrong = replace(right, tokens=right.tokens[:257], types=right.types[:257])
+    found = best(wrong, right, "ab<x>", "é<x>", "a é")
+    assert found.sentence == "adding 4 tokens (ids 257-260) from the reference"
+    made = found.transform(wrong)
+    assert made.tokens == right.tokens
+    # Nothing tells that `<y>` is no control token.
+    assert made.types[257:] == [TokenType.NORMAL, CONTROL, CONTROL, TokenType.UNUSED]
+
+
+@pytest.mark.parametrize("spec", [BPE, spm_spec({"ab": -1, "a": -2, "b": -3}), UNIGRAM])
+def test_what_follows_the_order_of_the_ids_already_is_left_alone(spec):
+    evidence = Evidence(spec, Encoder(spec), facts_of(Bare(Encoder(spec))), ())
+    assert not [
+        *convention_change.merges(evidence),
+        *convention_change.scores(evidence),
+        *added_token_change.tokens_by_bytes(evidence),
+    ]
+
+
+@pytest.mark.parametrize("name", ["gpt-2", "mpt"])
+def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
+    spec = spec_of(name)
+    evidence = Evidence(replace(spec, merges=None), None, facts_of(Bare(Encoder(spec))), ())
+    (change,) = convention_change.merges(evidence)
+    assert change.transform(spec).merges == list(spec.merges)

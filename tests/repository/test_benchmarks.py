@@ -1,0 +1,18 @@
+"""The benchmarks start from the root of the checkout."""
+
+import subprocess
+import sys
+
+import pytest
+
+from support.paths import ROOT
+
+
+@pytest.mark.parametrize("name", ["encoders", "formats", "html_page", "mutations"])
+def test_a_benchmark_prints_its_help(name: str):
+    if name == "html_page":
+        pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+    command = [sys.executable, f"benchmarks/{name}.py", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: ")

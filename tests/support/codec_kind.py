@@ -1,0 +1,71 @@
+"""What the tests of reading reports back share, for the kinds that the codec reads."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.saved_file import ONE_LINE, SavedKind, damaged, saved, strict
+from tokverify.errors import TokverifyError
+from tokverify.report.codec import decode, read_any
+from tokverify.report.schema import generate_schema
+
+
+def unused(root: object) -> object:
+    """Stand in for a reader that is not needed."""
+    raise NotImplementedError(root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodecKind(SavedKind):
+    """A kind of report that the codec reads."""
+
+    restore: Callable[[Any], Any] = unused
+    exit_code: Callable[[Any], int]
+    schema: Mapping[str, Any] = field(default_factory=generate_schema)
+
+    def restored(self, tmp_path: Path, content: object) -> Any:
+        return read_any(saved(tmp_path, content), [self.name]).report
+
+    def assert_comes_back(self, tmp_path: Path, report: Any) -> None:
+        again = self.restored(tmp_path, self.written(report))
+        assert again == report
+        assert self.exit_code(again) == self.exit_code(report)
+        self.assert_renders_the_same(again, report)
+
+    def assert_in_schema(self, report: Any) -> None:
+        jsonschema.Draft202012Validator(strict_root(self.schema)).validate(self.written(report))
+
+    def assert_wrong_by_schema(self, tmp_path: Path, report: Any, change: Callable[[Any], object]) -> None:
+        content = self.written(report)
+        change(content)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(content, self.schema)
+        self.assert_wrong(tmp_path, report, change)
+
+    def assert_damage_told(
+        self, tmp_path: Path, content: Any, place: Any, damage: Any, *, may_pass: bool = False
+    ) -> None:
+        """Check damage without a file, which takes longer than all else."""
+        hurt = damaged(content, place, damage)
+        if may_pass:
+            with suppress(TokverifyError):
+                decode(hurt, [self.name])
+            return
+        with pytest.raises(TokverifyError, match=ONE_LINE):
+            decode(hurt, [self.name])
+
+
+def strict_root(schema: Mapping[str, Any]) -> object:
+    """Allow no key that the schema does not name; at the root, the envelope has three more."""
+    envelope = schema["properties"]
+    made = dict(schema)
+    made["$defs"] = {name: strict(definition) for name, definition in schema["$defs"].items()}
+    for branch in schema["allOf"]:
+        root = made["$defs"][branch["then"]["$ref"].rpartition("/")[2]]
+        root["properties"] = root["properties"] | envelope
+    return made

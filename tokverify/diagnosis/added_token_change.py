@@ -1,0 +1,96 @@
+"""Changes that add or replace entire tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import cost
+from tokverify.diagnosis.change import TokenizerChange
+from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
+from tokverify.diagnosis.type_change import type_effect
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+
+def reference_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Add the reference's tokens beyond our last one, and copy those that differ in both text and type."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None:
+        return
+    size = len(spec.tokens)
+    if len(reference.tokens) > size:
+        yield TokenizerChange(
+            kind="added",
+            sentence=f"adding {name_tokens(range(size, len(reference.tokens)), spec)} from the reference",
+            cost=cost.ADDED_TOKENS,
+            transform=lambda spec: _append_rest(spec, reference),
+        )
+    patches = _replaced_tokens(spec, reference)
+    if patches:
+        sentence = f"copying the text and type of {name_tokens(patches, spec)} from the reference"
+        yield patch_tokens(patches, "added", sentence, cost.ADDED_TOKENS)
+
+
+def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec:
+    start = len(spec.tokens)
+    scores = None if reference.scores is None else list(reference.scores)[start:]
+    return _append(spec, reference.tokens[start:], types_of(reference)[start:], scores)
+
+
+def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
+    types, wanted_types = types_of(spec), types_of(reference)
+    patches: dict[int, TokenPatch] = {}
+    for id, (text, wanted) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != wanted and type_effect(types[id], spec) != type_effect(wanted_types[id], spec):
+            patches[id] = TokenPatch(wanted, wanted_types[id])
+    return patches
+
+
+def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Add the reference's tokens beyond our last one, of which only the bytes are known."""
+    spec, shown = evidence.spec, evidence.facts.token_bytes
+    start = len(spec.tokens)
+    if evidence.facts.spec is not None or len(shown) <= start:
+        return
+    ids = range(start, len(shown))
+    added = [_token_for(id, shown[id], evidence) for id in ids]
+    yield TokenizerChange(
+        kind="added",
+        sentence=f"adding {name_tokens(ids, spec)} from the reference",
+        cost=cost.ADDED_TOKENS_BY_BYTES,
+        transform=lambda spec: _append(spec, [text for text, _ in added], [type.value for _, type in added], None),
+    )
+
+
+def _token_for(id: int, data: bytes, evidence: Evidence) -> tuple[str, TokenType]:
+    """Return the text and type of a token that represents some bytes; one that looks like a tag is matched in texts."""
+    text = data.decode("utf-8", "surrogateescape")
+    if not data or text == f"[PAD{id}]":
+        return f"[PAD{id}]", TokenType.UNUSED
+    if kind_of(text) == "tags":
+        return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
+    family = find_family(evidence.spec.model)
+    if family and family.alphabet is Alphabet.BYTE_LEVEL:
+        return spell_bytes(data), TokenType.NORMAL
+    return escape_spaces(text), TokenType.NORMAL
+
+
+def _append(
+    spec: TokenizerSpec, tokens: Sequence[str], types: Sequence[int], scores: Sequence[float] | None
+) -> TokenizerSpec:
+    """Append tokens; without scores they get 0 if the others have scores."""
+    return replace(
+        spec,
+        tokens=[*spec.tokens, *tokens],
+        types=[*types_of(spec), *types],
+        scores=None if spec.scores is None else [*spec.scores, *(scores or [0.0] * len(tokens))],
+    )

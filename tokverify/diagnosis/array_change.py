@@ -1,0 +1,102 @@
+"""Changes that copy whole arrays, or the model, from a reference that declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import cost
+from tokverify.diagnosis.change import TokenizerChange
+from tokverify.text.sequence import common_length
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+
+
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's charsmap, or remove ours."""
+    reference = evidence.facts.spec
+    if reference is not None and reference.charsmap != evidence.spec.charsmap:
+        charsmap = reference.charsmap
+        yield TokenizerChange(
+            kind="charsmap",
+            sentence=f"using the reference's charsmap of {len(charsmap):,} bytes" if charsmap else _NO_CHARSMAP,
+            cost=cost.discount(cost.CHARSMAP, confirmed=True),
+            transform=lambda spec: replace(spec, charsmap=charsmap),
+        )
+    elif reference is None and evidence.spec.charsmap:
+        yield TokenizerChange(
+            kind="charsmap",
+            sentence=_NO_CHARSMAP,
+            cost=cost.CHARSMAP,
+            transform=lambda spec: replace(spec, charsmap=None),
+        )
+
+
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's merges."""
+    wanted = evidence.facts.spec.merges if evidence.facts.spec else None
+    current = evidence.spec.merges
+    if not wanted or list(wanted) == list(current or ()):
+        return
+    yield TokenizerChange(
+        kind="merges",
+        sentence=f"using the reference's {len(wanted):,} merges ({compare_merges(current or (), wanted)})",
+        cost=cost.discount(cost.MERGES, confirmed=True),
+        transform=lambda spec: replace(spec, merges=wanted),
+    )
+
+
+def compare_merges(current: Sequence[str], wanted: Sequence[str]) -> str:
+    """Count the merges that are missing and extra; if none is, say from which rank on the order differs."""
+    missing, extra = len(set(wanted) - set(current)), len(set(current) - set(wanted))
+    if missing or extra:
+        return f"{missing:,} missing, {extra:,} extra"
+    return f"the same merges, in another order from rank {common_length(current, wanted):,}"
+
+
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's scores; if it has merges instead, use scores that rank pieces as these do."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None or spec.merges or len(reference.tokens) != len(spec.tokens):
+        return
+    if reference.scores is not None and list(reference.scores) != list(spec.scores or ()):
+        wanted, description = list(reference.scores), "the reference's scores"
+    elif reference.scores is None and reference.merges:
+        wanted, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
+    else:
+        return
+    current = spec.scores or [0.0] * len(wanted)
+    count = sum(old != new for old, new in zip(current, wanted, strict=False))
+    yield TokenizerChange(
+        kind="scores",
+        sentence=f"using {description} ({count:,} {'differs' if count == 1 else 'differ'})",
+        cost=cost.discount(cost.SCORES, confirmed=True),
+        transform=lambda spec: replace(spec, scores=wanted),
+    )
+
+
+def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
+    ranks: dict[str, int] = {}
+    for rank, merge in enumerate(reference.merges or ()):
+        ranks.setdefault(merge.replace(" ", ""), rank)
+    return [-float(ranks.get(token, 0)) for token in reference.tokens]
+
+
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the reference's model, together with what that needs and the file does not declare."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None or reference.model == spec.model:
+        return
+    undeclared = [name for name in ("pre", "scores", "merges") if getattr(spec, name) is None]
+    parts = {name: getattr(reference, name) for name in ("model", *undeclared)}
+    yield TokenizerChange(
+        kind="model",
+        sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model)",
+        cost=cost.discount(cost.MODEL, confirmed=True),
+        transform=lambda spec: replace(spec, **parts),
+    )

@@ -1,0 +1,169 @@
+"""Changes to what trainers and converters usually write, for references that provide only ids and bytes.
+
+Trainers number tokens as they find them: in byte-pair encoding each new token is the result of the next merge, and a
+sentencepiece token scores no higher than the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import cost
+from tokverify.diagnosis.array_change import compare_merges
+from tokverify.diagnosis.change import TokenizerChange
+from tokverify.diagnosis.token_patch import kind_of, types_of
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet, Ranking
+from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
+from tokverify.spec import TokenType
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_MOST_WORK = 20_000_000
+"""The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
+
+_CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
+"""The normalization rules that sentencepiece provides; the first is its default."""
+
+
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Use the merges that the order of the tokens implies, or append the missing ones of these."""
+    spec, current = evidence.spec, list(evidence.spec.merges or ())
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.is_bpe or _follow_ids(spec, current):
+        return
+    if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
+        return
+    implied = _recover_merges(spec) if family.alphabet is Alphabet.BYTE_LEVEL else _all_splits(spec)
+    known = set(current)
+    missing = [merge for merge in implied if merge not in known]
+    if implied and implied != current:
+        sentence = f"using the {len(implied):,} merges implied by the order of the tokens"
+        yield _set_merges(implied, f"{sentence} ({compare_merges(current, implied)})")
+    if current and missing and current + missing != implied:
+        sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
+        yield _set_merges(current + missing, sentence)
+
+
+def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
+    return TokenizerChange(
+        kind="merges",
+        sentence=sentence,
+        cost=cost.CONVENTIONAL_ARRAY,
+        transform=lambda spec: replace(spec, merges=merges),
+    )
+
+
+def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
+    """Whether merges make each token once, in the order of the ids: then they are those that the ids imply."""
+    made = [merge.replace(" ", "", 1) for merge in merges]
+    composed = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
+    return made == composed
+
+
+def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
+    types = types_of(spec)
+    return ((id, piece) for id, piece in enumerate(spec.tokens) if types[id] == TokenType.NORMAL)
+
+
+def _recover_merges(spec: TokenizerSpec) -> list[str]:
+    """Return the merges by which lower ids form each byte-level token, as for a tiktoken file."""
+    from tokverify.files.tiktoken.reader import recover_merges
+
+    ranks = {from_byte_level(piece): id for id, piece in _normal_tokens(spec)}
+    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
+
+
+def _all_splits(spec: TokenizerSpec) -> list[str]:
+    """Return every split of each token into two, as HuggingFace's converter lists them for sentencepiece models."""
+    ids = dict(zip(spec.tokens, range(len(spec.tokens)), strict=True))
+    implied: list[str] = []
+    for _, piece in _normal_tokens(spec):
+        pairs = [(piece[:cut], piece[cut:]) for cut in range(1, len(piece))]
+        known = [(left, right) for left, right in pairs if left in ids and right in ids]
+        known.sort(key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+        implied += map(" ".join, known)
+    return implied
+
+
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Rank tokens in the order of their ids: with new scores if only the rank counts, else with the existing ones.
+
+    Runs of spaces, which were added to Llama's vocabulary afterwards, may come last.
+    """
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
+        return
+    ids = [id for id, _ in _normal_tokens(spec)]
+    if family.ranking is Ranking.SCORE:
+        ranking = "ranking the scores in the order of the ids, as trainers do"
+        runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
+        yield from _set_scores(spec, ids, ranking)
+        if runs:
+            last = sorted(ids, key=set(runs).__contains__)
+            yield from _set_scores(spec, last, f"{ranking}, with {plural(len(runs), 'run')} of spaces last")
+    elif spec.scores is not None:
+        falling = sorted((spec.scores[id] for id in ids), reverse=True)
+        yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
+
+
+def _set_scores(
+    spec: TokenizerSpec, ids: Sequence[int], sentence: str, falling: Sequence[float] | None = None
+) -> Iterator[TokenizerChange]:
+    """Give tokens falling scores: those given, or minus their rank."""
+    old = list(spec.scores) if spec.scores is not None else [0.0] * len(spec.tokens)
+    ranked = [old[id] for id in ids]
+    new = list(old)
+    for rank, id in enumerate(ids):
+        new[id] = falling[rank] if falling else -float(rank)
+    if ranked != sorted(set(ranked), reverse=True) and new != old:
+        yield TokenizerChange(
+            kind="scores",
+            sentence=sentence,
+            cost=cost.CONVENTIONAL_ARRAY,
+            transform=lambda spec: replace(spec, scores=new),
+        )
+
+
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Use the charsmaps that sentencepiece provides if there is none."""
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap or spec.charsmap:
+        return
+    import sentencepiece
+
+    from tokverify.files.sentencepiece.message import parse
+
+    for rule in _CHARSMAPS:
+        message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())
+        charsmap = message.normalizer_spec.precompiled_charsmap
+        yield TokenizerChange(
+            kind="charsmap",
+            sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
+            cost=cost.CONVENTIONAL_ARRAY,
+            transform=partial(replace, charsmap=charsmap),
+        )
+
+
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set a model that uses merges if the file has merges and its model ignores them."""
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or not spec.merges or (family and family.uses_pre_tokenizer):
+        return
+    for model in ("gemma4", "gpt2"):
+        yield TokenizerChange(
+            kind="model",
+            sentence=f"setting the model to {model} instead of {spec.model}, which ignores merges "
+            "(tokenizer.ggml.model)",
+            cost=cost.MODEL,
+            transform=partial(replace, model=model),
+        )

@@ -1,0 +1,98 @@
+"""Changes to the stored texts of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import cost
+from tokverify.diagnosis.spelling import RESPELLINGS, spell_token
+from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.families import find_family
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.change import TokenizerChange
+    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.diagnosis.spelling import Respelling
+
+_NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
+
+
+def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store tokens as the reference does, grouped by how they differ."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None:
+        return
+    groups: dict[str, dict[int, TokenPatch]] = {}
+    patches: dict[int, TokenPatch] = {}
+    for id, (text, wanted) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != wanted:
+            patches[id] = TokenPatch(wanted)
+            groups.setdefault(_describe_difference(text, wanted), {})[id] = patches[id]
+    for description, group in groups.items():
+        sentence = f"rewriting {name_tokens(group, spec)} {description}"
+        yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
+    if len(groups) > 1:
+        yield patch_tokens(
+            patches, "tokens", f"rewriting {name_tokens(patches, spec)} as in the reference", cost.ALL_TEXTS
+        )
+
+
+def _describe_difference(text: str, wanted: str) -> str:
+    if escape_spaces(text) == wanted:
+        return "with ▁ instead of spaces"
+    if text == escape_spaces(wanted):
+        return "with spaces instead of ▁"
+    if text.replace("▁", "") == wanted.replace("▁", ""):
+        return "with or without ▁ as in the reference"
+    return "as in the reference"
+
+
+def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store tokens as their family does, if they look like another family's and the reference's bytes allow it."""
+    spec = evidence.spec
+    if evidence.facts.spec is not None:
+        return
+    family = find_family(spec.model)
+    for respelling in RESPELLINGS:
+        patches = dict(_respell(evidence, respelling)) if family and respelling.applies(family) else {}
+        if patches:
+            sentence = f"rewriting {name_tokens(patches, spec)} {respelling.description}"
+            yield patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
+
+
+def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, TokenPatch]]:
+    shown = evidence.facts.token_bytes
+    for id, (text, type) in enumerate(zip(evidence.spec.tokens, types_of(evidence.spec), strict=False)):
+        # Runs of spaces are not words: a difference there is for matching them in texts.
+        if type == respelling.type and (len(text) == 1 or text.strip("▁ ")):
+            wanted = respelling.respell(text)
+            if wanted != text and (id >= len(shown) or respelling.read(wanted) == shown[id]):
+                yield id, TokenPatch(wanted)
+
+
+def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Rewrite tokens so that they represent the same bytes as in the reference."""
+    spec, encoder, shown = evidence.spec, evidence.encoder, evidence.facts.token_bytes
+    if evidence.facts.spec is not None or encoder is None:
+        return
+    rewritten: dict[int, TokenPatch] = {}
+    replaced: dict[int, TokenPatch] = {}
+    for id, (wanted, attribute) in enumerate(zip(shown, encoder.settings.attributes, strict=False)):
+        if not wanted or encoder.token_bytes(id) == wanted:
+            continue
+        text = None if attribute & _NEVER_DECODED else spell_token(wanted, attribute, encoder.settings)
+        if text is not None:
+            rewritten[id] = TokenPatch(text)
+        elif attribute & Attribute.UNUSED.value and id in evidence.missing:
+            text = wanted.decode("utf-8", "surrogateescape")
+            replaced[id] = TokenPatch(text, TokenType.CONTROL if kind_of(text) == "tags" else TokenType.USER_DEFINED)
+    if rewritten:
+        sentence = f"rewriting {name_tokens(rewritten, spec)} to represent the same bytes as in the reference"
+        yield patch_tokens(rewritten, "tokens", sentence, cost.TEXTS_BY_BYTES)
+    if replaced:
+        sentence = f"replacing {name_tokens(replaced, spec)} with the reference's"
+        yield patch_tokens(replaced, "added", sentence, cost.TEXTS_BY_BYTES)

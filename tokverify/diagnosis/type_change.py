@@ -1,0 +1,240 @@
+"""Changes to the types of tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import cost
+from tokverify.diagnosis.token_patch import (
+    RUNS,
+    Patches,
+    TokenPatch,
+    depends_on_types,
+    describe_type,
+    kind_of,
+    patch_tokens,
+    set_type,
+    types_of,
+)
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
+from tokverify.engine.normalizer import escape_spaces, unescape_spaces
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.change import TokenizerChange
+    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
+_MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
+_RUN_BEGINNINGS = frozenset({" ", "▁", "\t", "\n"})
+
+
+def types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set types as in the reference; if it declares none, those of tokens that failing texts contain and ids lack."""
+    if evidence.spec.types is None:
+        yield from _all_types(evidence)
+    spec, declared = evidence.spec, _differing_types(evidence)
+    patches = _observed_types(evidence) if declared is None else declared
+    groups: dict[TokenType, dict[int, TokenPatch]] = {}
+    for id, patch in patches.items():
+        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    for type, group in groups.items():
+        yield from _group_changes(spec, type, group, with_similar=declared is None)
+    yield from _plain(evidence)
+    yield from _bytes(evidence)
+    if len(groups) > 1:
+        parts = [describe_type(spec, group, type) for type, group in groups.items()]
+        yield patch_tokens(patches, "types", " and ".join(parts), cost.SEVERAL_TYPES)
+
+
+def _group_changes(
+    spec: TokenizerSpec, type: TokenType, group: Patches, *, with_similar: bool
+) -> Iterator[TokenizerChange]:
+    """Set a type for all tokens of a group, and for those of each kind."""
+    variants = [(group, cost.TYPES)]
+    variants += [(part, cost.TYPES_OF_A_KIND) for part in _by_kind(spec, group)]
+    for patches, base in variants:
+        if with_similar:
+            yield set_type(spec, _with_similar_runs(spec, patches), type, base + cost.SIMILAR_RUNS)
+        yield set_type(spec, patches, type, base)
+
+
+def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy all types from the reference: a file without types also lacks those that no case shows."""
+    declared = evidence.facts.spec.types if evidence.facts.spec else None
+    patches: dict[int, TokenPatch] = {}
+    for id, (_, type) in enumerate(zip(evidence.spec.tokens, declared or (), strict=False)):
+        if type != TokenType.NORMAL:
+            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(type)), type)
+    if patches:
+        counts = Counter(TokenType(patch.type or 0).name for patch in patches.values())
+        shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        sentence = f"setting all types as in the reference ({shown}, the others NORMAL)"
+        yield patch_tokens(patches, "types", sentence, cost.ALL_TYPES)
+
+
+def _with_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
+    """Add the other runs of spaces of the same type if one of them is patched; likewise for tabs and newlines."""
+    types = types_of(spec)
+    patch_of_run: dict[tuple[str, int], TokenPatch] = {}
+    for id, patch in patches.items():
+        kind = kind_of(spec.tokens[id])
+        if kind in RUNS:
+            patch_of_run[kind, types[id]] = patch
+    if not patch_of_run:
+        return patches
+    similar: dict[int, TokenPatch] = {}
+    for id, text in enumerate(spec.tokens):
+        if text[:1] in _RUN_BEGINNINGS:
+            run_patch = patch_of_run.get((kind_of(text), types[id]))
+            if run_patch:
+                similar[id] = run_patch
+    return similar | dict(patches)
+
+
+def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Make tokens NORMAL that look ordinary but are matched before the model runs; in a unigram vocabulary all of them.
+
+    For unigram this also works around a fault of llama.cpp: it treats the text on each side of such a token as a text
+    of its own, from which it removes extra spaces and to which it adds a prefix.
+    """
+    spec = evidence.spec
+    family = find_family(spec.model)
+    trims_spaces = family is not None and "remove_extra_whitespaces" in family.flags
+    matched = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
+    ordinary = [id for id in matched if not kind_of(spec.tokens[id])]
+    for ids in (matched if trims_spaces else [], ordinary if evidence.facts.spec is None else []):
+        if ids:
+            patches = {id: TokenPatch(type=TokenType.NORMAL) for id in ids}
+            change = set_type(spec, patches, TokenType.NORMAL, cost.CONVENTIONAL_TYPES)
+            is_workaround = trims_spaces and _have_type(evidence, ids, TokenType.USER_DEFINED)
+            yield _as_workaround(change, len(ids)) if is_workaround else change
+
+
+def _as_workaround(change: TokenizerChange, count: int) -> TokenizerChange:
+    subject = "it is" if count == 1 else "they are"
+    reason = (
+        f"(a workaround: {subject} USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
+        " tokens)"
+    )
+    return replace(change, sentence=f"{change.sentence} {reason}")
+
+
+def _have_type(evidence: Evidence, ids: Iterable[int], type: TokenType) -> bool:
+    """Whether tokens have a type in the reference."""
+    reference = evidence.facts.spec
+    types = types_of(reference) if reference else ()
+    return all(id < len(types) and types[id] == type for id in ids)
+
+
+def _bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Make tokens BYTE whose texts look like bytes, where the model depends on it."""
+    spec = evidence.spec
+    if evidence.facts.spec is not None or not depends_on_types(spec):
+        return
+    types = types_of(spec)
+    patches: dict[int, TokenPatch] = {}
+    for id, text in enumerate(spec.tokens):
+        if types[id] != TokenType.BYTE and kind_of(text) == "bytes":
+            patches[id] = TokenPatch(type=TokenType.BYTE)
+    if patches:
+        yield set_type(spec, patches, TokenType.BYTE, cost.CONVENTIONAL_TYPES)
+
+
+def _by_kind(spec: TokenizerSpec, patches: Patches) -> Iterator[Patches]:
+    """Yield proper subsets: the tokens of each kind, all runs, and all tokens that have a kind."""
+    by_kind: dict[str, dict[int, TokenPatch]] = {}
+    for id, patch in patches.items():
+        kind = kind_of(spec.tokens[id])
+        if kind:
+            by_kind.setdefault(kind, {})[id] = patch
+    runs = [subset for kind, subset in by_kind.items() if kind in RUNS]
+    for subset in (*by_kind.values(), _merge(runs), _merge(by_kind.values())):
+        if subset and len(subset) < len(patches):
+            yield subset
+
+
+def _merge(subsets: Iterable[Patches]) -> Patches:
+    merged: dict[int, TokenPatch] = {}
+    for subset in subsets:
+        merged.update(subset)
+    return merged
+
+
+def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
+    """Return patches for the tokens whose type has another effect than in the reference; None if it declares none."""
+    spec = evidence.spec
+    declared = _reference_types(evidence)
+    if declared is None:
+        return None
+    patches: dict[int, TokenPatch] = {}
+    for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
+        if type_effect(current, spec) != type_effect(type, spec):
+            patches[id] = TokenPatch(_text_for(evidence, id, type), type)
+    return patches
+
+
+def _reference_types(evidence: Evidence) -> list[TokenType] | None:
+    facts, spec = evidence.facts, evidence.spec
+    if facts.added_tokens is not None and (facts.spec is None or not depends_on_types(spec)):
+        added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
+        return [added.get(id, TokenType.NORMAL) for id in range(len(spec.tokens))]
+    if facts.spec is not None and facts.spec.types is not None:
+        return [TokenType(type) for type in facts.spec.types]
+    return None
+
+
+def _added_type(special: bool) -> TokenType:
+    return TokenType.CONTROL if special else TokenType.USER_DEFINED
+
+
+def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
+    """Return the text that a token of this type needs if it is not stored that way; matched tokens have real spaces."""
+    text = evidence.spec.tokens[id]
+    family = find_family(evidence.spec.model)
+    is_escaped = family is not None and family.alphabet is Alphabet.ESCAPED
+    if not is_escaped or type not in {TokenType.USER_DEFINED, TokenType.NORMAL}:
+        return None
+    other = unescape_spaces(text) if type is TokenType.USER_DEFINED else escape_spaces(text)
+    reference = evidence.facts.spec
+    is_confirmed = reference is not None and id < len(reference.tokens) and reference.tokens[id] == other
+    return other if other != text and is_confirmed else None
+
+
+def type_effect(type: int, spec: TokenizerSpec) -> str:
+    """Return a word for what a type does when a text is encoded."""
+    if type in _SPECIAL:
+        return "special"
+    if type == TokenType.USER_DEFINED:
+        return "user-defined"
+    if type == TokenType.BYTE and depends_on_types(spec):
+        return "byte"
+    if type == TokenType.UNDEFINED and depends_on_types(spec):
+        return "undefined"
+    return "plain"
+
+
+def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
+    """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
+
+    Of the former only tokens that look special: matching any word that the merges miss would explain its case, whatever
+    the real reason.
+    """
+    tokens, current = evidence.spec.tokens, types_of(evidence.spec)
+    patches: dict[int, TokenPatch] = {}
+    for id in evidence.missing:
+        if not 0 <= id < len(current) or current[id] in {TokenType.UNKNOWN, TokenType.USER_DEFINED}:
+            continue
+        kind = kind_of(tokens[id])
+        if kind and unescape_spaces(tokens[id]) in evidence.text:
+            is_control = kind == "tags" and id not in evidence.missing_unparsed
+            patches[id] = TokenPatch(type=TokenType.CONTROL if is_control else TokenType.USER_DEFINED)
+    for id in evidence.surplus:
+        if current[id] in _MATCHED:
+            patches[id] = TokenPatch(type=TokenType.NORMAL)
+    return patches

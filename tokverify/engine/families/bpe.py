@@ -1,0 +1,79 @@
+"""The families `gpt2` and `gemma4`: byte-pair encoding by merge rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
+from tokverify.engine.models.bpe import Bpe
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, from_byte_level, to_byte_level
+from tokverify.text.utf8 import replace_lone_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
+    """Build the model; llama.cpp reads a merge up to its first NUL."""
+    merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
+    return Bpe(settings.ids, merges, PRE_TOKENIZERS[settings.pre])
+
+
+class ByteLevelFamily(Family):
+    """A family whose pieces are written in the GPT-2 alphabet, unless the pre-tokenizer escapes spaces."""
+
+    def piece_bytes(self, piece: str, settings: Settings) -> bytes:
+        """Return the bytes that an ordinary piece represents."""
+        return super().piece_bytes(piece, settings) if settings.escape_whitespaces else from_byte_level(piece)
+
+
+class _BpeFamily(ByteLevelFamily):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return make_bpe(spec, settings)
+
+    def lookup_text(self, text: str, settings: Settings) -> str:
+        written = escape_spaces(text) if settings.escape_whitespaces else text
+        return to_byte_level(replace_lone_bytes(written)) if PRE_TOKENIZERS[settings.pre].byte_level else written
+
+    def merge_costs(self, spec: TokenizerSpec, settings: Settings) -> MergeCosts:
+        """Return the rank of each merge; of a merge that is listed twice, the first rank."""
+        del settings
+        ranks: dict[str, float] = {}
+        for rank, merge in enumerate(spec.merges or ()):
+            ranks.setdefault(merge, rank)
+        return MergeCosts(frozenset(ranks), ranks, separator=" ")
+
+
+_SUMMARY = "joins neighbors that the merge list holds, those of the lowest rank first"
+
+GPT2 = _BpeFamily(
+    model="gpt2",
+    algorithm="bpe",
+    summary=_SUMMARY,
+    special_ids={"bos": 11, "eos": 11},
+    clean_spaces=True,
+    escape_whitespaces=False,
+    ranking=Ranking.MERGE_RANK,
+    uses_pre_tokenizer=True,
+    is_bpe=True,
+    space_escaping=SpaceEscaping.IN_ENCODER,
+    alphabet=Alphabet.BYTE_LEVEL,
+)
+GEMMA4 = _BpeFamily(
+    model="gemma4",
+    algorithm="bpe",
+    summary=_SUMMARY,
+    clean_spaces=True,
+    escape_whitespaces=False,
+    pre="gemma4",
+    ranking=Ranking.MERGE_RANK,
+    uses_pre_tokenizer=True,
+    is_bpe=True,
+    space_escaping=SpaceEscaping.IN_ENCODER,
+    alphabet=Alphabet.ESCAPED,
+    byte_fallback=ByteFallback("drops the character"),
+    has_byte_pieces=True,
+)

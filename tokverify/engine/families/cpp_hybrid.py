@@ -1,0 +1,41 @@
+"""The family `cpp-hybrid`: tokverify's own tokenizer for C++, which llama.cpp does not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.attribute import VERBATIM
+from tokverify.engine.family import Family, PieceJoiner, Ranking
+from tokverify.engine.models.cpp.model import CppHybrid
+from tokverify.engine.models.cpp.spacing import Spacing, piece_bytes
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _CppHybridFamily(Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return CppHybrid(settings.ids, spec.merges or (), settings.special_ids.get("unk"))
+
+    def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
+        del settings
+        return to_bytes(piece) if attribute & VERBATIM else piece_bytes(piece)
+
+    def make_joiner(self) -> PieceJoiner:
+        """Return what puts spaces back between words, by rule."""
+        return Spacing()
+
+
+CPP_HYBRID = _CppHybridFamily(
+    model="cpp-hybrid",
+    algorithm="cpp-hybrid",
+    summary="takes words that are pieces whole, and joins neighbors that the merge list holds in all others",
+    in_llama_cpp=False,
+    escape_whitespaces=False,
+    pre="cpp-hybrid",
+    ignore_merges=True,
+    ranking=Ranking.MERGE_RANK,
+)

@@ -1,0 +1,66 @@
+"""The families `plamo2` and `plamo3`: pieces of the least total cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Family, Ranking
+from tokverify.engine.models.plamo2 import Plamo2
+from tokverify.engine.models.plamo3 import Plamo3
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _Plamo2Family(Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return _make_plamo2(spec, settings)
+
+    def refuses_byte_token(self, piece: str) -> bool:
+        del piece
+        return False
+
+    def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
+        del settings
+        is_byte = attribute & Attribute.BYTE.value and BYTE_PIECE.fullmatch(piece)
+        return bytes([int(piece[3:5], 16)]) if is_byte else to_bytes(piece)
+
+
+class _Plamo3Family(_Plamo2Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return Plamo3(_make_plamo2(spec, settings))
+
+
+def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
+    # subtle: llama.cpp uses the declared types here, before the tokens' texts override any.
+    byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
+    return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)
+
+
+_SUMMARY = "takes the pieces that cost least in all"
+_SPECIAL_IDS = {"bos": 1, "eos": 2, "unk": 0, "pad": 3}
+
+PLAMO2 = _Plamo2Family(
+    model="plamo2",
+    algorithm="plamo2",
+    summary=_SUMMARY,
+    special_ids=_SPECIAL_IDS,
+    ranking=Ranking.SCORE_SUM,
+    reads_types=True,
+    has_byte_pieces=True,
+)
+PLAMO3 = _Plamo3Family(
+    model="plamo3",
+    algorithm="plamo3",
+    summary=_SUMMARY,
+    special_ids=_SPECIAL_IDS,
+    ranking=Ranking.SCORE_SUM,
+    reads_types=True,
+    has_byte_pieces=True,
+)

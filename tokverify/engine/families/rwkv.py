@@ -1,0 +1,37 @@
+"""The family `rwkv`: the longest token at each place, with tokens stored as escaped bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.family import NO_TOKEN, Affixes, Family, Ranking
+from tokverify.engine.models.rwkv import Rwkv, unescape
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _RwkvFamily(Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        del spec
+        return Rwkv(settings.ids, settings.special_ids.get("unk", NO_TOKEN))
+
+    def refuses_byte_token(self, piece: str) -> bool:
+        del piece
+        return False
+
+    def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
+        del attribute, settings
+        return unescape(piece)
+
+
+RWKV = _RwkvFamily(
+    model="rwkv",
+    algorithm="rwkv",
+    summary="takes the longest token at each place",
+    ranking=Ranking.LENGTH,
+    affixes=Affixes.NEVER,
+    declares_types=False,
+)

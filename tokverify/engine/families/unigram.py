@@ -1,0 +1,40 @@
+"""The family `t5`: sentencepiece's unigram model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.family import NO_TOKEN, Alphabet, Family, Ranking, SpaceEscaping
+from tokverify.engine.models.unigram import make_unigram
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _UnigramFamily(Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return make_unigram(spec, settings, settings.special_ids.get("unk", NO_TOKEN))
+
+    def significant_text(self, normalized: str, *, whole: bool) -> str:
+        """Count runs of spaces in a stretch as one: which of them are extra depends on what surrounds the stretch."""
+        return normalized if whole else " ".join(normalized.split())
+
+
+T5 = _UnigramFamily(
+    model="t5",
+    algorithm="unigram",
+    summary="takes the pieces whose scores have the greatest sum",
+    special_ids={"eos": 1, "unk": 2, "pad": 0},
+    add_eos=True,
+    ranking=Ranking.SCORE_SUM,
+    flags=("add_space_prefix", "remove_extra_whitespaces"),
+    space_escaping=SpaceEscaping.IN_MODEL,
+    uses_charsmap=True,
+    reads_types=True,
+    equivalent_pre_tokenizers=frozenset({"Metaspace", "WhitespaceSplit"}),
+    alphabet=Alphabet.ESCAPED,
+    ignores_byte_pieces=True,
+    replaces_unknown=True,
+)

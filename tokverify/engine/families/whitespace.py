@@ -1,0 +1,34 @@
+"""The family `whitespace`: byte-pair encoding of the words between spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.families.bpe import ByteLevelFamily, make_bpe
+from tokverify.engine.family import Ranking, SpaceEscaping
+from tokverify.engine.models.whitespace import Whitespace
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _WhitespaceFamily(ByteLevelFamily):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        return Whitespace(make_bpe(spec, settings), lowercase=settings.lowercase)
+
+
+WHITESPACE = _WhitespaceFamily(
+    model="whitespace",
+    algorithm="whitespace",
+    summary="joins neighbors that the merge list holds, those of the lowest rank first",
+    special_ids={"bos": 11, "eos": 11},
+    clean_spaces=True,
+    escape_whitespaces=False,
+    lowercase=True,
+    ranking=Ranking.MERGE_RANK,
+    uses_pre_tokenizer=True,
+    flags=("lowercase",),
+    space_escaping=SpaceEscaping.IN_ENCODER,
+)

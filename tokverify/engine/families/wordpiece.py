@@ -1,0 +1,50 @@
+"""The family `bert`: WordPiece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.engine.family import NO_TOKEN, Affixes, Family, Ranking
+from tokverify.engine.models.wordpiece import WordPiece
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.model import Model
+    from tokverify.spec import TokenizerSpec
+
+
+class _WordPieceFamily(Family):
+    def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        del spec
+        unknown_id = settings.special_ids.get("unk", NO_TOKEN)
+        return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+
+    def significant_text(self, normalized: str, *, whole: bool) -> str:
+        """Leave out all spaces: they only say where to cut."""
+        del whole
+        return normalized.replace(" ", "")
+
+    def refuses_byte_token(self, piece: str) -> bool:
+        del piece
+        return True
+
+
+BERT = _WordPieceFamily(
+    model="bert",
+    algorithm="wordpiece",
+    summary="takes the longest piece at each place of a word, before which ▁ stands",
+    special_ids={"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
+    add_bos=True,
+    add_sep=True,
+    clean_spaces=True,
+    lowercase=True,
+    strips_accents_if_lowercase=True,
+    ranking=Ranking.LENGTH,
+    flags=("lowercase", "strip_accents"),
+    affixes=Affixes.ALWAYS,
+    closing_role="sep",
+    cuts_words=True,
+    equivalent_pre_tokenizers=frozenset({"BertPreTokenizer"}),
+    replaces_unknown=True,
+    declares_types=False,
+)

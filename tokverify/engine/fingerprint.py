@@ -1,0 +1,53 @@
+"""Fingerprint: a hash of everything that decides which ids a text gets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.engine.family import Ranking
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.spec import TokenizerSpec
+
+_FLAGS = (
+    "algorithm", "pre", "add_bos", "add_eos", "add_sep", "add_space_prefix", "escape_whitespaces",
+    "remove_extra_whitespaces", "ignore_merges", "lowercase", "strip_accents",
+)  # fmt: skip
+_ROLES = ("bos", "eos", "sep", "unk")
+
+
+def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
+    """Return the sha256, in hexadecimal, of everything that decides which ids a text gets.
+
+    It is equal for all files of one model, whatever else they hold.
+    """
+    ranking = settings.family.ranking
+    digest = hashlib.sha256(json.dumps(_flags(settings), sort_keys=True).encode())
+    merges = spec.merges if ranking is Ranking.MERGE_RANK else None
+    for strings in (settings.ids, merges or ()):
+        digest.update(to_bytes("\0".join(strings)) + b"\0\0")
+    digest.update(bytes(settings.attributes) + b"\0")
+    digest.update(_little_endian(spec.scores or ()) if ranking.uses_scores else b"")
+    digest.update(spec.charsmap or b"")
+    return digest.hexdigest()
+
+
+def _flags(settings: Settings) -> dict[str, object]:
+    flags: dict[str, object] = {name: getattr(settings, name) for name in _FLAGS}
+    flags["special_ids"] = {role: settings.special_ids.get(role) for role in _ROLES}
+    flags["stripping"] = [(t.id, t.lstrip, t.rstrip) for t in settings.added_tokens if t.lstrip or t.rstrip]
+    return flags
+
+
+def _little_endian(scores: Sequence[float]) -> bytes:
+    floats = array("f", scores)
+    if sys.byteorder == "big":
+        floats.byteswap()
+    return floats.tobytes()

@@ -1,0 +1,31 @@
+"""What every model can do, and what some models can do; the models are in `tokverify.engine.models`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from tokverify.engine.trace import ModelTrace
+
+
+class Model(Protocol):
+    """Encodes a normalized stretch of text that contains no added tokens."""
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text` to ids."""
+
+
+@runtime_checkable
+class TracingModel(Model, Protocol):
+    """A model that can record how it encodes, as all built-in models can."""
+
+    def trace(self, text: str) -> ModelTrace:
+        """Encode `text`, slower than `encode` but to the same ids, and record every step."""
+
+
+@runtime_checkable
+class CuttableModel(Model, Protocol):
+    """A model that encodes the rest of a cut character as it is; other models get U+FFFD for each of its bytes."""
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` that an added token has cut inside a character, with lone bytes at either end."""

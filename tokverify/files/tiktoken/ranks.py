@@ -1,0 +1,118 @@
+"""Read the ranks of a .tiktoken file, and look up what belongs to it without being in it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.files.config import read_config, token_text
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What belongs to a published .tiktoken file without being in it."""
+
+    pattern: str
+    size: int = 0
+    """The number of ranks in the published file."""
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Text -> id, for a file with `size` ranks only."""
+
+
+_END, _CONTRACTIONS = "<|endoftext|>", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+_CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+    r"|\s+(?!\S)|\s"
+)
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_LLAMA3 = rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|%s| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_QWEN_TEXTS = (_END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205)))
+_QWEN_TOKENS = {text: id for id, text in enumerate(_QWEN_TEXTS, 151643)}
+PUBLISHED: Mapping[str, Published] = {
+    "gpt2": Published(_GPT2, 50256, {_END: 50256}),
+    "r50k_base": Published(_GPT2, 50256, {_END: 50256}),
+    "p50k_base": Published(_GPT2, 50280, {_END: 50256}),
+    "cl100k_base": Published(
+        _CL100K,
+        100256,
+        {
+            _END: 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            "<|endofprompt|>": 100276,
+        },
+    ),
+    "o200k_base": Published(_O200K, 199998, {_END: 199999, "<|endofprompt|>": 200018}),
+    "llama3": Published(_LLAMA3 % r"\p{N}{1,3}"),
+    "qwen": Published(_LLAMA3 % r"\p{N}", 151643, _QWEN_TOKENS),
+}
+
+
+def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
+    """Read a .tiktoken file, each line of which is a token in base64 and its id.
+
+    Raises:
+        BrokenFileError: If it is not one, or violates what the library assumes.
+    """
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line:
+            continue
+        try:
+            token, rank = line.split()
+            ranks[base64.b64decode(token, validate=True)] = int(rank)
+        except ValueError as error:
+            raise BrokenFileError(f"{path}:{number}: not a token in base64 and its id") from error
+    if missing := sum(bytes([byte]) not in ranks for byte in range(256)):
+        raise BrokenFileError(
+            f"{path}: an incomplete tiktoken vocabulary: {missing} of the 256 single bytes are missing"
+        )
+    if len(set(ranks.values())) != len(ranks):
+        raise BrokenFileError(f"{path}: two tokens have the same id")
+    return ranks
+
+
+def published_for(path: Path, pattern: str) -> Published:
+    """Look up what belongs to a file by `pattern`, which is a name or a regular expression, or by the file's name.
+
+    Raises:
+        UnsupportedError: If no pattern is given and the file's name is not that of a published one.
+        TokverifyError: If the pattern is an unknown name.
+    """
+    name = pattern or path.name.removesuffix(".tiktoken")
+    if name in PUBLISHED:
+        return PUBLISHED[name]
+    names = ", ".join(PUBLISHED)
+    if not pattern:
+        raise UnsupportedError(
+            f"{path}: a tiktoken vocabulary contains no pattern; add its name, as in {path}:cl100k_base, or the "
+            f"regular expression itself after the colon; known names: {names}"
+        )
+    if re.fullmatch(r"[\w.-]+", pattern):
+        raise TokverifyError(f"{path}: {pattern!r} is neither a pattern nor the name of one; known names: {names}")
+    return Published(pattern)
+
+
+def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published) -> dict[str, int]:
+    """Return the special tokens of the published file, if this one is complete, and those in a config beside it."""
+    special = dict(published.special_tokens) if len(ranks) == published.size else {}
+    taken = set(ranks.values())
+    return special | {text: id for text, id in _added_tokens(path).items() if id not in taken}
+
+
+def _added_tokens(path: Path) -> dict[str, int]:
+    """Return the added tokens listed in the tokenizer_config.json beside the file."""
+    listed = read_config(path).get("added_tokens_decoder")
+    entries = listed.items() if isinstance(listed, dict) else ()
+    texts = {int(id): token_text(entry) for id, entry in entries if id.isdecimal()}
+    return {text: id for id, text in texts.items() if text}

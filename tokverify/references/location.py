@@ -1,0 +1,65 @@
+"""Recognize what kind of reference a location names: a kind by name, an address, a file, or a repository on the hub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tokverify.errors import TokverifyError
+from tokverify.files.location import existing, file_and_rest, file_in, kind_of
+
+EXPECT = "expect"
+"""The location that stands for the ids that cases themselves expect."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+_HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
+_SERVER = re.compile("https?://")
+_NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
+
+
+def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
+    """Return the kind of a reference, and the location to pass to its loader.
+
+    Any kind can be written out, as in `rebuilt` or `hub:gpt2`. Otherwise an existing path takes precedence over a
+    hub id.
+
+    Args:
+        location: What the user wrote.
+        is_kind: Whether a word is the name of a kind.
+
+    Raises:
+        TokverifyError: If the location is none of these.
+        BrokenFileError: If it is a file or a directory without a tokenizer.
+        UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
+    """
+    if location == EXPECT:
+        raise TokverifyError("`expect` (what the cases themselves expect) works only with `tokverify run`")
+    kind, _, rest = location.partition(":")
+    if is_kind(kind):
+        return kind, rest
+    if _SERVER.match(location) and not _HUB_URL.match(location):
+        return "server", location
+    if path := existing(location):
+        file = file_in(path) if path.is_dir() else path
+        return kind_of(file), str(file)
+    if hub_id := repository(location):
+        return "hub", hub_id
+    if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
+        return "tiktoken", location
+    raise TokverifyError(
+        f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
+    )
+
+
+def repository(location: str) -> str | None:
+    """Return the hub id that a location or a huggingface.co address names, or None."""
+    if _HUB_URL.match(location):
+        return repository_of_url(location)
+    looks_like_path = location.startswith((".", "~")) or location.endswith((".json", ".model", ".gguf"))
+    return location if _HUB_ID.fullmatch(location) and not looks_like_path else None
+
+
+def repository_of_url(url: str) -> str | None:
+    """Return the hub id of the model that a huggingface.co address belongs to, or None."""
+    match = _HUB_URL.match(url)
+    return match[1].removesuffix(".git") if match and not match[1].startswith(_NOT_MODELS) else None

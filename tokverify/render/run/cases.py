@@ -1,0 +1,184 @@
+"""The sections on single cases: those that fail, and those that did not simply match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import headline, known_text
+from tokverify.render.document import (
+    Alignment,
+    Block,
+    Column,
+    Details,
+    Fields,
+    Heading,
+    Inline,
+    Names,
+    Only,
+    Section,
+    Span,
+    Style,
+    Table,
+    exact,
+    message,
+    shorten,
+)
+from tokverify.report.run import Status
+from tokverify.report.run_summary import FAILING, other_side
+from tokverify.text.visible import code_points, visible
+from tokverify.text.wording import encode_options, plural
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Expect
+    from tokverify.report.difference import Difference
+    from tokverify.report.run import BaselineOutcome, CaseResult, Report
+
+_MAX_CODE_POINTS = 4
+_MAX_DRAWN = 100
+_MAX_DECODED = 10
+_BYTES_BEFORE, _BYTES_AFTER = 15, 35
+
+
+def case_sections(report: Report, *, verbose: bool, heading: str = "failing case") -> Iterator[Section]:
+    """Yield the sections on single cases; `heading` is what `markdown` calls those that fail."""
+    matching = [result for result in report.results if result.status is Status.MATCH]
+    if verbose and matching:
+        yield _matches_section(matching)
+    failing = [result for result in report.results if result.status in FAILING]
+    yield from _failing_sections(failing, heading, verbose=verbose)
+    decoded = [result for result in report.results if result.decode_difference]
+    if decoded:
+        yield _decoding_section(decoded, verbose=verbose)
+    yield from _group_by_reason("known", ((known_text(r.known), r.name) for r in report.results if r.known))
+    if report.baseline:
+        yield from _baseline_sections(report.baseline)
+    skipped = [(result.message or "", result.name) for result in report.results if result.status is Status.SKIPPED]
+    yield from _group_by_reason("skipped", skipped)
+    yield from _group_by_reason("note", _notes(matching), fold=not verbose)
+
+
+def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: bool) -> Iterator[Section]:
+    """Yield a section for each failing case; `table` only names those beyond a limit."""
+    if failing:
+        yield Section([Only("markdown", [Heading(plural(len(failing), heading))])])
+    drawn = len(failing) if verbose or len(failing) <= _MAX_DRAWN + 1 else _MAX_DRAWN
+    for result in failing[:drawn]:
+        yield Section([case_details(result, verbose=verbose)])
+    for result in failing[drawn:]:
+        yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
+    if failing[drawn:]:
+        names = [result.name for result in failing[drawn:]]
+        yield Section([Only("table", [Names("failing too", "drawn with -v, and in -f json", names)])])
+
+
+def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:
+    """Describe a failing case in full; `more` are labeled lines to put first."""
+    lines = [*more, *_case_lines(result, verbose=verbose)]
+    blocks: list[Block] = [Fields(lines)]
+    if result.difference:
+        blocks.append(Alignment(result.difference, other_side(result), fold=not verbose))
+    return Details(_title(result), blocks, hint=Span(headline(result)))
+
+
+def _title(result: CaseResult) -> Inline:
+    case = result.case
+    place = f"  {case.file}:{case.line}" if case.file else ""
+    status = message(f"{str(result.status).upper()} ", Style.BAD)
+    return [status, message(result.name, Style.STRONG), message(place, Style.DIM)]
+
+
+def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+    case = result.case
+    if result.status is Status.ERROR:
+        yield "error", message(result.message or "")
+    if case.note:
+        yield "catches", message(case.note)
+    yield "text", exact(case.text) if verbose else shorten(case.text)
+    yield "options", encode_options(add_special=result.add_special, parse_special=result.parse_special)
+    if result.status is Status.MISMATCH:
+        yield from (("note", message(note, Style.NOTICE)) for note in (*result.notes, *result.refusals))
+        if result.expect is not None:
+            yield "expect", Span(_list_tokens(result.expect))
+        if result.difference:
+            yield from _divergence_lines(result.difference, other_side(result))
+
+
+def _list_tokens(expect: Expect) -> str:
+    items = [f'"{visible(item)}"' if isinstance(item, str) else str(item) for item in expect]
+    return f"[{', '.join(items)}]"
+
+
+def _divergence_lines(difference: Difference, other: str) -> Iterator[tuple[str, Inline]]:
+    first, around = difference.first, difference.excerpt
+    following = around.expected or around.actual
+    place: list[str | Span] = ["at the start: "]
+    if around.before:
+        where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}: "
+        place = [where, exact(around.before, Style.DIM), " ▸ "]
+    yield "differs", [*place, exact(following, Style.STRONG)]
+    if around.actual == around.expected:
+        yield "", _name_characters(following)
+    else:
+        yield "actual", _name_characters(around.actual)
+        yield other, _name_characters(around.expected)
+
+
+def _name_characters(text: str) -> str:
+    return ", ".join(code_points(text[:_MAX_CODE_POINTS])) or "end of the text"
+
+
+def _matches_section(matching: Iterable[CaseResult]) -> Section:
+    columns = [Column("match"), Column("tokens", is_number=True), Column("text")]
+    rows = [(message(result.name), f"{len(result.actual):,}", exact(result.case.text)) for result in matching]
+    return Section([Table(columns, rows)])
+
+
+def _decoding_section(decoded: Sequence[CaseResult], *, verbose: bool) -> Section:
+    """Show what each side makes of the same ids; this does not change the verdict."""
+    count = len(decoded) if verbose else min(len(decoded), _MAX_DECODED)
+    title: list[str | Span] = [
+        message("DECODING ", Style.WARNING),
+        f"the two sides decode the ids of {plural(len(decoded), 'case')} differently; this does not change the verdict",
+    ]
+    lines = [line for result in decoded[:count] for line in _decoding_lines(result, verbose)]
+    if count < len(decoded):
+        lines.append(("", message(f"... {len(decoded) - count:,} more, shown with -v ...", Style.DIM)))
+    return Section([Details(title, [Fields(lines)])])
+
+
+def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Inline]]:
+    difference = result.decode_difference
+    if difference is None:
+        return
+    yield "case", message(f"{result.name}, from byte {difference.offset:,} on", Style.STRONG)
+    sides = (("actual", difference.actual, Style.ACTUAL), ("expected", difference.expected, Style.EXPECTED))
+    for role, data, style in sides:
+        yield role, exact(data, style) if verbose else _cut_around(data, difference.offset, style)
+
+
+def _cut_around(data: bytes, offset: int, style: Style) -> Inline:
+    start, end = max(0, offset - _BYTES_BEFORE), min(len(data), offset + _BYTES_AFTER)
+    before = [message(f"... {plural(start, 'byte')} ... ", Style.DIM)] if start else []
+    after = [message(f" ... {plural(len(data) - end, 'byte')} ...", Style.DIM)] if end < len(data) else []
+    return [*before, exact(data[start:end], style), *after]
+
+
+def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
+    fixed = "match now: take their entries out of the baseline, as --update-baseline does"
+    yield from _group_by_reason("fixed", ((fixed, entry.case) for entry in baseline.fixed))
+    yield from _group_by_reason("not compared", (("but in the baseline", entry.case) for entry in baseline.not_run))
+
+
+def _notes(matching: Iterable[CaseResult]) -> Iterator[tuple[str, str]]:
+    for result in matching:
+        for note in result.notes:
+            yield note, result.name
+
+
+def _group_by_reason(label: str, cases: Iterable[tuple[str, str]], *, fold: bool = False) -> Iterator[Section]:
+    grouped: dict[str, list[str]] = {}
+    for reason, name in cases:
+        grouped.setdefault(reason, []).append(name)
+    for reason, names in grouped.items():
+        yield Section([Names(label, reason, names, fold=fold)])

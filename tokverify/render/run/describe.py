@@ -1,0 +1,38 @@
+"""Describe a report of `tokverify run` for people: who was compared, a summary by suite, and every difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import Document, Section, Style, message
+from tokverify.render.run.cases import case_sections
+from tokverify.render.run.sections import diagnosis_section, sides_section, suites_section, vocabulary_sections
+from tokverify.render.run.verdict import verdict
+from tokverify.report.run_summary import run_exit_code, vocabularies_differ
+
+if TYPE_CHECKING:
+    from tokverify.render import RenderOptions
+    from tokverify.report.run import Report
+
+
+def describe(report: Report, options: RenderOptions) -> Document:
+    """Describe a report."""
+    exit_code = run_exit_code(report)
+    is_reserved = exit_code == 0 and vocabularies_differ(report.vocabulary)
+    return Document(
+        title=["tokverify: ", message(report.actual.name)],
+        verdict=verdict(report),
+        exit_code=exit_code,
+        sections=_sections(report, verbose=options.verbose),
+        verdict_style=Style.WARNING if is_reserved else None,
+    )
+
+
+def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
+    yield sides_section(report, verbose=verbose)
+    yield from vocabulary_sections(report.vocabulary, verbose=verbose)
+    yield suites_section(report)
+    if report.diagnosis:
+        yield diagnosis_section(report.diagnosis, verbose=verbose)
+    yield from case_sections(report, verbose=verbose)

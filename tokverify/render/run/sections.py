@@ -1,0 +1,178 @@
+"""The sections on what was compared: the two sides, their vocabularies, the counts by suite, and the diagnosis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import (
+    Column,
+    Fields,
+    Inline,
+    Item,
+    Items,
+    Section,
+    Span,
+    Style,
+    Table,
+    exact,
+    message,
+)
+from tokverify.render.run.verdict import effect
+from tokverify.report.run import NEARLY_ALL, Status
+from tokverify.report.run_summary import vocabularies_differ
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.diagnosis import Diagnosis, Explanation
+    from tokverify.report.run import PieceDifference, Report, Side, VocabularyDifference
+
+_MAX_LINES = 10
+_MAX_CASES = 5
+_DIFFERENT = "different tokens"
+# Two quite different vocabularies differ in every piece, and drawing those would take minutes.
+_MAX_VERBOSE_PIECES = 1000
+_STATUS_STYLES = {
+    Status.MATCH: Style.EXPECTED,
+    Status.MISMATCH: Style.ACTUAL,
+    Status.ERROR: Style.ACTUAL,
+    Status.KNOWN: Style.NOTICE,
+    Status.SKIPPED: Style.NOTICE,
+}
+
+
+def sides_section(report: Report, *, verbose: bool) -> Section:
+    """Describe the two sides: what they are, why they were chosen, and what that cannot prove."""
+    sides = {"actual": report.actual, "expected": report.expected}
+    return Section([Fields([line for role, side in sides.items() for line in side_lines(role, side, verbose=verbose)])])
+
+
+def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+    """Yield the labeled lines that describe a side."""
+    yield role, message(side.name if side.source == side.name else f"{side.name}, {side.source}", Style.STRONG)
+    if side.reason:
+        yield "", message(f"why this one: {side.reason}")
+    if side.caveat:
+        yield "", message(f"caveat: {side.caveat}", Style.CAVEAT)
+    if side.fingerprint:
+        yield "", message(f"fingerprint {side.fingerprint}", Style.DIM)
+    if side.sha256 and verbose:
+        yield "", message(f"sha256 {side.sha256}", Style.DIM)
+    if verbose:
+        yield from (("", message(f"{name} = {value}", Style.DIM)) for name, value in side.settings.items())
+    if side.overrides:
+        count = plural(len(side.overrides), "declared setting")
+        yield "", message(f"llama.cpp overrides {count}:", Style.NOTICE)
+        yield from (("", line) for line in _limit([message(f"- {line}") for line in side.overrides], verbose))
+
+
+def _limit(lines: Sequence[Inline], verbose: bool) -> list[Inline]:
+    left_out = len(lines) - _MAX_LINES
+    if verbose or left_out <= 1:
+        return list(lines)
+    return [*lines[:_MAX_LINES], message(f"... {left_out:,} more, shown with -v ...", Style.DIM)]
+
+
+def vocabulary_sections(vocabulary: VocabularyDifference | None, *, verbose: bool) -> Iterator[Section]:
+    """Describe how the vocabularies differ."""
+    if vocabulary is None:
+        yield Section([Fields([("vocabulary", message("not compared", Style.DIM))])])
+        return
+    lines = list(vocabulary_lines(vocabulary))
+    yield Section([Fields([("vocabulary" if index == 0 else "", line) for index, line in enumerate(lines)])])
+    if vocabulary.pieces:
+        yield Section([_pieces_table(vocabulary.pieces, verbose)])
+
+
+def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Span]:
+    """Yield how two vocabularies compare; the first line is the most general."""
+    if not vocabularies_differ(vocabulary):
+        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides, none of them different")
+    if vocabulary.actual_size != vocabulary.expected_size:
+        sizes = f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected"
+        yield message(sizes, Style.ACTUAL)
+    for role, (actual, expected) in vocabulary.special_ids.items():
+        yield message(f"{role} is {actual} in actual, {expected} in expected", Style.ACTUAL)
+    counts = Counter(map(_kind, vocabulary.pieces))
+    for difference, count in counts.items():
+        verb = "stands" if count == 1 else "stand"
+        yield message(f"{plural(count, 'id')} {verb} for {difference}", Style.ACTUAL)
+    if counts[_DIFFERENT] > NEARLY_ALL * min(vocabulary.actual_size, vocabulary.expected_size):
+        hint = "nearly all ids differ: is this the reference of this model? Name the right one with -r"
+        yield message(hint, Style.NOTICE)
+    if vocabulary.respelled:
+        verb = (
+            "is stored differently but represents"
+            if vocabulary.respelled == 1
+            else ("are stored differently but represent")
+        )
+        yield message(f"{plural(vocabulary.respelled, 'token')} {verb} the same bytes", Style.DIM)
+
+
+def _kind(piece: PieceDifference) -> str:
+    if piece.expected is None:
+        return "a token in actual only"
+    return _DIFFERENT if piece.actual is not None else "a token in expected only"
+
+
+def _pieces_table(pieces: Sequence[PieceDifference], verbose: bool) -> Table:
+    most = _MAX_VERBOSE_PIECES if verbose else _MAX_LINES
+    count = len(pieces) if len(pieces) <= most + 1 else most
+    rows = [(str(piece.id), _piece(piece.actual), _piece(piece.expected)) for piece in pieces[:count]]
+    left_out = "" if count == len(pieces) else f"{len(pieces) - count:,} more, all of them in -f json"
+    return Table([Column("id", is_number=True), Column("actual"), Column("expected")], rows, left_out)
+
+
+def _piece(piece: str | None) -> Inline:
+    return message("(no such token)", Style.DIM) if piece is None else exact(piece)
+
+
+def suites_section(report: Report) -> Section:
+    """Count the results by suite."""
+    suites: dict[str, Counter[Status]] = {}
+    for result in report.results:
+        suites.setdefault(result.case.suite, Counter())[result.status] += 1
+    statuses = [status for status in Status if status is not Status.KNOWN or report.baseline]
+    columns = [Column("suite"), *(Column(name, is_number=True) for name in ("cases", *map(str, statuses)))]
+    rows = [
+        [message(suite), str(counts.total()), *(_count(counts[status], _STATUS_STYLES[status]) for status in statuses)]
+        for suite, counts in suites.items()
+    ]
+    return Section([Table(columns, rows)])
+
+
+def _count(count: int, style: Style) -> Inline:
+    return message(f"{count:,}", style) if count else message("-", Style.DIM)
+
+
+def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
+    """Describe what may cause the failures, the best explanation first, and how to repair it."""
+    items = [
+        _explanation(found, diagnosis, is_first=index == 0, verbose=verbose)
+        for index, found in enumerate(diagnosis.explanations)
+    ]
+    tried = plural(diagnosis.tried, "change")
+    blocks: list[Items] = []
+    if not items:
+        nothing = f"none of the {tried} that were tried makes a failing case match"
+        blocks.append(Items([], message(nothing)))
+    note = message(f"time ran out after {tried}", Style.DIM) if diagnosis.stopped_early else ()
+    if items or note:
+        blocks.append(Items(items, note))
+    return Section(blocks, "Diagnosis")
+
+
+def _explanation(explanation: Explanation, diagnosis: Diagnosis, *, is_first: bool, verbose: bool) -> Item:
+    lines: list[Inline] = [message(effect(explanation, diagnosis), Style.STRONG if is_first else Style.PLAIN)]
+    if explanation.unexplained:
+        lines.append(message(f"unexplained: {_list_cases(explanation.unexplained, verbose)}", Style.DIM))
+    if explanation.repair.remark:
+        lines.append(message(explanation.repair.remark, Style.NOTICE))
+    return Item(lines, explanation.repair.commands)
+
+
+def _list_cases(names: tuple[str, ...], verbose: bool) -> str:
+    if verbose or len(names) <= _MAX_CASES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MAX_CASES])} and {len(names) - _MAX_CASES:,} more"

@@ -1,0 +1,104 @@
+"""Train a tokenizer, convert it to GGUF, and compare the two."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.convert import convert
+from tokverify.diagnosis import diagnose, facts_of
+from tokverify.diagnosis.repair import with_repairs
+from tokverify.files.load import load_gguf
+from tokverify.references import open_reference
+from tokverify.train import TRAINERS
+from tokverify.train.child import train_in_child
+
+if TYPE_CHECKING:
+    from tokverify.report.run import Report
+    from tokverify.train.trainer import Trained, TrainingPlan
+
+GGUF_NAME = "tokenizer.gguf"
+CONFIG_NAME = "tokenizer_config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The result of training."""
+
+    report: Report
+    """The comparison of the GGUF file with the trained tokenizer, with a diagnosis if they differ."""
+    names: tuple[str, ...]
+    """The files that were written."""
+    size: int
+    """The number of tokens."""
+    strings: int
+    """The number of generated texts that were compared besides the cases."""
+    notes: tuple[str, ...]
+    """What else the user should know."""
+
+
+def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
+    """Train, convert and verify a tokenizer, and write its files to an empty directory.
+
+    The same plan yields the same bytes. A GGUF file that differs from the tokenizer is written, too; see the report.
+
+    Raises:
+        TokverifyError: If the corpus or the vocabulary size is unsuitable, or a file cannot be written.
+    """
+    plan.report_progress(f"training {algorithm}")
+    trained = train_in_child(algorithm, plan)
+    _write(trained, directory)
+    conversion = convert(
+        directory / trained.name,
+        directory / GGUF_NAME,
+        force=True,
+        on_progress=lambda done, total: plan.report_progress(f"verifying {done:,} of {total:,} texts"),
+        seed=plan.seed,
+    )
+    report = _diagnose(conversion.report, directory / trained.name, directory / GGUF_NAME)
+    names = tuple(sorted(path.name for path in directory.iterdir()))
+    # What the GGUF file lacks matters only if it changes a result.
+    losses = conversion.untransportable if conversion.differing else ()
+    return Training(
+        with_repairs(_describe(report, algorithm, trained.name, plan)),
+        names,
+        conversion.size,
+        conversion.strings,
+        (*trained.notes, *losses),
+    )
+
+
+def _write(trained: Trained, directory: Path) -> None:
+    (directory / trained.name).write_bytes(trained.data)
+    if trained.config:
+        config = json.dumps(dict(trained.config), indent=2, ensure_ascii=False)
+        (directory / CONFIG_NAME).write_text(config + "\n", encoding="utf-8")
+
+
+def _diagnose(report: Report, trained: Path, converted: Path) -> Report:
+    """Add a diagnosis if the two sides differ."""
+    if not report.exit_code and not report.decode_differences:
+        return report
+    encoder, found = load_gguf(converted), open_reference(trained)
+    facts = facts_of(found.tokenizer, found.path)
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    return replace(report, diagnosis=result.diagnosis) if result else report
+
+
+def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> Report:
+    """Name the two sides relative to the directory, and record the options."""
+    return replace(
+        report,
+        actual=replace(report.actual, source=GGUF_NAME),
+        expected=replace(report.expected, source=name),
+        options={
+            "algorithm": algorithm,
+            "corpus": [str(path) for path in plan.corpus],
+            "vocab_size": plan.vocab_size,
+            "seed": plan.seed,
+            "min_frequency": plan.min_frequency if TRAINERS[algorithm].uses_min_frequency else None,
+            "preset": plan.preset,
+        },
+    )
