@@ -57,6 +57,7 @@ def record(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 def _record(options: RecordOptions) -> int:
     from tokverify.cases.case import SHIPPED
     from tokverify.render.recording import render
+    from tokverify.report.record import recording_exit_code
     from tokverify.tasks.record import record_expectations
 
     if SHIPPED in (options.cases or [SHIPPED]) and options.output is None:
@@ -76,4 +77,4 @@ def _record(options: RecordOptions) -> int:
             on_progress=progress.update,
         )
     write_text(render(recording, render_options(no_color=options.no_color)))
-    return recording.exit_code
+    return recording_exit_code(recording)

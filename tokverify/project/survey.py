@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
+from tokverify.report.start import Start
 from tokverify.system.git import git
 from tokverify.system.input_file import POINTER
 
@@ -25,32 +25,6 @@ _RELEVANT = (".gguf", ".json", ".model", *_YAML)
 _REFERENCES = ("tokenizer.json", "tokenizer.model", "spiece.model", "tekken.json")
 _SUITE = re.compile(rb"^cases:", re.MULTILINE)
 _HEAD_BYTES = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The contents of a directory that matter to tokverify, as paths relative to it."""
-
-    models: Sequence[tuple[Path, Path | None]]
-    """Each model with its reference, or None if `tokverify run` has to look for one."""
-
-    suites: Sequence[Path]
-    """Suites, and directories that contain nothing else."""
-
-    left_out: str = ""
-    """Why the shipped suites are not verified in addition; empty if they are."""
-
-    root: Path = Path()
-    """The root of the repository, where workflows belong."""
-
-    below: Path = Path()
-    """The path of the directory from that root."""
-
-    uses_lfs: bool = False
-    """Whether a checkout has to fetch files from Git LFS."""
-
-    uses_submodules: bool = False
-    """Whether a checkout has to include submodules."""
 
 
 def survey(directory: Path) -> Start:

@@ -12,7 +12,7 @@ from tokverify.system.output_file import write_files
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.project.survey import Start
+    from tokverify.report.start import Start
 
 
 class Initialization(NamedTuple):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from tokverify.cases.loading import load_suites, shipped_suites
 from tokverify.cases.selection import select
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.report.record import RecordedCase, RecordedChange, Recording
 from tokverify.system.output_file import write_files
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.verify.expectation import agrees, is_name_of
@@ -20,75 +20,9 @@ from tokverify.verify.expectation import agrees, is_name_of
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect, SuiteSource
     from tokverify.cases.suite import Suite
-    from tokverify.report.run import Side
     from tokverify.tasks.opening import ModelSource, ReferenceSource
     from tokverify.tasks.run import OnProgress
     from tokverify.tokenizer import Tokenizer
-
-
-class Change(StrEnum):
-    """What recording did to a case."""
-
-    ADDED = "added"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-    NOT_RECORDED = "not recorded"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCase:
-    """The outcome for one case."""
-
-    case: Case
-    """The case as it was before."""
-
-    change: Change
-    """What recording did to it."""
-
-    ids: tuple[int, ...] = ()
-    """The ids of the reference."""
-
-    message: str = ""
-    """Why there are no ids."""
-
-    model_agrees: bool = True
-    """Whether the model gives the same ids."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """What was recorded in which files."""
-
-    actual: Side
-    """The model."""
-
-    expected: Side
-    """The reference that the ids come from."""
-
-    key: str
-    """The name that the ids are recorded under."""
-
-    names_model: bool
-    """Whether a run on the model uses what is recorded under this name."""
-
-    results: tuple[RecordedCase, ...]
-    """One result per case."""
-
-    written: tuple[Path, ...] = ()
-    """The files that were written."""
-
-    untouched: tuple[Path, ...] = ()
-    """The files that were up to date."""
-
-    def count(self, change: Change) -> int:
-        """Count the cases with this outcome."""
-        return sum(result.change is change for result in self.results)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every case was recorded, 1 if one was not, 2 if none was."""
-        left_out = self.count(Change.NOT_RECORDED)
-        return 0 if not left_out else 2 if left_out == len(self.results) else 1
 
 
 def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
@@ -164,15 +98,15 @@ def _record(actual: Tokenizer, expected: Tokenizer, case: Case, key: str) -> Rec
     try:
         ids = _reference_ids(actual, expected, case)
     except (EncodeError, UnsupportedError) as error:
-        return RecordedCase(case, Change.NOT_RECORDED, message=f"{expected.name}: {error}")
+        return RecordedCase(case, RecordedChange.NOT_RECORDED, message=f"{expected.name}: {error}")
     agreed = _try_to_encode(actual, case.text, _options_of(case)) == ids
     return RecordedCase(case, _change(case.expect.get(key), actual, ids), ids, model_agrees=agreed)
 
 
-def _change(before: Expect | None, actual: Tokenizer, ids: tuple[int, ...]) -> Change:
+def _change(before: Expect | None, actual: Tokenizer, ids: tuple[int, ...]) -> RecordedChange:
     if before is None:
-        return Change.ADDED
-    return Change.UNCHANGED if agrees(before, actual, ids) else Change.CHANGED
+        return RecordedChange.ADDED
+    return RecordedChange.UNCHANGED if agrees(before, actual, ids) else RecordedChange.CHANGED
 
 
 def _options_of(case: Case) -> dict[str, bool]:
@@ -255,7 +189,11 @@ def _edit_suite(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
 
 def ids_to_write(results: Iterable[RecordedCase]) -> dict[str, tuple[int, ...]]:
     """Collect the ids that are not in the suite yet, by the id of their case."""
-    return {result.case.id: result.ids for result in results if result.change in {Change.ADDED, Change.CHANGED}}
+    return {
+        result.case.id: result.ids
+        for result in results
+        if result.change in {RecordedChange.ADDED, RecordedChange.CHANGED}
+    }
 
 
 def check_edit(suite: Suite, text: str, key: str, ids: Mapping[str, tuple[int, ...]]) -> None:
