@@ -19,12 +19,13 @@ import checkout  # noqa: F401
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
-from tokverify.diff.part import Change, Part
 from tokverify.fuzz.cause import MAX_CAUSES
 from tokverify.render import FORMATS, RenderOptions, present
 from tokverify.render.diff import present as present_change
 from tokverify.render.fuzz import present as present_fuzz
-from tokverify.report.diff import ChangeReport
+from tokverify.render.kinds import PRESENTERS
+from tokverify.report.codec import read_any
+from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import (
     DifferenceKind,
     FoundText,
@@ -36,17 +37,12 @@ from tokverify.report.fuzz import (
     Stop,
 )
 from tokverify.report.run import Report, Side, Status
-from tokverify.report.saved import open_saved
-from tokverify.report.saved.diff import restore_change
-from tokverify.report.saved.fuzz import restore_fuzz
-from tokverify.report.saved.run import restore_report
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokverify.render.presentation import Presentation
-    from tokverify.report.saved.json_node import JsonNode
 
 TEXT = "the tokenizer that a model was trained with answers only worse\tand nobody sees why 🦙 é \n [/INST] <b>"
 WORDS = TEXT.split(" ")
@@ -95,7 +91,7 @@ def large_fuzz(cases: int, mismatches: int) -> FuzzReport:
 
 def large_change(cases: int, mismatches: int) -> ChangeReport:
     """Make a comparison of two versions in which one token per case was added."""
-    added = tuple(Change("added", f"token {n}", None, f"id {n}") for n in range(cases))
+    added = tuple(PartChange("added", f"token {n}", None, f"id {n}") for n in range(cases))
     report, fuzzed = large_report(cases, mismatches), large_fuzz(cases, mismatches)
     return ChangeReport((Part("tokens", added),), report, fuzzed, file="model.gguf")
 
@@ -104,11 +100,6 @@ MADE: Mapping[str, Callable[[int, int], Presentation]] = {
     "run": lambda cases, mismatches: present(large_report(cases, mismatches)),
     "fuzz": lambda cases, mismatches: present_fuzz(large_fuzz(cases, mismatches)),
     "diff": lambda cases, mismatches: present_change(large_change(cases, mismatches)),
-}
-RESTORED: Mapping[str, Callable[[JsonNode], Presentation]] = {
-    "run": lambda root: present(restore_report(root)),
-    "fuzz": lambda root: present_fuzz(restore_fuzz(root)),
-    "diff": lambda root: present_change(restore_change(root)),
 }
 
 
@@ -152,7 +143,7 @@ def measure_here(arguments: argparse.Namespace) -> None:
     """Measure the first format."""
     name, kind = arguments.formats[0], arguments.kind
     if arguments.saved:
-        measure(name, lambda: RESTORED[kind](open_saved(arguments.file, [kind])), making_counts=True)
+        measure(name, lambda: PRESENTERS[kind](read_any(arguments.file, [kind]).report), making_counts=True)
     else:
         measure(name, lambda: MADE[kind](arguments.cases, arguments.mismatches), making_counts=False)
 

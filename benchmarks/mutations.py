@@ -19,52 +19,53 @@ HEADS = ("vocabulary", "fault", "reference", "audit", "run", "fuzz", "diagnosed"
 HEAD = """\
 # Injected faults, and what finds and repairs them
 
-Each line is one fault, put into a vocabulary that is right. `tests/support/mutation.py` says how, and
+Each row is one fault, injected into a correct vocabulary. `tests/support/mutation.py` defines the faults, and
 `python benchmarks/mutations.py` writes this file. The reference is the vocabulary's own (`.model`, `.json`), or
 tokverify's encoder of the intact file.
 
-- **audit**: the rules that report an error or a warning, without a reference, which they do not of the intact file.
-- **run**: how many of the shipped cases fail, or decode differently where none fails (which alone is no failure);
-  "refused" where the file does not load.
-- **fuzz**: after how many fuzzed strings, and seconds of processor time, the first one fails; given up after
-  {seconds:.0f} seconds. A file that does not load cannot be fuzzed. With the intact file as reference decoding is
-  compared too, as by `tokverify fuzz --decode`.
-- **diagnosed**: whether the first explanation names the fault, and explains every failing case.
-- **fixed**: whether `tokverify fix` writes a file whose shipped cases all match, and decode as the intact file does.
-- **by ids alone**: "diagnosed", with a reference that gives nothing but ids and the bytes of its tokens, as a
-  llama-server does. Where that fails, it is told how many cases the cause that was named explains.
-- **diagnosis**: its first explanation, with the reference that tells all.
+- **audit**: the rules that report an error or a warning without a reference, but not for the intact file.
+- **run**: how many of the shipped cases fail, or decode differently if none fails (which alone is not a failure);
+  "refused" if the file does not load.
+- **fuzz**: after how many fuzzed strings, and seconds of CPU time, the first one fails; the limit is {seconds:.0f}
+  seconds. A file that does not load cannot be fuzzed. With the intact file as reference, decoding is compared too,
+  as by `tokverify fuzz --decode`.
+- **diagnosed**: whether the first explanation names the fault and explains every failing case.
+- **fixed**: whether `tokverify fix` writes a file whose shipped cases all match, and decode as the intact file
+  does.
+- **by ids alone**: "diagnosed", with a reference that gives only ids and the bytes of its tokens, like a
+  llama-server. If that fails, the cell says how many cases the named cause explains.
+- **diagnosis**: the first explanation, with the reference that exposes everything.
 
-What the figures leave out:
+What the numbers do not show:
 
-- Four changes were tried first and replaced by others, as neither the shipped cases nor thousands of texts made for
-  the purpose showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp puts the
-  space there anyhow where it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` typed NORMAL.
-- T5 is compared with its intact file. Against its `.model` the intact file itself fails three cases, so that the
-  diagnosis names a second change beside the injected one, and not every case matches after the repair.
-- Qwen 2 with the pre-tokenizer `llama-bpe` counts as diagnosed right by "turning add_bos off": no token of its
-  vocabulary holds two digits, so of what that name implies only BOS shows.
-- Where the reference is the intact file, or a file that tells its own types, merges and scores, the diagnosis can
-  look up what differs. That is what "by ids alone" is for. Without such a file merges, scores, a charsmap and further
-  tokens are tried as trainers and converters usually write them: merges and scores in the order of the ids, the
-  charsmaps that sentencepiece comes with. That list was written after it was known which of these faults nothing
-  named. So 19 others were made after it, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`, `bert-bge` and
-  `nomic-bert-moe`: 15 show in the cases, and of these 12 are diagnosed right by ids alone and 3 in part (merges of
-  `gemma-4`, where time runs out, and a charsmap). Scores that follow no order, as those of the invented `plamo2`,
-  cannot be found from ids; and the charsmap of today's sentencepiece is not that of T5's time, which made U+200D a
-  space.
-- Without such a file, tokens are typed anew only if the texts show them and they look special (with them, all runs of
-  spaces, tabs or newlines), so that a repair can leave others as they are. And two pre-tokenizers that cut all failing
-  texts alike cannot be told apart: for Qwen 2, `dbrx` is named.
+- Four changes were tried first and replaced by others, because neither the shipped cases nor thousands of texts
+  made for the purpose showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp
+  adds the space anyway if it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` typed NORMAL.
+- T5 is compared with its intact file. Against its `.model`, even the intact file fails three cases, so the
+  diagnosis names a second change in addition to the injected one, and not every case matches after the repair.
+- Qwen 2 with the pre-tokenizer `llama-bpe` counts as correctly diagnosed by "turning add_bos off": no token of its
+  vocabulary contains two digits, so of everything that name implies, only BOS shows.
+- If the reference is the intact file, or a file with its own types, merges and scores, the diagnosis can look up
+  the differences. "By ids alone" measures how it does without. Merges, scores, a charsmap and additional tokens are
+  then tried as trainers and converters usually write them: merges and scores in the order of the ids, the charsmaps
+  that come with sentencepiece. That list was written when it was known which of these faults could not be named. To
+  check it, 19 other faults were made afterwards, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`,
+  `bert-bge` and `nomic-bert-moe`: 15 show in the cases, and of these 12 are diagnosed correctly by ids alone and 3
+  in part (merges of `gemma-4`, where time runs out, and a charsmap). Scores without any order, like those of the
+  invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece is not that of T5's
+  time, which made U+200D a space.
+- Without such a file, tokens get a new type only if the texts show them and they look special (together with all
+  runs of spaces, tabs or newlines), so a repair may leave others as they are. Two pre-tokenizers that split all
+  failing texts in the same way cannot be distinguished: for Qwen 2, `dbrx` is named.
 
 """
 
 SUMMARY = """\
-Of {faults} faults, {found} are found by one of the three, {right} are diagnosed right, and
-{repaired} are fixed. Of the {loading} in files that load, {fuzzed} are found by fuzzing alone.
+Of {faults} faults, {found} are found by at least one of the three, {right} are diagnosed correctly, and {repaired}
+are fixed. Of the {loading} in files that load, {fuzzed} are found by fuzzing alone.
 
-By ids alone, {bare} are diagnosed right; for {other} a cause is named that explains a part of the cases,
-and for {silent} none.
+By ids alone, {bare} are diagnosed correctly; for {other}, the named cause explains only some of the cases, and for
+{silent}, no cause is found.
 """
 
 
@@ -105,7 +106,7 @@ def fuzz(outcome: Outcome) -> str:
 def by_ids(outcome: Outcome) -> str:
     if outcome.right_bare or outcome.bare is None:
         return yes(outcome.right_bare)
-    named = "in part, for" if outcome.named_bare else "no; another for"
+    named = "partly, for" if outcome.named_bare else "no; another cause for"
     return f"{named} {outcome.bare.explained} of {outcome.bare.failing}"
 
 

@@ -11,11 +11,10 @@ import pytest
 from support.real_data import SHARED
 from support.spec_file import write_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import MissingLibraryError
+from tokverify.errors import BrokenFileError, MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import VOCAB_ONLY_AT, Library, find_library
-from tokverify.references.llama_cpp_process import RefusedError
 from tokverify.spec import TokenizerSpec
 
 # A shell starts background jobs with SIGINT ignored, and every process that the tests start would inherit that.
@@ -97,8 +96,8 @@ def llama_cpp(tmp_path: Path, library: Library) -> Callable[..., tuple[Encoder, 
         write_spec(spec, path)
         try:
             real = LlamaCppTokenizer(path, library, seconds=seconds)
-        except RefusedError as error:
-            if library.version != NEWEST_LLAMA_CPP and "unknown tokenizer" in str(error):
+        except BrokenFileError as error:
+            if library.version != NEWEST_LLAMA_CPP and "unknown tokenizer" in str(error.__cause__):
                 pytest.skip(f"xllamacpp {library.version} does not know {spec.model}")
             raise
         return Encoder(read_spec(path)), real

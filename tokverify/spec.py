@@ -1,6 +1,6 @@
-"""TokenizerSpec: everything an encoder needs to know of a tokenizer, free of any file format.
+"""Define what an encoder needs to know about a tokenizer, independently of file formats.
 
-A spec holds what a file *declares*; what llama.cpp makes of it on loading is `tokverify.engine.settings`.
+A spec contains what a file *declares*; `tokverify.engine.settings` determines what llama.cpp uses.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class TokenType(IntEnum):
-    """The type a GGUF file gives each token (`tokenizer.ggml.token_type`)."""
+    """The type of a token in a GGUF file (`tokenizer.ggml.token_type`)."""
 
     UNDEFINED = 0
     NORMAL = 1
@@ -24,28 +24,24 @@ class TokenType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token matched in the text before the model runs.
-
-    `special` tokens are matched only when special tokens are parsed. `lstrip` and `rstrip` make the match
-    swallow the whitespace before and after it.
-    """
+    """A token matched in the text before the model runs."""
 
     id: int
     text: str
     special: bool
+    """Whether the token is matched only if special tokens are parsed."""
     lstrip: bool = False
+    """Whether a match includes the whitespace before it."""
     rstrip: bool = False
+    """Whether a match includes the whitespace after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerSpec:
-    """A tokenizer as a file declares it; None stands for "the file does not say".
+    """A tokenizer as declared by a file; None means that the file does not declare the value.
 
-    The index into `tokens`, `scores` and `types` is the token id. Tokens and merges are the stored strings,
-    verbatim; bytes that are not UTF-8 survive as lone surrogates (`surrogateescape`). `special_ids` maps
-    `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*` to ids. `charsmap` is sentencepiece's
-    precompiled normalizer. `named_chat_templates` are those besides the `chat_template`. `general` holds the file's
-    `general.*` strings without that prefix.
+    The index into `tokens`, `scores` and `types` is the token id. Tokens and merges are the stored strings, verbatim;
+    bytes that are not UTF-8 are lone surrogates (`surrogateescape`).
     """
 
     model: str
@@ -54,7 +50,9 @@ class TokenizerSpec:
     scores: Sequence[float] | None = None
     types: Sequence[int] | None = None
     merges: Sequence[str] | None = None
+    """In order of rank; each is a pair of pieces joined by a space."""
     special_ids: Mapping[str, int] = field(default_factory=dict)
+    """Ids by role: `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*`."""
     add_bos: bool | None = None
     add_eos: bool | None = None
     add_sep: bool | None = None
@@ -63,7 +61,10 @@ class TokenizerSpec:
     lowercase: bool | None = None
     strip_accents: bool | None = None
     charsmap: bytes | None = None
+    """sentencepiece's precompiled normalizer."""
     chat_template: str | None = None
     named_chat_templates: Mapping[str, str] = field(default_factory=dict)
+    """Chat templates other than the default one."""
     huggingface_json: str | None = None
     general: Mapping[str, str] = field(default_factory=dict)
+    """The `general.*` strings of the file, by the rest of their keys."""

@@ -1,4 +1,4 @@
-"""Writes the page `commands.md` while the site is built, from what the program itself says of its commands."""
+"""Generate the page `commands.md` from the help of the commands while the site is built."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ PAGE = "commands.md"
 _INTRODUCTION = """\
 # Commands
 
-Made from the program itself: what `tokverify COMMAND --help` says. Options may stand before or after the arguments, and
-`-h` works everywhere. What the exit codes mean: [design](design.md#exit-codes).
+This page is generated from `tokverify COMMAND --help`. Options may come before or after the arguments, and `-h` works
+for every command. See [design](design.md#exit-codes) for the exit codes.
 """
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page to those that MkDocs has found."""
+    """Add the page to those that MkDocs found."""
     files.append(File.generated(config, PAGE, content=page(main)))
     return files
 
 
 def page(group: click.Group) -> str:
-    """Return the reference of all commands of a group, as Markdown."""
+    """Return a reference of all commands of a group, as Markdown."""
     context = click.Context(group, info_name="tokverify")
-    return "\n".join([_INTRODUCTION, *_subcommands(group, context, level=2)])
+    return "\n".join([_INTRODUCTION, *_describe_subcommands(group, context, level=2)])
 
 
-def _subcommands(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
+def _describe_subcommands(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if command is None:
             continue
         own = click.Context(command, info_name=name, parent=context)
         yield f"{'#' * level} tokverify {own.command_path.partition(' ')[2]}\n"
-        yield _body(command, own)
+        yield _describe_command(command, own)
         if isinstance(command, click.Group):
-            yield from _subcommands(command, own, level + 1)
+            yield from _describe_subcommands(command, own, level + 1)
 
 
-def _body(command: click.Command, context: click.Context) -> str:
+def _describe_command(command: click.Command, context: click.Context) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
-    parts = [f"```text\n{context.command_path} {usage}\n```", _markdown(inspect.cleandoc(command.help or ""))]
-    # `--help` is on every command, and so is said once, above.
+    parts = [f"```text\n{context.command_path} {usage}\n```", _to_markdown(inspect.cleandoc(command.help or ""))]
+    # Every command has `--help`, so only the introduction mentions it.
     options = (param.get_help_record(context) for param in command.params if isinstance(param, click.Option))
-    parts += [f"`{names}`\n:   {_markdown(text)}" for names, text in filter(None, options)]
+    parts += [f"`{names}`\n:   {_to_markdown(text)}" for names, text in filter(None, options)]
     if command.epilog:
-        parts.append(_markdown(inspect.cleandoc(command.epilog)))
+        parts.append(_to_markdown(inspect.cleandoc(command.epilog)))
     return "".join(f"{part}\n\n" for part in parts)
 
 
-def _markdown(text: str) -> str:
-    """Return a help text such that Markdown shows it as it is, but for its code between backticks."""
-    paragraphs = (_paragraph(paragraph) for paragraph in text.split("\n\n"))
+def _to_markdown(text: str) -> str:
+    """Escape a help text so that Markdown shows it unchanged, except for code between backticks."""
+    paragraphs = (_escape_paragraph(paragraph) for paragraph in text.split("\n\n"))
     return "\n\n".join(paragraphs)
 
 
-def _paragraph(text: str) -> str:
-    # click's sign for a paragraph whose lines are to stay.
+def _escape_paragraph(text: str) -> str:
+    # click's marker for a paragraph whose line breaks are kept.
     if text.startswith("\b\n"):
         return f"```text\n{text[2:]}\n```"
     outside_code = re.split(r"(`[^`]+`)", text)

@@ -1,4 +1,4 @@
-"""The repairs that findings offer: the command line that is printed does what it says."""
+"""The repairs that findings offer: the printed command does what it says."""
 
 import html
 import json
@@ -14,14 +14,13 @@ from click.testing import CliRunner
 
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
-from tokverify.audit.repair import FIX, set_flag
+from tokverify.audit.repair import FIX, find_remedy, set_flag, with_remedies
 from tokverify.cli import main
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.render import RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
-from tokverify.render.audit.repair import repair
 from tokverify.report.audit import AuditReport
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
@@ -46,21 +45,21 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
-def found(code: str, model: str) -> list[dict[str, str]]:
+def findings_of(code: str, model: str) -> list[dict[str, str]]:
     return json.loads(run("audit", model, "--select", code, "--format", "json")[1])["findings"]
 
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("code", FAULTS)
-def test_fix_removes_what_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
+def test_fix_removes_the_finding_that_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
     monkeypatch.chdir(tmp_path)
     write_patched(SAMPLE / "sample.gguf", Path("m.gguf"), changed_values(SPEC, FAULTS[code]))
     shutil.copy(SAMPLE / "sample.tokenizer.model", "r.model")
-    command = from_table(run("audit", "m.gguf", "-r", "r.model", "--select", code)[1], "  repair  ")
+    command = from_table(run("audit", "m.gguf", "-r", "r.model", "--select", code)[1], "  repair: ")
     assert command == ["tokverify", "fix", "m.gguf", "-r", "r.model", "-o", "m-fixed.gguf"]
     exit_code, output = run(*command[1:])
     assert exit_code == 0, output
-    assert found(code, "m-fixed.gguf") == []
+    assert findings_of(code, "m-fixed.gguf") == []
     alike = {TokenType.UNKNOWN: TokenType.CONTROL}
     # The .model calls <unk> UNKNOWN, the sample CONTROL.
     assert [alike.get(type, type) for type in read_spec(Path("m-fixed.gguf")).types] == list(SPEC.types)
@@ -75,8 +74,8 @@ def from_sarif(text: str) -> list[str]:
     return shlex.split(message.replace("{{", "{").replace("}}", "}").partition("\nrepair: ")[2].partition("\n")[0])
 
 
-TAKEN: dict[str, Callable[[str], list[str]]] = {
-    "table": lambda text: from_table(text, "  repair  "),
+COMMAND_OF: dict[str, Callable[[str], list[str]]] = {
+    "table": lambda text: from_table(text, "  repair: "),
     "markdown": from_markdown,
     "html": from_html,
     "sarif": from_sarif,
@@ -84,9 +83,9 @@ TAKEN: dict[str, Callable[[str], list[str]]] = {
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("format", TAKEN)
+@pytest.mark.parametrize("format", COMMAND_OF)
 @pytest.mark.parametrize("is_saved", [False, True])
-def test_the_command_repairs_the_file_once_pasted(
+def test_the_command_repairs_the_file_when_pasted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, is_saved: bool
 ):
     monkeypatch.chdir(tmp_path)
@@ -100,11 +99,14 @@ def test_the_command_repairs_the_file_once_pasted(
         text = run("report", "show", "saved.json", "-f", format)[1]
     else:
         text = run(*options, "-f", format)[1]
-    command = TAKEN[format](text)
+    command = COMMAND_OF[format](text)
     assert command[:2] == ["tokverify", "fix"]
     exit_code, output = run(*command[1:])
     assert exit_code == 0, output
     assert Path(command[-1]).read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+
+
+UNKNOWN_REFERENCE = "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"
 
 
 def report(source: str = "m.gguf", **options: object) -> AuditReport:
@@ -112,32 +114,42 @@ def report(source: str = "m.gguf", **options: object) -> AuditReport:
 
 
 @pytest.mark.parametrize(
-    ("told", "of", "command", "remark"),
+    ("repair", "of", "command", "remark"),
     [
         (
             FIX,
             report(reference=None),
-            "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf",
-            "what the shipped cases show",
+            UNKNOWN_REFERENCE,
+            "shipped cases reveal",
         ),
-        (FIX, report(reference="rebuilt"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
-        (FIX, report(reference="llama.cpp"), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases show"),
-        (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "what the shipped cases show"),
+        (FIX, report(reference="rebuilt"), UNKNOWN_REFERENCE, "shipped cases reveal"),
+        (
+            FIX,
+            report(reference="llama.cpp"),
+            UNKNOWN_REFERENCE,
+            "shipped cases reveal",
+        ),
+        (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "shipped cases reveal"),
         # Of a saved report that somebody wrote by hand.
-        (FIX, report(reference={}), "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "what the shipped cases show"),
-        ("tokverify fix 'MODEL", report(), "tokverify fix 'MODEL", "what the shipped cases show"),
-        (set_flag("a.key", value=False, declared=True), report(), "gguf-set-metadata m.gguf a.key ''", "file itself"),
+        (
+            FIX,
+            report(reference={}),
+            UNKNOWN_REFERENCE,
+            "shipped cases reveal",
+        ),
+        ("tokverify fix 'MODEL", report(), "tokverify fix 'MODEL", "shipped cases reveal"),
+        (set_flag("a.key", value=False, declared=True), report(), "gguf-set-metadata m.gguf a.key ''", "in place"),
     ],
 )
-def test_what_is_not_known_stays_to_be_filled_in(told: str, of: AuditReport, command: str, remark: str):
-    found = repair(Finding(ERROR, "x", repair=told), of)
-    assert [str(shown) for shown in found.commands] == [command]
-    assert remark in found.remark
+def test_unknown_files_are_left_to_be_filled_in(repair: str, of: AuditReport, command: str, remark: str):
+    remedy = find_remedy(repair, of)
+    assert [str(each) for each in remedy.commands] == [command]
+    assert remark in remedy.remark
 
 
-def test_what_is_no_command_is_told_in_words():
+def test_a_repair_that_is_not_a_command_is_shown_in_words():
     words = set_flag("a.key", value=True, declared=False)
     finding = Finding(ERROR, "x", repair=words, code="TV206", name="x")
-    assert repair(finding, report()) == repair(finding, report(reference="r"))
-    text = AUDIT_FORMATS["table"](replace(report(), findings=(finding,)), RenderOptions())
-    assert f"  repair  {words[:60]}" in text
+    assert find_remedy(words, report()) == find_remedy(words, report(reference="r"))
+    text = AUDIT_FORMATS["table"](with_remedies(replace(report(), findings=(finding,))), RenderOptions())
+    assert f"  repair: {words[:60]}" in text

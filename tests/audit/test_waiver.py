@@ -1,9 +1,10 @@
-"""Waiver files: what is read, and how a mistake is told."""
+"""Waiver files: their contents, and the messages for mistakes."""
 
 import pytest
 
-from tokverify.audit.waiver import Waiver, read_waivers
+from tokverify.audit.waiver import read_waivers
 from tokverify.errors import TokverifyError
+from tokverify.report.audit import Waiver
 
 CODES = ("TV101", "TV103")
 GOOD = """\
@@ -18,7 +19,7 @@ GOOD = """\
 """
 
 
-def test_read(tmp_path):
+def test_a_file_is_read(tmp_path):
     path = tmp_path / "waivers.yaml"
     path.write_text(GOOD)
     assert read_waivers(path, CODES) == [
@@ -43,7 +44,7 @@ def test_read(tmp_path):
         ("- code: TV101\n  reason: x\n  idz: [1]\n", "did you mean 'ids'?"),
         ("- code: TV101\n  reason: x\n  ids: 5\n", ":3: ids is 5; write a list"),
         ("- code: TV101\n  reason: x\n  ids: [-5]\n", "write a whole number"),
-        ("- code: TV101\n  reason: x\n  fingerprint: xyz\n", "8 to 64 hexadecimal digits"),
+        ("- code: TV101\n  reason: x\n  fingerprint: xyz\n", "8 to 64 lower-case hexadecimal digits"),
         ("- code: TV101\n  reason: no\n", "quote it"),
         ("code: TV101\n", "the file of waivers is a mapping"),
         ("- code: [\n", "not valid YAML"),
@@ -51,7 +52,7 @@ def test_read(tmp_path):
         ("- TV101\n", "a waiver is"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, text, complaint):
+def test_mistakes_are_reported_with_their_line(tmp_path, text, complaint):
     path = tmp_path / "waivers.yaml"
     path.write_text(text)
     with pytest.raises(TokverifyError) as raised:
@@ -60,7 +61,7 @@ def test_mistakes_are_told_with_their_line(tmp_path, text, complaint):
     assert str(raised.value).startswith(f"{path}:")
 
 
-def test_unreadable(tmp_path):
+def test_an_unreadable_file_is_an_error(tmp_path):
     with pytest.raises(TokverifyError, match="cannot read the waivers"):
         read_waivers(tmp_path / "absent.yaml", CODES)
     (tmp_path / "latin.yaml").write_bytes(b"\xe9")

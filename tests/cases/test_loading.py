@@ -1,4 +1,4 @@
-"""Loading and selecting cases, and the suites that are shipped."""
+"""Loading cases, and the shipped suites."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def test_file_that_cannot_be_read(tmp_path: Path, name: str):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-def test_a_pipe_is_read_where_it_is_named_and_not_waited_for_in_a_directory(tmp_path: Path):
+def test_a_pipe_is_read_if_named_and_ignored_in_a_directory(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.yaml")
     with ThreadPoolExecutor() as threads:
         threads.submit((tmp_path / "pipe.yaml").write_text, ONE_CASE)
@@ -45,7 +45,7 @@ def test_directory_without_suites(tmp_path: Path):
         load_cases([tmp_path])
 
 
-def test_suite_name_taken_by_another_file(tmp_path: Path):
+def test_suite_name_used_by_another_file(tmp_path: Path):
     first = write(tmp_path, "suite: same\n" + ONE_CASE, "a.yaml")
     second = write(tmp_path, "note: hi\nsuite: same\n" + ONE_CASE, "b.yaml")
     [line] = complaints(tmp_path)
@@ -71,7 +71,7 @@ def test_the_shipped_suites_have_a_name(tmp_path: Path, monkeypatch: pytest.Monk
     assert load_cases([Path("mine.yaml"), SHIPPED, shipped_suites()]) == mine + shipped
 
 
-def test_a_path_is_never_taken_for_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_path_is_never_confused_with_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TokverifyError, match="shipped: cannot read the cases"):
         load_cases([Path(SHIPPED)])
@@ -81,7 +81,7 @@ def test_a_path_is_never_taken_for_the_name(tmp_path: Path, monkeypatch: pytest.
     assert (name_of_source(SHIPPED), name_of_source(Path(SHIPPED))) == ("shipped", "./shipped")
 
 
-def test_a_name_that_could_be_either_is_refused(tmp_path: Path):
+def test_an_ambiguous_name_is_refused(tmp_path: Path):
     assert is_shipped(SHIPPED, tmp_path)
     assert not is_shipped("./shipped", tmp_path)
     (tmp_path / SHIPPED).mkdir()
@@ -160,7 +160,7 @@ def test_shipped_languages_of_code(shipped: list[Case]):
     assert languages <= {case.id for case in select(shipped, suites=["code"])}
 
 
-def test_shipped_expectations_are_the_reference_s(shipped: list[Case], vocabs: Path):
+def test_shipped_expectations_match_the_reference(shipped: list[Case], vocabs: Path):
     from tokenizers import Tokenizer
 
     reference = Tokenizer.from_file(str(vocabs / "gemma-3.tokenizer.json"))

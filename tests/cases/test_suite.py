@@ -1,4 +1,4 @@
-"""Reading one suite: what is refused, at which line, in which words; and what a good file becomes."""
+"""Reading one suite: complaints with their lines, and the cases of a valid file."""
 
 from pathlib import Path
 
@@ -173,7 +173,7 @@ def test_every_field(tmp_path: Path):
     )
 
 
-def test_nothing_given_means_the_defaults_of_case_and_the_file_stem(tmp_path: Path):
+def test_omitted_fields_have_the_defaults_of_case_and_the_file_stem(tmp_path: Path):
     path = write(tmp_path, ONE_CASE, "my suite.yml")
     assert load_cases([path]) == [Case(id="a", suite="my-suite", text="x", file=str(path), line=1)]
 

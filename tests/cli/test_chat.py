@@ -10,7 +10,7 @@ from support.hostile import FORBIDDEN
 from support.spec_maker import bpe_spec
 from tokverify.cli import main
 from tokverify.files.gguf.patch import write_patched
-from tokverify.files.gguf.writer import gguf_values
+from tokverify.files.gguf.values import gguf_values
 from tokverify.render.chat import CHAT_FORMATS
 
 ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}

@@ -28,7 +28,7 @@ TABLE = [
     (["run", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
     (["fuzz", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
     (["run"], 2, [], ["name a MODEL"]),
-    (["run", MODEL, "--suite", "seed"], 0, ["stands beside the model", "16 cases: 16 match"], []),
+    (["run", MODEL, "--suite", "seed"], 0, ["is beside the model", "16 cases: 16 match"], []),
     (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
     (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),

@@ -39,7 +39,7 @@ def test_a_target_that_agrees_is_written(run):
     result = run(MODEL, "-o", "out.gguf")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"from       {MODEL} (sentencepiece)\nto         out.gguf (GGUF)\n")
-    assert "30 user-defined pieces: sentencepiece looks for them" in result.stdout
+    assert "30 user-defined pieces: sentencepiece matches them" in result.stdout
     assert " ".join(result.stdout.split()).endswith(
         f"out.gguf: written; it gives the same ids as {MODEL} for all 1 case and 0 made-up texts"
     )
@@ -96,17 +96,17 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
     ("arguments", "problem"),
     [
         (["absent.json", "-o", "x.gguf"], "absent.json: no such file"),
-        ([MODEL, "-o", "x.bin"], "x.bin: the suffix says what to convert to, and .bin is no known one"),
-        ([MODEL, "-o", "x"], "x: the suffix says what to convert to, and there is none"),
-        ([MODEL, "-o", "there.gguf"], "there.gguf: exists already; name another file, or overwrite it with --force"),
+        ([MODEL, "-o", "x.bin"], "x.bin: the suffix selects the output format, and .bin is not supported"),
+        ([MODEL, "-o", "x"], "x: the suffix selects the output format, and it is missing"),
+        ([MODEL, "-o", "there.gguf"], "there.gguf: already exists; name another file or overwrite it with --force"),
         (["copy.gguf", "-o", "./copy.gguf", "--force"], "copy.gguf: is IN itself, which is never changed"),
-        ([GGUF, "-o", "x.gguf"], f"{GGUF}: is a GGUF file already"),
+        ([GGUF, "-o", "x.gguf"], f"{GGUF}: is already a GGUF file"),
         ([MODEL, "-o", "folder.gguf", "--force"], "folder.gguf: not a regular file"),
         ([MODEL, "-o", "nowhere/x.gguf"], "nowhere/x.gguf: cannot be written: nowhere is not a directory"),
         (["suite.yaml", "-o", "x.gguf"], "suite.yaml: is not a GGUF file"),
         (["/dev/null", "-o", "x.gguf"], "/dev/null: is not a regular file"),
-        ([GGUF, "-o", "x.json", "--with-config"], "x.json: a tokenizer_config.json is looked for only beside"),
-        ([MODEL, "-o", "x.gguf", "--with-config"], "x.gguf: a tokenizer_config.json is looked for only beside"),
+        ([GGUF, "-o", "x.json", "--with-config"], "x.json: a tokenizer_config.json is found only beside"),
+        ([MODEL, "-o", "x.gguf", "--with-config"], "x.gguf: a tokenizer_config.json is found only beside"),
     ],
 )
 def test_an_impossible_conversion_is_one_line_and_exit_code_2(run, arguments, problem):

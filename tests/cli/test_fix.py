@@ -9,11 +9,11 @@ from click.testing import CliRunner
 from support.gguf_maker import make_gguf, make_tensor, string, strings
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 
 BROKEN, INTACT, REFERENCE = (SAMPLE / name for name in ("sample-broken.gguf", "sample.gguf", "sample.tokenizer.model"))
 
@@ -75,7 +75,7 @@ def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     assert code == 1
     # The repair is the same as the cause, and is not repeated.
     assert "repair: writes tokenizer.ggml.token_type\n" in output
-    assert output.count("typing 30 tokens") == 1
+    assert output.count("setting the type of 30 tokens") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
 

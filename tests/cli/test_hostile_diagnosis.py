@@ -11,8 +11,8 @@ from support.gguf_maker import make_gguf, string
 from support.hostile import FORBIDDEN
 from support.spec_maker import CONTROL, bpe_spec
 from tokverify.cli import main
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec, TokenType
 
 TEXTS = ("[/INST]", "[red]x", "\x1b[31m<|a|>", "<|\u202e|>", "<|" + "x" * 10_000 + "|>")

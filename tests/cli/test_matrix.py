@@ -95,7 +95,7 @@ def test_parallel_and_serial_runs_give_the_same_output():
         result = run("-j", jobs)
         found = json.loads(Path("broken.json").read_text())
         reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["cases"]))
-        assert "typing 30 tokens" in result.stdout
+        assert "setting the type of 30 tokens" in result.stdout
     assert reports[0] == reports[1]
 
 

@@ -31,14 +31,14 @@ def test_several_tokenizers_are_compared(tmp_path):
         "sample (2)",
     ]
     [text] = document["texts"]
-    assert len({counted["tokens"] for counted in text["tokenizers"]}) == 1
+    assert len({counted["tokens"] for counted in text["counts"]}) == 1
     ours, theirs, _ = document["tokenizers"]
     # In the GGUF file, the unknown token has type CONTROL.
     assert (ours["excluded"], theirs["excluded"]) == (
         {"control": 4, "byte": 256},
         {"control": 3, "byte": 256, "unknown": 1},
     )
-    assert ours["never_used"] == theirs["never_used"] > 0
+    assert ours["unused"] == theirs["unused"] > 0
     assert ours["longest"] == theirs["longest"]
 
 
@@ -76,9 +76,9 @@ def test_an_unwritable_output_is_an_error_before_any_work(tmp_path):
         ([MODEL, "-m", "nonsense"], "'nonsense': no such file or directory"),
         ([MODEL, "-m", "rebuilt"], "no GGUF file to rebuild"),
         ([MODEL, "{tmp}/absent.txt"], "{tmp}/absent.txt: cannot read the text: No such file"),
-        ([MODEL, "{tmp}"], "{tmp}: not a regular file, and a text is read more than once"),
-        ([MODEL, "{tmp}/latin1.txt"], "{tmp}/latin1.txt: byte 0xE9 at offset 3 is not UTF-8; convert it first"),
-        ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing in it to measure"),
+        ([MODEL, "{tmp}"], "{tmp}: not a regular file, and the text is read twice"),
+        ([MODEL, "{tmp}/latin1.txt"], "{tmp}/latin1.txt: byte 0xE9 at offset 3 is not UTF-8; convert the file first"),
+        ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing to measure"),
     ],
 )
 def test_errors_are_one_line(arguments, message, tmp_path):

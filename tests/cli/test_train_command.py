@@ -86,7 +86,7 @@ def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, argument
 @pytest.mark.parametrize(
     ("algorithm", "reason", "name"),
     [
-        ("spm", 'leaving token 1 "<s>" out of decoded text makes', "sentencepiece"),
+        ("spm", 'omitting token 1 "<s>" from decoded text makes', "sentencepiece"),
         ("wordpiece", "joining words as HuggingFace's decoder does", "tokenizers"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_difference_is_exit_code_1_and_everything_is_written(run, tmp_path: Pa
     result = run("wordpiece", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "500", "-q")
     assert result.exit_code == 1
     assert " mismatch" in result.stdout
-    assert "note      a `▁` in a text: GGUF marks by it the pieces that begin words" in result.stdout
+    assert "note      a `▁` in a text: GGUF marks the pieces that begin words with it" in result.stdout
     assert names(tmp_path / "out") == RESULTS
     assert json.loads((tmp_path / "out" / "report.json").read_text())["summary"]["exit_code"] == 1
 

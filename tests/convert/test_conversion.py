@@ -49,7 +49,7 @@ def test_no_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_gguf):
         {"type": "Split", "pattern": {"Regex": "fo|x"}, "behavior": "Isolated", "invert": False},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
     ]
-    with pytest.raises(UnsupportedError, match="none that cuts texts so; the nearest, gpt-2"):
+    with pytest.raises(UnsupportedError, match="no pre-tokenizer that splits texts like this; the most similar, gpt-2"):
         to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}))
 
 
@@ -67,7 +67,7 @@ def test_what_differs_is_not_written_but_by_force(byte_level, to_gguf, tmp_path)
     source = byte_level(normalizer={"type": "NFC"})
     done = to_gguf(source, "e\u0301", "plain", count=0)
     assert (done.written, done.exit_code, done.differing, done.unexplained) == (False, 1, 1, 0)
-    assert done.untransportable == ("normalizer NFC: GGUF cannot express it; llama.cpp takes a text as it comes",)
+    assert done.untransportable == ("normalizer NFC: GGUF cannot express it; llama.cpp encodes texts without it",)
     assert done.explained == (1,)
     assert files(tmp_path) == {"in.tokenizer.json"}
     done = to_gguf(source, "e\u0301", count=0, force=True)
@@ -129,7 +129,7 @@ def test_a_gguf_file_becomes_a_tokenizer_json(tmp_path):
     assert (done.written, done.differing, done.kinds) == (True, 0, ("gguf", "tokenizers"))
     encoder, made = load_gguf(SAMPLE / "sample.gguf"), Tokenizer.from_file(str(tmp_path / "out.json"))
     assert made.encode("a    b", add_special_tokens=False).ids == encoder.encode("a    b")
-    assert any("tokenizer_config.json does" in part for part in done.untransportable)
+    assert any("tokenizer_config.json can" in part for part in done.untransportable)
 
 
 def test_a_config_is_written_beside_it_if_asked_for(byte_level, to_gguf, tmp_path):
@@ -157,7 +157,9 @@ def test_every_pre_tokenizer_of_patterns_makes_a_tokenizer_json(byte_level, to_g
 def test_what_cannot_be_a_tokenizer_json_is_one_line(to_gguf, tmp_path):
     source = tmp_path / "in.model"
     source.write_bytes(train_model(vocab_size=70, model_type="unigram"))
-    with pytest.raises(UnsupportedError, match=r"no tokenizer\.json can be made of it: cannot rebuild the model 't5'"):
+    with pytest.raises(
+        UnsupportedError, match=r"cannot be expressed as a tokenizer\.json: cannot rebuild the model 't5'"
+    ):
         convert(source, tmp_path / "out.json", count=0)
     assert files(tmp_path) == {"in.model"}
 

@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from support.sentencepiece_maker import BYTE, CONTROL, NORMAL, UNIGRAM, UNKNOWN, USER_DEFINED, make_model, train_model
 from support.spec_maker import unigram_spec
 from tokverify import load_gguf
-from tokverify.convert.score_loss import score_losses
+from tokverify.convert.sentencepiece_loss import score_losses
 from tokverify.convert.source import open_source
 from tokverify.errors import UnsupportedError
 
@@ -44,7 +44,7 @@ def require_explained(done, part: str) -> None:
         (([AddedToken("<|a|>", special=True, lstrip=True, normalized=False)], {}), ["x  <|a|>"], "lstrip of `<|a|>`"),
         (([AddedToken("<|a|>", special=True, rstrip=True, normalized=False)], {}), ["<|a|>  x"], "rstrip of `<|a|>`"),
         (([AddedToken("fo", single_word=True, normalized=False)], {}), ["fox"], "single_word of `fo`"),
-        (([AddedToken("<eos>", normalized=False)], {}), [], "llama.cpp takes `<eos>` for control tokens"),
+        (([AddedToken("<eos>", normalized=False)], {}), [], "llama.cpp treats `<eos>` as control tokens"),
     ],
 )
 def test_of_a_tokenizer_json(byte_level, to_gguf, parts, texts, part):
@@ -55,14 +55,16 @@ def test_of_a_tokenizer_json(byte_level, to_gguf, parts, texts, part):
 def test_of_a_template_with_more_tokens_than_gguf_can_say(byte_level, to_gguf):
     done = to_gguf(byte_level(post_processor=template("<|endoftext|>", "<|endoftext|>", "$A", "<|endoftext|>")))
     require_explained(done, "post_processor: 2 tokens before a text")
-    assert "post_processor: the template for two texts; llama.cpp encodes one at a time" in done.untransportable
+    assert (
+        "post_processor: the template for pairs of texts; llama.cpp encodes one text at a time" in done.untransportable
+    )
 
 
 def test_what_changes_no_ids_of_a_text_is_told_all_the_same(byte_level, to_gguf):
     truncation = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     done = to_gguf(byte_level(truncation=truncation), "the red fox")
     assert done.written
-    assert done.untransportable == ("truncation: llama.cpp encodes texts as long as they are",)
+    assert done.untransportable == ("truncation: llama.cpp does not truncate texts",)
     assert done.explained == (0,)
 
 
@@ -73,7 +75,7 @@ def test_what_changes_no_ids_of_a_text_is_told_all_the_same(byte_level, to_gguf)
             {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
             "add_prefix_space",
         ),
-        ({"post_processor": template("$A", "$A")}, "holds the text 2 times"),
+        ({"post_processor": template("$A", "$A")}, "contains the text 2 times"),
     ],
 )
 def test_what_would_change_every_text_is_refused(byte_level, to_gguf, changes, named):
@@ -124,7 +126,7 @@ def test_of_a_token_that_is_control_by_its_text(to_gguf, tmp_path):
     pieces += [("<eos>", 0.0, USER_DEFINED), ("<eot>", 0.0, USER_DEFINED)]
     path.write_bytes(make_model(list(dict.fromkeys(pieces)), {3: UNIGRAM}))
     done = to_gguf(path, "<eos>", count=0)
-    assert any("`<eos>`: llama.cpp takes it for a control token" in part for part in done.untransportable)
+    assert any("`<eos>`: llama.cpp treats it as a control token" in part for part in done.untransportable)
     assert done.unexplained == 0
 
 

@@ -20,7 +20,7 @@ UNLIKE = {
 # 262,144 tokens each, which take five seconds.
 LARGE = {
     "gemma-3.tokenizer.json": "30 tokens such as `▁▁`",
-    "gemma-4.tokenizer.json": "llama.cpp takes `<|tool_response>` for control tokens",
+    "gemma-4.tokenizer.json": "llama.cpp treats `<|tool_response>` as control tokens",
 }
 
 

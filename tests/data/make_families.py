@@ -6,7 +6,7 @@ Run as `python tests/data/make_families.py DIRECTORY`. They are invented, and sm
 import argparse
 from pathlib import Path
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.files.gguf.writer import named, write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 

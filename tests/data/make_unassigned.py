@@ -1,4 +1,4 @@
-"""Print the code points that Unicode 15.1 leaves unassigned, as kept in `tokverify/unicode_version.py`.
+"""Print the code points that Unicode 15.1 leaves unassigned, as kept in `tokverify/engine/unassigned.txt`.
 
 Run it with Python 3.13, whose `unicodedata` is of that version: `python3.13 tests/data/make_unassigned.py`.
 """

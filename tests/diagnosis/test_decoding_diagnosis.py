@@ -16,9 +16,9 @@ from tokverify.cases.case import Case
 from tokverify.cli import main
 from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
 from tokverify.engine.encoder import Encoder
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.files.huggingface import read_spec as json_spec
 from tokverify.files.sentencepiece.reader import read_spec as sentencepiece_spec
 from tokverify.fix.fixing import Plan, Verification

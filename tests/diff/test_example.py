@@ -1,13 +1,12 @@
-"""The cases that stand for a cause in `tokverify diff`: which have one, and what is said of it."""
+"""The examples of `tokverify diff`: which cases share a cause, and what is known of it."""
 
 from dataclasses import replace
 
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.diff.example import examples
-from tokverify.diff.part import Change, Part
-from tokverify.report.diff import ChangeReport
+from tokverify.diff.example import with_examples
+from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.tokenizer import Token
 from tokverify.verify.alignment import compare
@@ -18,9 +17,18 @@ def result(id: str, text: str, actual: tuple[int, ...], expected: tuple[int, ...
     return CaseResult(Case(id=id, suite="s", text=text), status, actual=actual, expected=expected)
 
 
-def report_of(*results: CaseResult, parts: tuple[Part, ...] = (), **told: object) -> ChangeReport:
+def report_of(*results: CaseResult, parts: tuple[Part, ...] = (), **fields: object) -> ChangeReport:
     side = Side("m", "m", family="gpt2")
-    return ChangeReport(parts, Report(side, side, VocabularyDifference(9, 9), results), **told)
+    return ChangeReport(parts, Report(side, side, VocabularyDifference(9, 9), results), **fields)
+
+
+def examples(report: ChangeReport) -> list[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
+    """Return each example: its id, the other cases, the parts that are the cause, and whether nothing else changed."""
+    results = report.report.results
+    return [
+        (results[example.index].case.id, example.others, example.parts, example.is_only)
+        for example in with_examples(report).examples
+    ]
 
 
 def test_an_example_is_the_shortest_text_of_its_cause():
@@ -30,7 +38,7 @@ def test_an_example_is_the_shortest_text_of_its_cause():
         result("same", "ab", (5,), (5,)),
         result("short", "cd", (2, 3), (4,)),
     ]
-    assert [(example.result.case.id, example.alike) for example in examples(report_of(*results))] == [
+    assert [(id, others) for id, others, _, _ in examples(report_of(*results))] == [
         ("short", ("s/long",)),
         ("other", ()),
     ]
@@ -43,11 +51,7 @@ def differing(id: str, actual: tuple[str, ...], expected: tuple[str, ...]) -> Ca
 
 
 def part(name: str, *tokens: str) -> Part:
-    return Part(name, tuple(Change("changed", token, "old", "new") for token in tokens))
-
-
-def found(report: ChangeReport) -> list[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
-    return [(example.result.case.id, *example[1:]) for example in examples(report)]
+    return Part(name, tuple(PartChange("changed", token, "old", "new") for token in tokens))
 
 
 ABC = differing("abc", ("a", "bc"), ("ab", "c"))
@@ -56,15 +60,15 @@ BOTH = differing("both", ("a", "bc", "x", "d", "ef"), ("ab", "c", "x", "de", "f"
 SETTINGS = part("settings", "add_bos")
 
 
-def test_cases_have_one_cause_where_nothing_else_changed():
+def test_cases_share_a_cause_if_nothing_else_changed():
     results = (ABC, DEF, BOTH)
     for parts in [("settings",), ("types", "added tokens"), ("merges",)]:
         report = report_of(*results, parts=tuple(map(part, (*parts, "chat templates"))))
-        assert found(report) == [("abc", ("s/def", "s/both"), parts, True)]
+        assert examples(report) == [("abc", ("s/def", "s/both"), parts, True)]
 
 
-def setting(name: str, old: object, new: object) -> Change:
-    return Change("changed", name, str(old), str(new))
+def setting(name: str, old: object, new: object) -> PartChange:
+    return PartChange("changed", name, str(old), str(new))
 
 
 @pytest.mark.parametrize(
@@ -82,32 +86,32 @@ def setting(name: str, old: object, new: object) -> Change:
         ([setting("lowercase", True, False), setting("strip_accents", False, True)], False),
     ],
 )
-def test_two_settings_are_two_causes_but_for_what_one_implies(changes: list[Change], is_one: bool):
+def test_two_settings_are_two_causes_unless_one_implies_the_other(changes: list[PartChange], is_one: bool):
     report = report_of(ABC, DEF, parts=(Part("settings", tuple(changes)),))
-    assert [example.is_only for example in examples(report)] == ([True] if is_one else [False, False])
+    assert [is_only for _, _, _, is_only in examples(report)] == ([True] if is_one else [False, False])
 
 
-def test_no_part_is_the_only_one_where_something_was_not_compared():
+def test_no_part_is_the_only_one_if_something_was_not_compared():
     report = report_of(ABC, DEF, parts=(SETTINGS,), not_compared=("not the types",))
-    assert found(report) == [("abc", (), (), False), ("def", (), (), False)]
+    assert examples(report) == [("abc", (), (), False), ("def", (), (), False)]
     report = report_of(ABC, DEF, parts=(SETTINGS,)).report
     of_library = replace(report, expected=Side("tokenizers", "tokenizer.json"))
     respelled = replace(report, vocabulary=VocabularyDifference(9, 9, respelled=1))
     for other in (of_library, respelled):
-        assert found(ChangeReport((SETTINGS,), other)) == [("abc", (), (), False), ("def", (), (), False)]
+        assert examples(ChangeReport((SETTINGS,), other)) == [("abc", (), (), False), ("def", (), (), False)]
 
 
-def test_cases_have_one_cause_where_they_differ_only_at_tokens_that_changed():
+def test_cases_share_a_cause_if_they_differ_only_at_changed_tokens():
     report = report_of(ABC, DEF, BOTH, parts=(part("types", "ab", "ef"), part("scores", "f"), SETTINGS))
-    assert found(report) == [
+    assert examples(report) == [
         ("abc", ("s/both",), ("types",), False),
         ("def", (), ("types", "scores"), False),
     ]
     only_some = report_of(ABC, DEF, BOTH, parts=(part("types", "ab"), SETTINGS))
-    assert [(id, parts) for id, _, parts, _ in found(only_some)] == [("abc", ("types",)), ("def", ()), ("both", ())]
+    assert [(id, parts) for id, _, parts, _ in examples(only_some)] == [("abc", ("types",)), ("def", ()), ("both", ())]
 
 
 def test_a_text_that_one_version_cannot_encode_is_a_cause_of_its_own():
     error = replace(ABC, status=Status.ERROR, difference=None, message="cannot", actual=(), expected=())
     report = report_of(DEF, replace(error, case=replace(error.case, id="error")), parts=(SETTINGS,))
-    assert found(report) == [("def", (), ("settings",), True), ("error", (), (), False)]
+    assert examples(report) == [("def", (), ("settings",), True), ("error", (), (), False)]

@@ -14,11 +14,11 @@ from support.spec_file import write_spec
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.cli import main
 from tokverify.diff.compare import measure
-from tokverify.diff.part import Change, compare_parts
+from tokverify.diff.parts import compare_parts
 from tokverify.diff.version import Version, open_version
 from tokverify.engine.encoder import Encoder
 from tokverify.files.load import load_gguf
-from tokverify.report.diff import Effect
+from tokverify.report.diff import Effect, PartChange
 from tokverify.verify.side import side_of
 
 GOOD, BROKEN, MODEL = (SAMPLE / name for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"))
@@ -32,7 +32,7 @@ def version(spec) -> Version:
     return Version(encoder, side_of(encoder), spec)
 
 
-def changes(new, old=OLD) -> dict[str, list[Change]]:
+def changes(new, old=OLD) -> dict[str, list[PartChange]]:
     parts, _ = compare_parts(version(old), version(new))
     return {part.name: list(part.changes) for part in parts}
 
@@ -41,25 +41,25 @@ def test_equal_versions_have_no_changes():
     assert changes(OLD) == {}
 
 
-def test_tokens_that_came_went_and_moved():
+def test_tokens_are_added_removed_and_moved():
     new = bpe_spec(
         ["a b", "e f", "c d"], {"<x>": CONTROL}, chat_template="{{ a }}", add_bos=False, special_ids={"bos": 0}
     )
     assert changes(new) == {
         "tokens": [
-            Change("moved", "cd", "id 257", "id 258"),
-            Change("removed", "abcd", "id 258", None),
-            Change("added", "ef", None, "id 257"),
+            PartChange("moved", "cd", "id 257", "id 258"),
+            PartChange("removed", "abcd", "id 258", None),
+            PartChange("added", "ef", None, "id 257"),
         ],
-        "merges": [Change("removed", "ab cd", "rank 2", None), Change("added", "e f", None, "rank 1")],
+        "merges": [PartChange("removed", "ab cd", "rank 2", None), PartChange("added", "e f", None, "rank 1")],
     }
 
 
 def test_a_control_token_of_another_name():
     old, new = (bpe_spec([], {name: CONTROL, "<e>": CONTROL}) for name in ("<x>", "<y>"))
     assert changes(new, old)["tokens"] == [
-        Change("removed", "<x>", "id 256", None),
-        Change("added", "<y>", None, "id 256"),
+        PartChange("removed", "<x>", "id 256", None),
+        PartChange("added", "<y>", None, "id 256"),
     ]
 
 
@@ -82,15 +82,15 @@ def test_pieces_that_a_server_writes_otherwise_are_no_changes(flip):
 def test_merges_in_another_order():
     new = bpe_spec(["c d", "a b", "ab cd"], {"<x>": CONTROL}, tokens=["ab", "cd", "abcd"])
     found = changes(new, bpe_spec(["a b", "c d", "ab cd"], {"<x>": CONTROL}))
-    assert found["merges"] == [Change("reordered", "c d", "after a b", "before a b")]
+    assert found["merges"] == [PartChange("reordered", "c d", "after a b", "before a b")]
 
 
 def test_settings_added_tokens_and_templates():
     new = bpe_spec(["a b", "c d", "ab cd"], {"<x>": 1}, chat_template="{{ b }}", add_bos=True, special_ids={"bos": 0})
     found = changes(new)
-    assert Change("changed", "add_bos", "False", "True") in found["settings"]
-    assert found["added tokens"] == [Change("removed", "<x>", "control", None)]
-    assert found["types"] == [Change("changed", "<x>", "CONTROL", "NORMAL")]
+    assert PartChange("changed", "add_bos", "False", "True") in found["settings"]
+    assert found["added tokens"] == [PartChange("removed", "<x>", "control", None)]
+    assert found["types"] == [PartChange("changed", "<x>", "CONTROL", "NORMAL")]
     [template] = found["chat templates"]
     assert template.old.startswith("7 characters, sha256 ")
     assert template.old != template.new
@@ -98,26 +98,26 @@ def test_settings_added_tokens_and_templates():
 
 def test_a_special_id_that_changes_is_told_alone():
     old, new = (bpe_spec([], {"<x>": CONTROL}, special_ids={"eos": id}) for id in (1, 2))
-    assert changes(new, old)["settings"][0] == Change("changed", "special_ids.eos", "1", "2")
+    assert changes(new, old)["settings"][0] == PartChange("changed", "special_ids.eos", "1", "2")
 
 
 def test_scores():
     old, new = spm_spec({"a": -1.0, "b": -2.0}), spm_spec({"a": -1.0, "b": -2.5})
-    assert changes(new, old) == {"scores": [Change("changed", "b", "-2", "-2.5")]}
+    assert changes(new, old) == {"scores": [PartChange("changed", "b", "-2", "-2.5")]}
 
 
 def test_scores_that_one_side_lacks_altogether_are_one_change():
     new = replace(spm_spec({"a": -1.0, "b": -2.0}), scores=None)
     tokens = len(new.tokens)
     assert changes(new, replace(new, scores=(0.5,) * tokens))["scores"] == [
-        Change("changed", "all", f"of {tokens} tokens", None)
+        PartChange("changed", "all", f"of {tokens} tokens", None)
     ]
 
 
 def test_two_models_have_no_scores_in_common():
     parts, not_compared = compare_parts(version(OLD), version(spm_spec({"a": -1.0})))
     assert {part.name for part in parts} == {"tokens", "settings", "added tokens", "chat templates"}
-    assert not_compared == ("not the types, scores, merges, since one tokenizer is gpt2, the other llama",)
+    assert not_compared == ("types, scores, merges: one tokenizer is gpt2, the other llama",)
 
 
 def test_the_effect_on_a_corpus_is_counted_by_lines_and_bytes():
@@ -128,9 +128,10 @@ def test_the_effect_on_a_corpus_is_counted_by_lines_and_bytes():
 def test_the_one_fault_of_the_sample_is_one_cause():
     text = run(GOOD, BROKEN).stdout
     assert text.count("MISMATCH ") == 1
-    why = "why 83 cases, of which spaces/only-2 is drawn: of all that ids depend on, only the types and added tokens"
-    assert why in " ".join(text.split())
-    assert "the same causes  82 cases, drawn with -v: " in text
+    words = " ".join(text.split())
+    assert "83 CASES CHANGED, FOR 1 CAUSE" in words
+    assert "cause of everything that ids depend on, only the types and added tokens changed" in words
+    assert "also the same change in 82 more cases: " in words
     assert "for 1 cause\n" in run(GOOD, BROKEN, "-f", "markdown").stdout
 
 
@@ -143,13 +144,13 @@ TABLE = [
     ([GOOD, MODEL, "-k", "seed/*", "--behavior-only"], 0, "scores: 34 changed"),
     ([GOOD, MODEL, "-k", "seed/*"], 1, "16 cases: 16 match"),
     ([GOOD, BROKEN, "-k", "seed/*", "-q"], 1, "types: 30 changed"),
-    ([GOOD, BROKEN, "-k", "t*"], 1, "the same causes"),
-    ([GOOD, BROKEN, "-k", "s*"], 1, "why  "),
+    ([GOOD, BROKEN, "-k", "t*"], 1, "the same change in"),
+    ([GOOD, BROKEN, "-k", "s*"], 1, "cause  "),
     ([GOOD, BROKEN, "-k", "seed/*", "-v"], 1, "MISMATCH seed/extra-spaces"),
     ([GOOD, BROKEN, "-k", "seed/*", "--fuzz", "1s"], 1, "fuzzed  "),
     ([GOOD, BROKEN, "-k", "seed/*", "-f", "json"], 1, '"kind": "diff"'),
     ([GOOD, BROKEN, "-k", "seed/*", "-f", "markdown"], 1, "## ❌"),
-    ([GOOD, BROKEN, "-k", "seed/*", "-q", "--fuzz", "1s"], 1, "fuzzed"),
+    ([GOOD, BROKEN, "-k", "seed/*", "-q", "--fuzz", "1s"], 1, "generated"),
     ([GOOD, BROKEN, "-k", "seed/*", "-q", "--corpus", __file__], 1, "of the corpus change"),
 ]
 
@@ -199,21 +200,21 @@ def git(*arguments: str) -> None:
 def test_a_file_of_a_git_revision(repository):
     result = run("HEAD~1:models/model.gguf", "models/model.gguf", "-k", "seed/*", "-f", "json")
     assert result.exit_code == 1, result.output
-    told = json.loads(result.stdout)
-    assert (told["old"], told["new"]) == ("HEAD~1:models/model.gguf", "models/model.gguf")
-    assert [part["name"] for part in told["parts"]] == ["types", "added tokens"]
+    document = json.loads(result.stdout)
+    assert (document["summary"]["old"], document["summary"]["new"]) == ("HEAD~1:models/model.gguf", "models/model.gguf")
+    assert [part["name"] for part in document["parts"]] == ["types", "added tokens"]
     assert run("HEAD:models/model.gguf", "models/model.gguf", "-k", "seed/*").exit_code == 0
 
 
-def test_what_stands_beside_a_file_comes_along_from_git(repository):
+def test_the_configuration_next_to_a_file_is_read_from_git_too(repository):
     (repository / "x.tokenizer.json").write_bytes((SAMPLE / "sample.tokenizer.model").read_bytes())
     shutil.copy(MODEL, repository / "x.tokenizer.model")
     (repository / "x.tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ old }}"}))
     git("add", ".")
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a template")
     (repository / "x.tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ newer }}"}))
-    told = json.loads(run("HEAD:x.tokenizer.model", "x.tokenizer.model", "-k", "seed/*", "-f", "json").stdout)
-    assert [part["name"] for part in told["parts"]] == ["chat templates"]
+    document = json.loads(run("HEAD:x.tokenizer.model", "x.tokenizer.model", "-k", "seed/*", "-f", "json").stdout)
+    assert [part["name"] for part in document["parts"]] == ["chat templates"]
 
 
 def test_a_path_with_a_colon_is_a_path(repository):
@@ -221,7 +222,7 @@ def test_a_path_with_a_colon_is_a_path(repository):
     assert run("HEAD:model.gguf", GOOD, "-k", "seed/*").exit_code == 0
 
 
-def test_a_tilde_may_begin_a_name_and_names_no_home_of_nobody(tmp_path, monkeypatch):
+def test_a_name_may_start_with_a_tilde_without_naming_a_home_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(GOOD, "~no-such-user.gguf")
     assert run("./~no-such-user.gguf", GOOD, "-k", "seed/*").exit_code == 0
@@ -249,7 +250,7 @@ def test_filters_of_a_checkout_are_applied(repository):
     assert "HEAD:models/model.gguf: git cannot write it: " in failed.stderr
 
 
-def test_what_is_wrong_with_a_file_of_a_revision_names_the_revision(repository):
+def test_an_error_in_a_file_of_a_revision_names_the_revision(repository):
     (repository / "lfs.gguf").write_text("version https://git-lfs.github.com/spec/v1\n")
     git("add", ".")
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a pointer")
@@ -257,29 +258,29 @@ def test_what_is_wrong_with_a_file_of_a_revision_names_the_revision(repository):
 
 
 @pytest.mark.parametrize(
-    ("location", "told"),
+    ("location", "message"),
     [
         ("HEAD:models", "a directory at HEAD"),
         ("HEAD:models/model.gguf\n", "a line break"),
         ("HEAD~9:models/model.gguf", "git knows no revision 'HEAD~9'"),
     ],
 )
-def test_what_git_has_but_is_no_file(repository, location, told):
+def test_something_in_git_that_is_not_a_file_is_an_error(repository, location, message):
     result = run(location, GOOD)
     assert result.exit_code == 2, result.output
-    assert told in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("location", ["HEAD:absent.gguf", "nowhere:model.gguf", "--help:model.gguf"])
-def test_what_git_lacks_is_one_line(repository, location):
+def test_something_missing_in_git_is_an_error_in_one_line(repository, location):
     result = run("--", location, GOOD)
     assert result.exit_code == 2, result.output
     assert location in result.stderr
     assert "Traceback" not in result.output
 
 
-def test_hostile_tokens_are_shown_safely(tmp_path):
+def test_hostile_tokens_are_escaped(tmp_path):
     hostile = "\x1b[31m[/INST]\u202e<script>|`"
     for name, added in (("old", {}), ("new", {hostile: 4})):
         write_spec(bpe_spec(["a b"], added), tmp_path / f"{name}.gguf")
@@ -298,24 +299,25 @@ def bpe_json(path: Path, merges: list[object], tokens: list[dict[str, object]], 
     return path
 
 
-def test_two_files_that_gguf_cannot_express_are_compared_in_their_own_words(tmp_path: Path):
+def test_two_files_that_gguf_cannot_express_are_compared_directly(tmp_path: Path):
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
     token = {"id": 5, "content": "<x>", **flags}
     old = bpe_json(tmp_path / "old.json", ["a b", "b c"], [{**token, "special": True}])
     new = bpe_json(tmp_path / "new.json", [["b", "c"], ["a", "b"]], [{**token, "rstrip": True}])
     parts, not_compared = compare_parts(*(open_version(str(path), tmp_path) for path in (old, new)))
     assert {part.name: part.changes for part in parts} == {
-        "merges": (Change("reordered", "b c", "after a b", "before a b"),),
-        "added tokens": (Change("changed", "<x>", "special", "rstrip"),),
+        "merges": (PartChange("reordered", "b c", "after a b", "before a b"),),
+        "added tokens": (PartChange("changed", "<x>", "special", "rstrip"),),
     }
     assert len(not_compared) == 2
     assert all(
-        told.startswith("only what the two files say, not what llama.cpp would make of ") for told in not_compared
+        reason.startswith("only the two files, without what llama.cpp would derive from them: ")
+        for reason in not_compared
     )
 
     result = run(old, new, "-q", "-k", "seed/*")
     assert result.exit_code == 1
-    assert result.stdout.startswith("merges: 1 reordered; added tokens: 1 changed; not all parts were compared; 16")
+    assert result.stdout.startswith("merges: 1 reordered; added tokens: 1 changed; some parts were not compared; 16")
 
 
 def test_scores_of_two_files_that_gguf_cannot_express(tmp_path: Path):
@@ -325,4 +327,4 @@ def test_scores_of_two_files_that_gguf_cannot_express(tmp_path: Path):
         paths.append(tmp_path / f"{name}.json")
         paths[-1].write_text(json.dumps({"version": "1.0", "model": model, "normalizer": {"type": "Lowercase"}}))
     parts, _ = compare_parts(*(open_version(str(path), tmp_path) for path in paths))
-    assert [(part.name, part.changes) for part in parts] == [("scores", (Change("changed", "a", "-1.5", "-2.5"),))]
+    assert [(part.name, part.changes) for part in parts] == [("scores", (PartChange("changed", "a", "-1.5", "-2.5"),))]

@@ -61,19 +61,19 @@ def test_length_is_in_bytes():
     assert splitter(added("abcd", "dé"))("abcdé") == [0, "é"]
 
 
-def test_of_equal_lengths_the_first_id_goes_first():
+def test_the_lower_id_comes_first_if_lengths_are_equal():
     assert splitter(added("ab", "bc"))("abc") == [0, "c"]
     assert splitter(added("bc", "ab"))("abc") == ["a", 0]
 
 
-def test_a_match_swallows_the_whitespace_around_it():
+def test_a_match_includes_the_whitespace_around_it():
     text = "a \t<m>\n\u00a0b \v\f\r<m>  "
     assert splitter(added("<m>", lstrip="<m>"))(text) == ["a", 0, "\n\u00a0b", 0, "  "]
     assert splitter(added("<m>", rstrip="<m>"))(text) == ["a \t", 0, "\u00a0b \v\f\r", 0]
     assert splitter(added("<m>", lstrip="<m>", rstrip="<m>"))("  <m> <m> ") == [0, 0]
 
 
-def test_swallowed_whitespace_is_lost_to_other_tokens():
+def test_included_whitespace_is_not_available_to_other_tokens():
     assert splitter(added(" ", "<m>", rstrip="<m>"))("<m>  a b") == [1, "a", 0, "b"]
     assert splitter(added("  ", "<m>", rstrip="<m>"))("<m>    a") == [1, "a"]
     # A longer token takes its part of the whitespace first.
@@ -113,7 +113,7 @@ def test_very_long_tokens_and_ladders_of_them_are_matched():
         (["\udc82", "a\udce2", "\udcacb"], "a€b", [1, 0, 2]),
     ],
 )
-def test_a_token_that_is_a_part_of_a_character_leaves_its_other_bytes(
+def test_a_token_that_is_part_of_a_character_leaves_the_other_bytes(
     texts: list[str], text: str, fragments: list[Fragment]
 ):
     split = splitter(added(*texts))
@@ -123,7 +123,7 @@ def test_a_token_that_is_a_part_of_a_character_leaves_its_other_bytes(
     assert [text.encode()[start:end] for _, start, end in located] == list(map(to_bytes, spelled))
 
 
-def test_such_a_token_swallows_whitespace_too():
+def test_such_a_token_includes_whitespace_too():
     assert splitter(added("\udcc3", lstrip="\udcc3", rstrip="\udcc3"))("a é b") == ["a", 0, "\udca9 b"]
 
 
@@ -152,7 +152,7 @@ def test_the_scanner_differs_only_where_tokens_can_overlap(tokens: list[str], te
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gpt-2", "mpt", "qwen2", "gemma-3", "gemma-4"])
-def test_the_scanner_serves_for_real_vocabularies(encoder_of, name: str):
+def test_the_scanner_is_used_for_real_vocabularies(encoder_of, name: str):
     tokens = encoder_of(name).settings.added_tokens
     assert not can_overlap([token.text for token in tokens])
     text = "".join(f"{token.text}{' ' * (index % 3)}x" for index, token in enumerate(tokens))

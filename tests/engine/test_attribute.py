@@ -1,4 +1,4 @@
-"""Attributes of tokens, looked at in the settings that a whole tokenizer gets."""
+"""Attributes of tokens, checked in the settings of a whole tokenizer."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_an_end_of_generation_text_is_always_a_control_token(text: str):
     assert (told.declared, told.effective) == ("NORMAL", "NORMAL|CONTROL")
 
 
-def test_a_control_token_stays_as_it_is():
+def test_a_control_token_is_not_changed():
     settings = resolve_texts("<|im_end|>", type=CONTROL)
     assert attribute(settings, "<|im_end|>") == Attribute.CONTROL
     assert not [override for override in settings.overrides if "type of" in override.setting]
@@ -71,13 +71,13 @@ def test_roles_are_found_by_text(role: str, texts: tuple[str, ...]):
         assert (settings.ids[text] in settings.eog_ids) == (role in {"fim_pad", "fim_rep", "fim_sep"})
 
 
-def test_a_declared_role_leaves_look_alikes_alone():
+def test_a_declared_role_does_not_affect_look_alikes():
     settings = resolve_texts("<PRE>", special_ids={"fim_pre": 3})
     assert settings.special_ids["fim_pre"] == 3
     assert attribute(settings, "<PRE>") == Attribute.NORMAL
 
 
-def test_of_two_look_alikes_the_first_has_the_role():
+def test_the_first_of_two_look_alikes_has_the_role():
     for first, second in (("<fim_prefix>", "<PRE>"), ("<PRE>", "<fim_prefix>")):
         settings = resolve_texts(first, second)
         assert settings.special_ids["fim_pre"] == settings.ids[first]
@@ -105,7 +105,7 @@ def test_it_does_beside_others(texts: tuple[str, ...]):
     assert attribute(settings, "<|end|>") & Attribute.CONTROL
 
 
-def test_a_closing_s_is_ordinary_beside_a_tool_response():
+def test_a_closing_s_is_ordinary_in_presence_of_a_tool_response():
     settings = resolve_texts("</s>", "<|tool_response>", type=CONTROL)
     assert attribute(settings, "</s>") == Attribute.NORMAL
     assert settings.ids["</s>"] not in settings.eog_ids
@@ -120,7 +120,7 @@ def test_a_closing_s_is_ordinary_in_plamo_where_eos_is_another_token():
     assert attribute(resolve_texts(*texts), "</s>") & Attribute.CONTROL
 
 
-def test_a_byte_token_too_short_to_hold_a_number_is_refused():
+def test_a_byte_token_too_short_for_a_number_is_refused():
     with pytest.raises(BrokenFileError, match="token 2 'ab' is typed BYTE"):
         resolve(TokenizerSpec(model="llama", tokens=["a", "abc", "ab"], types=[1, BYTE, BYTE]))
     assert resolve(TokenizerSpec(model="llama", tokens=["▁"], types=[BYTE])).attributes == [Attribute.BYTE]

@@ -115,7 +115,7 @@ def test_a_dense_graph_is_not_explored_to_its_end():
     assert Charsmap(pack_charsmap(entries, b"x\0")).outline() is None
 
 
-def test_the_outline_tells_where_something_can_change():
+def test_the_outline_contains_everything_that_can_change():
     outline = Charsmap(
         make_charsmap({"a": "1", "か": "か", "か\u3099x": "がが", "b\u0301": "", "bc": "long"})
     ).outline()
@@ -128,7 +128,7 @@ def test_the_outline_tells_where_something_can_change():
 @pytest.mark.parametrize(
     "replacements", [{b"\xc3": "x"}, {b"\xa9": "x"}, {b"a\xff": "x"}, {b"\xed\xa0\x80": "x"}, {"a": b"\xc3"}]
 )
-def test_no_outline_of_what_is_not_about_whole_characters(replacements: dict):
+def test_no_outline_unless_whole_characters_are_mapped(replacements: dict):
     charsmap = Charsmap(make_charsmap(replacements))
     assert charsmap.outline() is None
     (string, replacement), *_ = replacements.items()

@@ -1,4 +1,4 @@
-"""Added tokens that are only a part of a character, and cut it in two: what becomes of the rest of it."""
+"""Added tokens that are part of a character, and the encoding of the rest of the character."""
 
 import random
 from collections.abc import Callable
@@ -116,7 +116,7 @@ def with_parts(spec: TokenizerSpec, parts: list[str]) -> TokenizerSpec:
     )
 
 
-def test_spm_takes_what_is_left_at_the_end_for_one_symbol_and_at_the_beginning_for_one_each():
+def test_spm_treats_trailing_lone_bytes_as_one_symbol_and_leading_ones_as_one_each():
     spec = spm_spec({"\udce2": -1.0, "\udc82\udcac": -1.0}, add_space_prefix=False)
     at_the_end = Encoder(with_parts(spec, ["\udcacb"]))
     assert pieces(at_the_end, "€b") == ["<0xE2>", "<0x82>", "\udcacb"]

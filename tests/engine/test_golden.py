@@ -1,4 +1,4 @@
-"""Every id that llama.cpp itself gave, for real vocabularies and for each name of a pre-tokenizer."""
+"""All ids produced by llama.cpp, for real vocabularies and for each name of a pre-tokenizer."""
 
 import json
 from collections.abc import Callable, Iterator

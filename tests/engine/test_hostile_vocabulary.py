@@ -1,4 +1,4 @@
-"""Vocabularies that nobody should write: each gives what llama.cpp gives, or one clear error, and never takes long."""
+"""Hostile vocabularies: each gives the ids of llama.cpp or one clear error, and is fast."""
 
 from collections.abc import Sequence
 from math import inf, nan
@@ -68,8 +68,8 @@ ERRORS = {
     "a charsmap without its length": (
         by_score(["a"], model="t5", charsmap=b"\1"), BrokenFileError, "precompiled_charsmap has 1 bytes",
     ),
-    "a charsmap cut short": (
-        by_score(["a"], model="t5", charsmap=b"\x08\0\0\0" + b"\xff" * 4), BrokenFileError, "cut short",
+    "a truncated charsmap": (
+        by_score(["a"], model="t5", charsmap=b"\x08\0\0\0" + b"\xff" * 4), BrokenFileError, "truncated",
     ),
     "a charsmap that leads out of itself": (
         by_score(["a"], model="t5", charsmap=b"\x00\x04\0\0" + b"\xff" * 1024 + b"abc"),
@@ -78,7 +78,7 @@ ERRORS = {
     "no tokenizer": (TokenizerSpec(model="none", tokens=[]), UnsupportedError, "no tokenizer to verify"),
     "a pre-tokenizer spelled wrong": (
         TokenizerSpec(model="gpt2", pre="llama-bpee", tokens=["a"], merges=[]),
-        UnsupportedError, "near to it are llama-bpe",
+        UnsupportedError, "did you mean llama-bpe",
     ),
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.pre_search import PROBES, best_name, match_of, names_that_cut
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 
 def cut_by(name: str) -> list[list[str]]:
@@ -15,7 +16,7 @@ def test_every_name_is_found_by_what_it_does():
     assert all(name in names_that_cut(cut_by(name)) for name in names.values())
 
 
-def test_a_match_names_what_could_stand_in_its_place():
+def test_a_match_names_the_alternatives():
     match = match_of("llama-bpe")
     assert match.texts == PROBES
     assert match.pre_tokens == sum(map(len, cut_by("llama-bpe")))
@@ -24,7 +25,7 @@ def test_a_match_names_what_could_stand_in_its_place():
     assert "llama-bpe" not in match.alike
 
 
-def test_the_usual_name_is_taken_where_several_give_the_same_ids():
+def test_the_common_name_is_chosen_if_several_give_the_same_ids():
     assert best_name(["stablelm2", "deepseek-r1-qwen", "qwen2"], adds_bos=False) == "qwen2"
     assert best_name(["glm4", "llama3", "llama-bpe", "minicpm5"], adds_bos=True) == "llama-bpe"
     # One that implies something of BOS which the file does not say comes after one that does not.

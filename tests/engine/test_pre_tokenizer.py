@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokverify.engine import pre_pattern
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet, from_byte_level, splitter, to_byte_level
+from tokverify.engine.byte_level import byte_alphabet, from_byte_level, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.unicode_version import has_unassigned
 
 # Characters of all kinds, as old as Unicode 14, and then some whose kind depends on the version.
@@ -136,11 +137,11 @@ def cut(name: str, text: str) -> list[str]:
         ("qwen2", "नमस्ते", ["नमस", "्त", "े"]),
     ],
 )
-def test_worked_by_hand(name: str, text: str, pre_tokens: list[str]):
+def test_examples_computed_by_hand(name: str, text: str, pre_tokens: list[str]):
     assert cut(name, text) == pre_tokens
 
 
-def test_what_15_1_does_not_know_is_no_letter():
+def test_characters_newer_than_15_1_are_not_letters():
     # U+1C89 is a letter since Unicode 16, U+2EBF0 since 15.1.
     assert cut("gpt-2", "a\u1c89b\U0002ebf0") == ["a", "\u1c89", "b\U0002ebf0"]
 
@@ -174,13 +175,13 @@ RUNS = st.lists(
 
 
 @given(RUNS)
-def test_the_look_back_of_jais_2_changes_nothing(runs: list[tuple[str, int]]):
+def test_the_look_behind_of_jais_2_changes_nothing(runs: list[tuple[str, int]]):
     literal = replace(PRE_TOKENIZERS["jais-2"], patterns=(pre_pattern.JAIS2.replace(r"(?<![^\S\r\n])", ""),))
     text = "".join(character * count for character, count in runs)
     assert splitter(PRE_TOKENIZERS["jais-2"])(text) == splitter(literal)(text)
 
 
-def test_jais_2_cuts_long_runs_of_spaces_in_halves():
+def test_jais_2_splits_long_runs_of_spaces_in_halves():
     cut = splitter(PRE_TOKENIZERS["jais-2"])
     assert list(map(len, cut(" " * 1000 + "a"))) == [512, 256, 128, 64, 32, 4, 2, 1, 2]
     assert list(map(len, cut(" " * 1023))) == [512, 256, 128, 64, 32, 16, 8, 4, 2, 1]
@@ -204,7 +205,7 @@ def test_the_byte_alphabet_is_that_of_gpt2():
     assert [alphabet[byte] for byte in b" \n\t!~\x7f\xa0\xa1\xad\xff\x00"] == [*"ĠĊĉ!~ġł¡Ńÿ", "Ā"]
 
 
-def test_byte_level_text_is_one_character_a_byte():
+def test_byte_level_text_has_one_character_per_byte():
     assert to_byte_level("é \n🦙") == "Ã©ĠĊðŁ¦Ļ"
     assert from_byte_level("Ã©ĠĊðŁ¦Ļ") == "é \n🦙".encode()
 
@@ -214,13 +215,13 @@ def test_byte_level_can_be_undone(text: str):
     assert from_byte_level(to_byte_level(text)) == text.encode()
 
 
-def test_what_is_outside_the_alphabet_becomes_llama_cpps_placeholder():
+def test_characters_outside_the_alphabet_become_llama_cpps_placeholder():
     assert from_byte_level("a▁") == "a[UNK_BYTE_0xe29681a▁]".encode()
     assert from_byte_level(" ") == b"[UNK_BYTE_0x20 ]"
     assert from_byte_level("a\udcff") == b"a[UNK_BYTE_0xefbfbda\xff]"
 
 
-def test_names_with_settings_of_their_own():
+def test_names_with_their_own_settings():
     names = PRE_TOKENIZERS
     assert {name for name, pre in names.items() if pre.add_bos} >= {"llama-bpe", "llama3", "tekken", "chameleon"}
     assert {name for name, pre in names.items() if not pre.has_bos} == {"chatglm-bpe", "glm4", "glm5"}
@@ -233,6 +234,6 @@ def test_names_with_settings_of_their_own():
     assert not names["qwen2"].clean_spaces
 
 
-def test_mmbert_puts_a_space_before_each_line_and_cuts_at_each_space():
+def test_mmbert_adds_a_space_before_each_line_and_splits_at_each_space():
     cut = splitter(PRE_TOKENIZERS["mmbert"])
     assert cut("a▁b▁▁c\n\n▁d\u0378") == ["▁a", "▁b", "▁", "▁c", "\n\n", "▁d\u0378"]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.engine.families import FAMILIES
+from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.override import Override
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -113,7 +113,8 @@ def test_names_that_imply_settings():
 @pytest.mark.parametrize("model", FAMILIES)
 def test_each_model_can_be_resolved(model: str):
     settings = resolve(TokenizerSpec(model=model, tokens=["a", "b"], merges=[]))
-    assert settings.algorithm == FAMILIES[model].algorithm
+    assert settings.family is find_family(model)
+    assert settings.family.model == model
     assert list(settings.ids) == ["a", "b"]
 
 

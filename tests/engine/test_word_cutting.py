@@ -1,4 +1,4 @@
-"""The few characters that HuggingFace and llama.cpp cut otherwise, against the library itself."""
+"""The few characters that HuggingFace and llama.cpp split differently, compared with the library."""
 
 import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
@@ -23,7 +23,7 @@ def cutter(spaces=SPACES, dropped=DROPPED, punctuation=PUNCTUATION):
     return lambda text: [word for word, _ in cut.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
-def test_with_these_the_two_cut_every_character_alike():
+def test_both_split_every_character_in_the_same_way_with_these_patterns():
     assert first_difference(cutter(), **KEEPING, ignored=UNEQUAL[1:]) is None
 
 
@@ -39,7 +39,7 @@ def test_each_of_them_is_needed(change, character: str):
     assert first_difference(cutter(**change), **KEEPING, ignored=UNEQUAL) == character
 
 
-def test_the_unequal_are_unequal_still():
+def test_the_unequal_characters_remain_unequal():
     # Where this fails, a new tokenizers has a newer Unicode: the lists can become shorter.
     assert first_difference(cutter(), **KEEPING) == UNEQUAL[1]
     assert first_difference(cutter(), **KEEPING, ignored=UNEQUAL[1]) == UNEQUAL[2]

@@ -77,7 +77,7 @@ def test_without_stripping_accents_marks_are_parts_of_words():
     assert normalize("É e\u0301", lowercase=True) == "é e\u0301"
 
 
-def test_lower_case_goes_character_by_character():
+def test_lowercasing_is_per_character():
     assert normalize("ΣΑΣ ẞ İI Ǆǅ Ⅷ Ⓐ", lowercase=True) == "σασ ß ii ǆǆ ⅷ ⓐ"
     assert lowercase_normalizer()("ΣΑΣ, ẞ\tİI é\u0301") == "σασ, ß\tii é\u0301"
 

@@ -31,7 +31,7 @@ GGUF = (SAMPLE / "sample.gguf").read_bytes()
 
 @pytest.mark.parametrize("name", ["tokenizer.model", "tokenizer", "x.bin"])
 @pytest.mark.parametrize(("data", "model"), [(GGUF, "llama"), (SENTENCEPIECE, "llama"), (JSON, "gpt2")])
-def test_the_content_tells_the_format(tmp_path, name, data, model):
+def test_the_content_determines_the_format(tmp_path, name, data, model):
     (tmp_path / name).write_bytes(data)
     assert read_spec(tmp_path / name).model == model
 
@@ -48,7 +48,7 @@ def test_the_content_tells_the_format(tmp_path, name, data, model):
         ("a.json", b"<html>", BrokenFileError, "not valid JSON"),
         ("a.gguf", JSON, BrokenFileError, "looks like JSON"),
         ("a.bin", b"PK\3\4", BrokenFileError, "looks like a zip archive"),
-        ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "it lacks 254 of the 256 single bytes"),
+        ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "254 of the 256 single bytes are missing"),
         ("a.tiktoken", b"<html>", BrokenFileError, "neither a HuggingFace"),
         ("tekken.json", b'{"config": {"pattern": ""}}', UnsupportedError, "a tekken file can only be the reference"),
     ],
@@ -91,7 +91,7 @@ def test_the_seeds_comparison_is_one_command(run):
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_encode_and_decode_take_it_too(run):
+def test_encode_and_decode_accept_it_too(run):
     model = SAMPLE / "sample.tokenizer.model"
     ids = json.loads(run("encode", model, "a    b", "--json").stdout)["ids"]
     assert ids == json.loads(run("encode", SAMPLE / "sample.gguf", "a    b", "--json").stdout)["ids"]
@@ -102,10 +102,10 @@ def test_without_a_reference_the_library_reads_the_same_file(run, tmp_path):
     shutil.copy(SAMPLE / "sample.tokenizer.model", tmp_path / "tokenizer.model")
     result = run("run", tmp_path / "tokenizer.model", "--suite", "seed")
     assert result.exit_code == 0
-    assert "tokenizer.model stands beside the model" in " ".join(result.stdout.split())
+    assert "tokenizer.model is beside the model" in " ".join(result.stdout.split())
 
 
-def test_what_gguf_cannot_express_is_exit_code_2_and_one_line(run, tmp_path):
+def test_unsupported_features_cause_exit_code_2_and_one_line(run, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(JSON) | {"normalizer": {"type": "NFC"}}))
     result = run("run", tmp_path / "tokenizer.json")
     assert result.exit_code == 2

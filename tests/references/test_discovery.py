@@ -57,7 +57,7 @@ def test_files_beside_the_model_in_their_order(model, words, sentencepiece_model
         model.with_name(name).write_bytes(contents[name.endswith(".model")])
         found = find_reference(model, SPEC)
         assert found.source == str(model.with_name(name))
-        assert found.reason == f"{name} stands beside the model"
+        assert found.reason == f"{name} is beside the model"
 
 
 def test_the_shards_of_a_model_share_a_stem(tmp_path, words):
@@ -71,7 +71,7 @@ def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     model.with_name("tokenizer.json").write_text(words)
     found = find_reference(model, SPEC)
     assert found.source == str(model.with_name("tokenizer.json"))
-    assert found.reason.endswith("; before it: fox.Q4_K_M.json beside the model is no tokenizer")
+    assert found.reason.endswith("; before it: fox.Q4_K_M.json beside the model is not a tokenizer")
 
 
 def test_a_broken_tokenizer_beside_the_model_is_not_passed_over(model):
@@ -91,7 +91,7 @@ def test_the_tokenizer_json_inside_the_file(model, words, hub):
     found = find_reference(model, replace(SPEC, huggingface_json=words))
     assert found.tokenizer.name == "tokenizers"
     assert found.source == f"tokenizer.huggingface.json in {model}"
-    assert found.reason == "the GGUF file carries its tokenizer.json; before it: no tokenizer beside the model"
+    assert found.reason == "the GGUF file contains its tokenizer.json; before it: no tokenizer beside the model"
 
 
 @pytest.mark.parametrize("content", ["{", "\udcff"])

@@ -172,7 +172,7 @@ def test_what_the_hub_refuses(hub, monkeypatch, error, message):
 
 def test_a_repository_with_a_rank_file_alone_says_how_to_name_its_pattern(hub):
     hub.files["tiktoken.model"] = b"IQ== 0\nIg== 1\n"
-    with pytest.raises(UnsupportedError, match=r"name one as in .*[/\\]tiktoken\.model:cl100k_base"):
+    with pytest.raises(UnsupportedError, match=r"add its name, as in .*[/\\]tiktoken\.model:cl100k_base"):
         open_repository("org/fox")
     assert hub.asked[-1] == "tiktoken.model"
 

@@ -123,7 +123,7 @@ def test_a_hang_ends_after_the_given_time(model, library):
     tokenizer = LlamaCppTokenizer(model, library, seconds=0.25)
     # A text that takes seconds; no input is known that takes forever.
     slow, after = encode_many(tokenizer, ["ab" * 8_000_000, "a"])
-    assert slow == "llama.cpp gave no answer in time (0.25 s for a text)"
+    assert slow == "llama.cpp did not answer in time (0.25 s for a text)"
     assert after == [6]
 
 
@@ -184,7 +184,7 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
 def test_a_model_that_is_not_there(tmp_path):
     with pytest.raises(TokverifyError, match=r"gone\.gguf: no such file"):
         load(Request("gone.gguf"))
-    with pytest.raises(TokverifyError, match=r"name one as in `llama\.cpp:model\.gguf`"):
+    with pytest.raises(TokverifyError, match=r"name one, as in `llama\.cpp:model\.gguf`"):
         load(Request(""))
 
 
@@ -249,11 +249,11 @@ def test_decoding_is_compared_as_llama_detokenize_does_it(library, vocabs):
     assert (report.count(Status.MATCH), report.decode_differences) == (1, 0)
 
 
-def test_a_model_of_another_format_is_put_as_a_gguf_file_first(library):
+def test_a_model_of_another_format_is_converted_to_gguf_first(library):
     folder = SAMPLE.parent
     with_model = load(Request("", model=folder / "sample.tokenizer.model"))
     named = load(Request(str(folder / "sample.tokenizer.model"), model=SAMPLE))
-    assert with_model.source == named.source == f"{folder / 'sample.tokenizer.model'}, put as a GGUF file"
+    assert with_model.source == named.source == f"{folder / 'sample.tokenizer.model'}, converted to GGUF"
     gguf = load(Request("", model=SAMPLE)).tokenizer
     for text in ("a    b", "word\n\tword", "<bos>x"):
         ids = encode(gguf, text, add_special=True)

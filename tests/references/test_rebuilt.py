@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
@@ -143,7 +144,7 @@ def test_what_the_library_cannot_hold(change, message):
 
 def test_models_that_cannot_be_rebuilt():
     settings = resolve(GPT2)
-    for change in ({"algorithm": "rwkv"}, {"pre": "tekken"}):
+    for change in ({"family": find_family("rwkv")}, {"pre": "tekken"}):
         with pytest.raises(UnsupportedError, match="cannot rebuild the model 'gpt2' with the pre-tokenizer"):
             rebuild(GPT2, replace(settings, **change))
 

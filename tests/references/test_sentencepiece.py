@@ -93,7 +93,7 @@ def test_the_config_tells_what_goes_around_a_text(model_path, config, adds_speci
 def test_a_config_that_adds_a_token_the_model_lacks(model_path):
     config = {"add_bos_token": True, "bos_token": "<gone>"}
     model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(BrokenFileError, match="adds a bos token, '<gone>', that the model lacks"):
+    with pytest.raises(BrokenFileError, match="adds the bos token '<gone>', which the model does not have"):
         load(Request(str(model_path)))
 
 

@@ -154,7 +154,7 @@ def test_what_is_no_llama_server_gives_one_line(stand_in, path, answer, error, m
     ("answer", "message"),
     [
         ((500, {"error": {"message": "vector::_M_range_check\nmore"}}), "HTTP 500: vector::_M_range_check$"),
-        ((200, {"tokens": ["a"]}), "the tokens it answers are not ids"),
+        ((200, {"tokens": ["a"]}), "the tokens in its answer are not ids"),
         ((200, "nonsense"), "not a JSON object"),
         (None, r"no response \(Remote end closed connection without response\)"),
     ],

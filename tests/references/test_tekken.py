@@ -64,7 +64,7 @@ def test_encode_and_decode(path):
 def test_it_is_found_by_itself(path):
     assert open_reference(path.parent).source == str(path)
     found = find_reference(path.with_name("model.gguf"), TokenizerSpec(model="llama", tokens=["a"]))
-    assert (found.source, found.reason) == (str(path), "tekken.json stands beside the model")
+    assert (found.source, found.reason) == (str(path), "tekken.json is beside the model")
 
 
 def test_special_tokens_in_a_text_are_text(path):

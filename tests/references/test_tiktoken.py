@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tokverify import load_cases, load_gguf
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references import open_reference
@@ -63,12 +63,14 @@ def test_a_pattern_is_known_by_the_name_of_the_file(path):
 
 
 def test_without_a_pattern_it_says_how_to_name_one(path):
-    with pytest.raises(UnsupportedError, match=r"holds no pattern; name one as in .*small\.tiktoken:cl100k_base"):
+    with pytest.raises(
+        UnsupportedError, match=r"contains no pattern; add its name, as in .*small\.tiktoken:cl100k_base"
+    ):
         open_reference(path)
 
 
 def test_a_pattern_that_is_none(path):
-    with pytest.raises(TokverifyError, match="'cl100k' is no pattern, nor the name of one; known are gpt2"):
+    with pytest.raises(TokverifyError, match="'cl100k' is neither a pattern nor the name of one; known names: gpt2"):
         open_reference(f"{path}:cl100k")
     with pytest.raises(TokverifyError, match=r"cannot use it with this pattern \(.+\)") as caught:
         open_reference(f"{path}:(open")
@@ -109,7 +111,7 @@ def test_special_tokens_of_a_published_file_come_with_its_size(tmp_path):
         (b"IQ== 0\nhello\n", r":2: not a token in base64 and its id"),
         (b"IQ== 0\nI! 1\n", r":2: not a token"),
         (b"IQ== 0\nIg== x\n", r":2: not a token"),
-        (b"IQ== 0\n", r"it lacks 255 of the 256 single bytes"),
+        (b"IQ== 0\n", r"255 of the 256 single bytes are missing"),
     ],
 )
 def test_a_file_that_is_broken(tmp_path, content, message):
@@ -159,7 +161,7 @@ def test_an_encoding_that_cannot_be_downloaded(monkeypatch):
 
 
 def test_an_encoding_that_there_is_not():
-    with pytest.raises(TokverifyError, match="tiktoken:gpt9: no such file, and not an encoding; known are gpt2"):
+    with pytest.raises(TokverifyError, match="tiktoken:gpt9: no such file, and not an encoding; known encodings: gpt2"):
         open_reference("tiktoken:gpt9")
 
 

@@ -1,6 +1,6 @@
-"""Take the pictures of docs/html-report.md: run `python docs/make_screenshots.py` in the checkout's directory.
+"""Make the pictures of docs/html-report.md: run `python tests/render/make_screenshots.py` in the root of the checkout.
 
-It needs the extra `browser`, and Chromium.
+This needs the extra `browser`, and Chromium.
 """
 
 import argparse

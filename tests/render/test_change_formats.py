@@ -9,16 +9,16 @@ from support.ci_reading import runner_reads
 from support.hostile_finding import hostile_change
 from support.paths import ROOT
 from tokverify.cases.case import Case
-from tokverify.diff.part import Change, Part
+from tokverify.diff.example import with_examples
 from tokverify.render import RenderOptions
 from tokverify.render.ci.issue import Level
-from tokverify.render.diff import CHANGE_FORMATS, change_line, summary, verdict
-from tokverify.render.diff.issue import change_issues
-from tokverify.report.diff import ChangeReport, Effect
+from tokverify.render.diff import CHANGE_FORMATS, change_line, summarize_part, verdict
+from tokverify.render.diff.issue import list_issues
+from tokverify.report.diff import ChangeReport, Effect, Part, PartChange, behaves_alike, diff_exit_code
 from tokverify.report.fuzz import Stop
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 
-TOKENS = Part("tokens", tuple(Change("added", f"t{n}", None, f"id {n}") for n in range(12)))
+TOKENS = Part("tokens", tuple(PartChange("added", f"t{n}", None, f"id {n}") for n in range(12)))
 
 
 def result(id: str, text: str, message: str | None = None) -> CaseResult:
@@ -28,7 +28,7 @@ def result(id: str, text: str, message: str | None = None) -> CaseResult:
 
 def report_of(*results: CaseResult, **told: object) -> ChangeReport:
     report = Report(Side("new", "m/new.json"), Side("old", "HEAD:m/new.json"), None, results)
-    return ChangeReport((), report, **told)
+    return with_examples(ChangeReport((), report, **told))
 
 
 def written(name: str, report: ChangeReport) -> str:
@@ -40,25 +40,25 @@ def written(name: str, report: ChangeReport) -> str:
 
 def test_each_part_is_an_issue_at_the_file_with_examples():
     report = replace(report_of(result("a", "x"), file="m/new.json"), parts=(TOKENS,))
-    (issue,) = change_issues(report)
+    (issue,) = list_issues(report)
     assert (issue.check, issue.level, issue.path, issue.line) == ("changed-part", Level.ERROR, "m/new.json", 1)
     lines = issue.message.splitlines()
     assert lines[:3] == ["tokens: 12 added", "added t0: id 0", "added t1: id 1"]
     assert lines[-1] == "and 2 more"
-    (allowed,) = change_issues(replace(report, behavior_only=True))
+    (allowed,) = list_issues(replace(report, behavior_only=True))
     assert allowed.level is Level.NOTE
 
 
-def test_a_part_that_changes_otherwise_is_another_issue():
+def test_a_part_with_other_changes_is_another_issue():
     first, second = (
-        next(change_issues(replace(report_of(), parts=(Part("tokens", TOKENS.changes[:count]),)))) for count in (1, 2)
+        next(list_issues(replace(report_of(), parts=(Part("tokens", TOKENS.changes[:count]),)))) for count in (1, 2)
     )
     assert first.fingerprint != second.fingerprint
 
 
 def test_cases_of_one_cause_are_one_issue_at_the_first_of_them():
     alike = [result(f"c{n}", "x" * (n + 1), "no") for n in range(30)]
-    (issue,) = change_issues(report_of(*alike, result("fine", "y")))
+    (issue,) = list_issues(report_of(*alike, result("fine", "y")))
     assert (issue.check, issue.path, issue.line, issue.title) == ("change-error", "s.yaml", 3, "error: s/c0")
     lines = issue.message.splitlines()
     assert lines[:2] == ["no", "actual is m/new.json, expected is HEAD:m/new.json"]
@@ -68,14 +68,14 @@ def test_cases_of_one_cause_are_one_issue_at_the_first_of_them():
 
 def test_the_corpus_is_an_issue_only_if_it_changes():
     same, changed = (report_of(result("a", "x"), effect=Effect(9, lines, 9, lines, 5, 5)) for lines in (0, 1))
-    assert list(change_issues(same)) == []
-    (issue,) = change_issues(changed)
+    assert list(list_issues(same)) == []
+    (issue,) = list_issues(changed)
     assert (issue.check, issue.path) == ("changed-corpus", "m/new.json")
     assert issue.message.startswith("11.11% of 9 lines")
 
 
-def test_made_up_texts_point_at_the_tokenizers_file():
-    paths = {issue.path for issue in change_issues(hostile_change()) if issue.check.startswith("fuzz-")}
+def test_generated_texts_point_at_the_tokenizers_file():
+    paths = {issue.path for issue in list_issues(hostile_change()) if issue.check.startswith("fuzz-")}
     assert paths == {hostile_change().file}
 
 
@@ -117,43 +117,43 @@ def test_markdown_shows_one_case_for_each_cause():
     report = replace(report_of(*alike, result("other", "y", "never")), parts=(TOKENS,))
     text = written("markdown", report)
     assert "### 4 cases changed, for 2 causes" in text
-    assert text.count("<details><summary>error ") == 2
-    assert CHANGE_FORMATS["markdown"](report, RenderOptions(verbose=True)).count("<summary>error ") == 4
+    assert text.count("<details><summary>ERROR ") == 2
+    assert CHANGE_FORMATS["markdown"](report, RenderOptions(verbose=True)).count("<summary>ERROR ") == 4
     assert CHANGE_FORMATS["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
 
 
 def test_an_interrupted_comparison_is_neither_good_nor_bad():
     fuzzed = replace(hostile_change().fuzzed, stop=Stop.INTERRUPTED)
     report = replace(report_of(result("a", "x")), fuzzed=fuzzed)
-    assert report.exit_code == 130
-    assert not report.behaves_alike
+    assert diff_exit_code(report) == 130
+    assert not behaves_alike(report)
     assert written("markdown", report).startswith("## ⚠️ ")
-    assert verdict(report).endswith("; the fuzzing was interrupted")
+    assert verdict(report).endswith("; fuzzing was interrupted")
     assert json.loads(written("json", report))["summary"]["exit_code"] == 130
 
 
-def test_what_a_saved_report_calls_its_parts_is_shown_safely():
-    part = Part("\x1b[1m", (Change("\u202e", "\x1b", "\x1b", None),))
-    assert summary(part) == "\\x1b[1m: 1 \\u202e"
+def test_the_names_in_a_saved_report_are_escaped():
+    part = Part("\x1b[1m", (PartChange("\u202e", "\x1b", "\x1b", None),))
+    assert summarize_part(part) == "\\x1b[1m: 1 \\u202e"
     assert change_line(part.changes[0]) == "\\u202e \\x1b: \\x1b → none"
     for name in CHANGE_FORMATS:
         assert not {"\x1b", "\u202e"} & set(written(name, replace(report_of(), parts=(part,)))), name
 
 
-def test_tokens_that_are_only_spelled_otherwise_are_told_of_two_files():
+def test_tokens_that_are_only_stored_differently_are_named_for_two_files():
     def respelled(family: str | None) -> str:
         side = Side("m", "m", family=family)
         return verdict(ChangeReport((), Report(side, side, VocabularyDifference(9, 9, respelled=2), ())))
 
-    assert respelled("llama").startswith("2 tokens spelled otherwise, no other part differs; ")
+    assert respelled("llama").startswith("2 tokens stored differently, no other part differs; ")
     assert respelled(None).startswith("no part differs; ")
 
 
-def test_a_verdict_tells_of_all():
+def test_a_verdict_sums_up_everything():
     told = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
     assert told == (
-        "tokens: 1 moved, 1 removed; types: 1,100 changed; not all parts were compared; 1 case: 1 match;"
-        " 853 of 2,000 fuzzed strings differ;"
+        "tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
+        " 853 of 2,000 generated texts differ;"
         " 99.90% of 1,000 lines and 0.01% of the bytes of the corpus change, 400 tokens before, 500 after (+25.00%)"
     )
 

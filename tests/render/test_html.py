@@ -14,7 +14,9 @@ from support.hostile_chat import hostile_chat
 from support.hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
+from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
+from tokverify.diff.example import with_examples
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.render.chat import CHAT_FORMATS
@@ -26,10 +28,11 @@ from tokverify.render.run.html import _percent
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.audit import AuditReport
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run_summary import can_match
 from tokverify.tokenizer import Token
 from tokverify.verify.alignment import compare, compare_decoded
 
@@ -177,9 +180,11 @@ def test_a_page_is_whole_however_little_is_to_be_said_on_stdout():
 
 def test_an_audit_shows_each_finding_with_its_manual():
     finding = Finding(
-        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), repair="do this", code="TV101", name="duplicate"
-    )
-    root = lxml.html.fromstring(audit_page(AuditReport(findings=(finding,), codes=("TV101",), source="m.gguf")))
+        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), code="TV101", name="duplicate",
+        remedy=Repair(remark="do this"),
+    )  # fmt: skip
+    report = AuditReport(findings=(finding,), rules=(RULES["TV101"].manual,), source="m.gguf")
+    root = lxml.html.fromstring(audit_page(report))
     told = " ".join(root.xpath("//article")[0].text_content().split("\n"))
     assert "ERROR TV101 duplicate" in told
     assert "two  spaces" in told
@@ -195,7 +200,7 @@ def test_an_audit_shows_each_finding_with_its_manual():
     assert root.xpath("//article/details//code")
 
 
-def test_a_rule_that_is_not_known_any_more_has_no_manual():
+def test_a_finding_whose_rule_is_unknown_has_no_manual():
     finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
     assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
 
@@ -230,12 +235,12 @@ def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
 
 def test_cases_that_change_alike_have_a_cause_in_common():
     results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
-    report = ChangeReport((), report_of(*results))
+    report = with_examples(ChangeReport((), report_of(*results)))
     held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
     assert [[held["causes"][n] for n in case["causes"]] for case in held["cases"]] == [
-        ["as in s/a", "cannot be encoded"],
-        ["as in s/a", "cannot be encoded"],
-        ["as in s/c", "cannot be encoded"],
+        ["like s/a", "cannot be encoded"],
+        ["like s/a", "cannot be encoded"],
+        ["like s/c", "cannot be encoded"],
     ]
 
 
@@ -357,7 +362,7 @@ def test_cases_without_a_diagnosis_have_what_they_tell_themselves():
 @pytest.mark.parametrize("own", [(7,), ("z",)])
 def test_a_case_that_the_reference_contradicts_has_none_of_the_explanations(own: tuple[int | str, ...]):
     results = replace(mismatch("s/own", [A], [B]), expect=own), replace(mismatch("s/ok", [A], [B]), expect=("b",))
-    assert [result.can_match for result in results] == [False, True]
+    assert [can_match(result) for result in results] == [False, True]
     found = causes(report_of(*results, diagnosis=Diagnosis((explanation("one"),), failing=1, tried=1)))
     assert found == {"s/own": ["the reference does not agree with the case"], "s/ok": ["one"]}
 

@@ -16,14 +16,13 @@ from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis.repair import with_repairs
-from tokverify.diff.part import Change, Part
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.render.chat import CHAT_FORMATS
 from tokverify.render.diff import CHANGE_FORMATS
 from tokverify.render.fuzz import FUZZ_FORMATS
 from tokverify.render.stats import STATS_FORMATS
-from tokverify.report.diff import ChangeReport
+from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
 from tokverify.tasks.run import verify_model
@@ -106,7 +105,7 @@ def injecting_fuzz() -> FuzzReport:
 def injecting_change() -> ChangeReport:
     """Make a comparison more hostile, in every text that a page takes from a part."""
     attack = " ".join(INJECTIONS)
-    part = Part(attack, (Change(attack, attack, attack, None),))
+    part = Part(attack, (PartChange(attack, attack, attack, None),))
     report = hostile_change()
     changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
     return replace(changed, report=injecting_report(), fuzzed=injecting_fuzz())

@@ -9,13 +9,16 @@ from support.fake_tokenizer import FakeTokenizer
 from support.markdown_reading import check_plain
 from tokverify.render import RenderOptions
 from tokverify.render.stats import STATS_FORMATS, present
-from tokverify.render.stats.json import render as render_json
-from tokverify.render.stats.table import render
+from tokverify.report.stats import StatsReport
 from tokverify.stats.measure import measure
-from tokverify.stats.subject import Subject
+from tokverify.stats.subject import StatsSubject
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \n"
 HOSTILE = ("[/INST] [red]", "\x1b[31mx\u202e")
+
+
+def render(stats: StatsReport, options: RenderOptions) -> str:
+    return STATS_FORMATS["table"](stats, options)
 
 
 @pytest.fixture
@@ -23,8 +26,8 @@ def stats(tmp_path):
     (tmp_path / "a.txt").write_text("some words \nand more\n")
     (tmp_path / "b.py").write_text("a = 1\n")
     subjects = [
-        Subject("[red]\x1bone", "one.gguf", FakeTokenizer(*LETTERS, *HOSTILE), unknown=frozenset([0])),
-        Subject("two", "two.gguf", FakeTokenizer(*LETTERS, "=", "1", "some", special_ids={"bos": 0})),
+        StatsSubject("[red]\x1bone", "one.gguf", FakeTokenizer(*LETTERS, *HOSTILE), unknown=frozenset([0])),
+        StatsSubject("two", "two.gguf", FakeTokenizer(*LETTERS, "=", "1", "some", special_ids={"bos": 0})),
     ]
     return measure(subjects, [tmp_path / "a.txt", tmp_path / "b.py"])
 
@@ -68,8 +71,8 @@ def test_where_there_is_no_room_sizes_and_tokens_are_tables_of_their_own(stats, 
 
 
 def _first_only(stats) -> dict[str, object]:
-    rows = [replace(row, tokens=row.tokens[:1], unknown=row.unknown[:1]) for row in stats.rows]
-    return {"tokenizers": stats.tokenizers[:1], "rows": tuple(rows)}
+    texts = [replace(text, counts=text.counts[:1]) for text in stats.texts]
+    return {"tokenizers": stats.tokenizers[:1], "texts": tuple(texts)}
 
 
 def test_what_a_tokenizer_cannot_encode_is_told(stats):
@@ -78,20 +81,20 @@ def test_what_a_tokenizer_cannot_encode_is_told(stats):
 
 def test_the_remarks_are_those_that_apply(stats):
     shown = " ".join(render(stats, RenderOptions()).split())
-    assert "two: tokens that count neither as long nor as never used: 1 special" in shown
-    assert "an unknown token stands for any amount of text" in shown
+    assert "two: tokens that count neither as long nor as unused: 1 special" in shown
+    assert "an unknown token can represent any amount of text" in shown
     assert "1 line of these texts ends in spaces or tabs" in shown
-    assert "tokens never used" in shown
+    assert "unused tokens" in shown
     assert "pieces" not in shown
     assert "samples" not in shown
 
 
 def test_the_samples_are_named_as_ours():
-    shown = render(measure([Subject("one", "one", FakeTokenizer("a"))]), RenderOptions())
-    assert "our own samples" in shown
-    assert "told for files only" in shown
+    shown = render(measure([StatsSubject("one", "one", FakeTokenizer("a"))]), RenderOptions())
+    assert "our samples" in shown
+    assert "counted only for files" in shown
     assert "tokenizer " not in shown.split("kind")[1].split("\n")[0]
-    assert "tokens never used" not in shown
+    assert "unused tokens  " not in shown
 
 
 @pytest.mark.parametrize("width", [40, 100])
@@ -113,21 +116,23 @@ def test_the_verdict_compares_what_all_can_encode(stats):
     assert present(stats).verdict == told
     assert render(stats, RenderOptions(width=200)).split("\n")[-2] == told
     assert render(stats, RenderOptions(width=200, quiet=True)) == f"{told}\n"
-    nothing = replace(stats, tokenizers=stats.tokenizers[:1], rows=(replace(stats.rows[1], tokens=(None,)),))
-    assert present(nothing).verdict.startswith("0 texts, 0 bytes: nothing that all can encode; ")
+    nothing = replace(
+        stats, tokenizers=stats.tokenizers[:1], texts=(replace(stats.texts[1], counts=stats.texts[1].counts[:1]),)
+    )
+    assert present(nothing).verdict.startswith("0 texts, 0 bytes: no text that all tokenizers can encode; ")
 
 
 def test_verbose_shows_each_language_and_each_indentation():
-    measured = measure([Subject("one", "one", FakeTokenizer(*LETTERS), unknown=frozenset([0]))])
-    probe = replace(measured.tokenizers[0].probe, language_tokens={"English": 10, "Thai": 25, "Lao": 40})
+    measured = measure([StatsSubject("one", "one", FakeTokenizer(*LETTERS), unknown=frozenset([0]))])
+    probe = replace(measured.tokenizers[0].probe, against_english={"Thai": 2.5, "Lao": 4.0})
     measured = replace(measured, tokenizers=(replace(measured.tokenizers[0], probe=probe, fingerprint="ab"),))
     lines = [line.split() for line in render(measured, RenderOptions(verbose=True)).split("\n")]
     assert ["Thai", "2.50"] in lines
-    assert ["tokens", "of", "16", "spaces", "16"] in lines
+    assert ["tokens", "for", "16", "spaces", "16"] in lines
     assert ["fingerprint", "ab"] in lines
     brief = render(measured, RenderOptions())
     assert "Lao 4.00" in brief
-    assert "of 16 spaces" not in brief
+    assert "for 16 spaces" not in brief
 
 
 def test_markdown_is_a_table_for_each_thing(stats):
@@ -145,31 +150,31 @@ def test_the_page_has_a_bar_for_each_rate(stats):
 
 
 def test_json_holds_all_of_it(stats):
-    document = json.loads(render_json(stats))
-    assert (document["schema_version"], document["kind"]) == (2, "stats")
-    assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 0.8571]}
+    document = json.loads(STATS_FORMATS["json"](stats, RenderOptions()))
+    assert (document["schema_version"], document["kind"]) == (5, "stats")
+    assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 18 / 21]}
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == ["[red]\x1bone", "two"]
     prose, code = document["texts"]
-    assert prose["tokenizers"][1] == {
+    assert prose["counts"][1] == {
         "name": "two",
         "tokens": 18,
         "unknown": 0,
-        "per_byte": 0.8571,
-        "per_character": 0.8571,
+        "per_byte": 18 / 21,
+        "per_character": 18 / 21,
         "per_word": 4.5,
     }
-    assert code["tokenizers"][0]["tokens"] is None
+    assert code["counts"][0]["tokens"] is None
     assert document["tokenizers"][0]["failures"] == ["code Python: no piece for '='"]
     assert document["tokenizers"][0]["longest"][0]["piece"] == HOSTILE[0]
     assert document["tokenizers"][1]["excluded"] == {"special": 1}
-    assert document["tokenizers"][0]["single_token_numbers"] is None
-    assert document["tokenizers"][1]["indentation"] == {str(width): width for width in range(1, 17)}
-    assert render_json(stats) == render_json(stats)
+    assert document["tokenizers"][0]["probe"]["single_numbers"] is None
+    assert document["tokenizers"][1]["probe"]["indentation"] == {str(width): width for width in range(1, 17)}
+    assert STATS_FORMATS["json"](stats, RenderOptions()) == STATS_FORMATS["json"](stats, RenderOptions())
 
 
 def test_a_hostile_name_is_shown_in_a_remark_as_everywhere_else(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
-    shown = render(measure([Subject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())
-    assert "- [red]\\x1bone: tokens that count neither as long nor as never used" in shown
+    shown = render(measure([StatsSubject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())
+    assert "- [red]\\x1bone: tokens that count neither as long nor as unused" in shown
     assert "\x1b" not in shown

@@ -1,4 +1,4 @@
-"""The composite action: its steps under bash, as GitHub's runner runs them, with inputs that want to be executed."""
+"""The composite action: run its steps with bash as GitHub's runner does, with inputs that try to be executed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ HOSTILE = [
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Go to a directory with a model and its reference, where a program `python` tells how it was called."""
+    """Change to a directory with a model and its reference, where a program `python` records its arguments."""
     for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"):
         shutil.copy(SAMPLE / name, tmp_path / name)
     (tmp_path / "ours.yaml").write_text("cases:\n  - {id: spaces, text: 'a   word', note: n}\n")
@@ -44,7 +44,7 @@ def work(tmp_path, monkeypatch):
 
 
 def run_step(name: str, work: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """Run a step with inputs, whose names have `_` for `-`; as in GitHub, one that is not given has its default."""
+    """Run a step with inputs, whose names have `_` for `-`; as on GitHub, missing inputs have their default."""
     known = {key: described.get("default", "") for key, described in ACTION["inputs"].items()}
     known |= {key.replace("_", "-"): value for key, value in inputs.items()}
 
@@ -64,7 +64,7 @@ def run_step(name: str, work: Path, **inputs: str) -> subprocess.CompletedProces
     )
 
 
-def test_a_change_of_the_tokenizer_is_annotated(work):
+def test_a_broken_tokenizer_is_annotated(work):
     inputs = {"reference": "sample.tokenizer.model", "cases": "ours.yaml\n"}
     done = run_step("Verify", work, model="sample.gguf", **inputs)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -85,7 +85,7 @@ def test_every_line_of_an_input_is_one_argument(work):
     assert not list(work.rglob("pwned"))
 
 
-def test_the_shipped_suites_go_with_others(work):
+def test_shipped_suites_can_be_combined_with_others(work):
     arguments = "-k\nours/spaces\n-k\nseed/extra-spaces\n--report\njson=out.json"
     inputs = {"reference": "sample.tokenizer.model", "cases": "shipped\nours.yaml", "arguments": arguments}
     done = run_step("Verify", work, model="sample.gguf", **inputs)
@@ -95,7 +95,7 @@ def test_the_shipped_suites_go_with_others(work):
     assert [case["suite"] for case in report["cases"]] == ["seed", "ours"]
 
 
-def test_without_inputs_the_configuration_counts(work):
+def test_without_inputs_the_configuration_is_used(work):
     (work / "tokverify.toml").write_text(
         '[[models]]\nmodel = "sample.gguf"\nreference = "sample.tokenizer.model"\ncases = ["ours.yaml"]\n'
     )
@@ -104,7 +104,7 @@ def test_without_inputs_the_configuration_counts(work):
 
 @pytest.mark.parametrize("text", ["$(touch pwned)", "' ; touch pwned '", "--help"])
 @pytest.mark.parametrize("name", ["model", "reference", "cases", "baseline"])
-def test_no_input_is_executed_or_taken_for_an_option(work, name, text):
+def test_no_input_is_executed_or_parsed_as_an_option(work, name, text):
     done = run_step("Verify", work, **{"model": "sample.gguf", name: text})
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert not list(work.rglob("pwned"))
@@ -117,20 +117,20 @@ def test_extras_are_installed(work):
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "x] @ https://example.com/x.whl"])
-def test_extras_are_nothing_but_names(work, text):
+def test_extras_that_are_not_names_are_rejected(work, text):
     done = run_step("Install tokverify", work, extras=text)
-    assert (done.returncode, done.stdout) == (2, "::error::extras: names with commas between\n")
+    assert (done.returncode, done.stdout) == (2, "::error::extras: expected names separated by commas\n")
     assert not list(work.glob("called"))
     assert not list(work.rglob("pwned"))
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_no_script_holds_an_input(step):
+def test_no_script_contains_an_input(step):
     assert "${{" not in STEPS[step]["run"]
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_scripts_are_sound(step):
+def test_scripts_pass_shellcheck(step):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     command = ["shellcheck", "--shell=bash", "-"]

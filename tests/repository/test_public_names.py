@@ -6,7 +6,7 @@ import tokverify
 from support.paths import SAMPLE
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     assert all(getattr(tokverify, name) for name in tokverify.__all__)
     assert set(tokverify.__all__) == set(dir(tokverify))
 
@@ -16,7 +16,7 @@ def test_an_unknown_name_is_an_attribute_error():
         tokverify.nonsense  # noqa: B018
 
 
-def test_no_public_name_is_hidden_by_a_module():
+def test_no_module_hides_a_public_name():
     modules = {module.name for module in pkgutil.iter_modules(tokverify.__path__)}
     assert modules.isdisjoint(tokverify.__all__)
 

@@ -1,4 +1,4 @@
-"""What the README shows is tried, so that it stays true."""
+"""Run and check what the README shows, so that it stays true."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def test_linked_files_exist(path: str):
     assert (ROOT / path).exists()
 
 
-def test_the_commands_named_exist():
+def test_the_readme_names_exactly_the_existing_commands():
     from tokverify.cli import main
 
     named = set(re.findall(r"^    tokverify (\w+)", README, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""A repository that gates on its tokenizer: init, run, a change, the annotation, a baseline, and its expiry."""
+"""A repository that checks its tokenizer in CI: init, run, a change, the annotation, a baseline, and its expiry."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def tokverify(*arguments: str):
 
 
 def run_workflow(directory: Path, summary: Path) -> subprocess.CompletedProcess[str]:
-    """Run the last step of the generated workflow; those before it check out and install."""
+    """Run the last step of the generated workflow; the steps before it check out and install."""
     workflow = yaml.safe_load((directory / ".github" / "workflows" / "tokverify.yml").read_text())
     command = workflow["jobs"]["tokverify"]["steps"][-1]["run"]
     return bash(command, directory, {"GITHUB_STEP_SUMMARY": str(summary)})
@@ -87,7 +87,7 @@ def test_init_run_change_annotation_baseline_expiry(repository):
     assert "2020-01-31" in done.stdout
 
 
-def test_what_is_not_in_the_repository_is_told_without_a_place(repository):
+def test_a_model_outside_the_repository_is_reported_without_a_location(repository):
     assert tokverify("init").exit_code == 0
     model = SAMPLE / "sample-broken.gguf"
     command = ["run", str(model), "-r", "tokenizer.model", "-k", "extra-spaces"]
@@ -103,7 +103,7 @@ def test_what_is_not_in_the_repository_is_told_without_a_place(repository):
 
 
 @pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])
-def test_a_checkout_made_without_git(repository, monkeypatch, variable):
+def test_a_checkout_without_git_uses_the_workspace_of_the_runner(repository, monkeypatch, variable):
     shutil.rmtree(".git")
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
     monkeypatch.chdir("cases")
@@ -125,7 +125,7 @@ def test_a_checkout_made_without_git(repository, monkeypatch, variable):
         (None, "ours.yaml"),
     ],
 )
-def test_paths_in_a_submodule_begin_at_the_repository_that_it_is_part_of(repository, monkeypatch, git, path):
+def test_paths_in_a_submodule_are_relative_to_the_containing_repository(repository, monkeypatch, git, path):
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
     monkeypatch.chdir("cases")
     Path(".git").mkdir() if git is None else Path(".git").write_text(git)
@@ -133,7 +133,7 @@ def test_paths_in_a_submodule_begin_at_the_repository_that_it_is_part_of(reposit
     assert f"::error file={path}," in tokverify(*command).stdout
 
 
-def test_several_models_are_verified_side_by_side(repository):
+def test_several_models_can_be_verified_in_parallel(repository):
     shutil.copy(SAMPLE / "sample-broken.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
     result = tokverify("run", "-j", "2")
@@ -144,7 +144,7 @@ def test_several_models_are_verified_side_by_side(repository):
     assert sorted(path.name for path in repository.glob("*.xml")) == ["out-model.xml", "out-twin.xml"]
 
 
-def test_a_model_that_is_missing_does_not_keep_the_others_from_being_verified(repository):
+def test_a_missing_model_does_not_prevent_others_from_being_verified(repository):
     shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
     (repository / "model.gguf").unlink()
@@ -155,7 +155,7 @@ def test_a_model_that_is_missing_does_not_keep_the_others_from_being_verified(re
     assert "2 models: 1 ok" in result.stdout
 
 
-def test_a_report_in_the_configuration(repository):
+def test_the_configuration_can_name_reports(repository):
     assert tokverify("init").exit_code == 0
     configuration = repository / "tokverify.toml"
     configuration.write_text('reports = ["junit=out.xml"]\n' + configuration.read_text())
@@ -167,7 +167,7 @@ def test_a_report_in_the_configuration(repository):
     assert "tokverify.toml: reports: 'junk' is not a format" in result.stderr
 
 
-def test_errors_of_one_model_are_told_safely_and_line_by_line(repository):
+def test_errors_of_models_are_escaped_and_one_per_line(repository):
     (repository / "cases" / "broken.yaml").write_text("cases:\n  - {id: a}\n  - {id: b}\n")
     (repository / "tokverify.toml").write_text(
         '[[models]]\nmodel = "model.gguf"\ncases = ["cases"]\n[[models]]\nmodel = "a\\u001b.gguf"\n'
@@ -180,7 +180,7 @@ def test_errors_of_one_model_are_told_safely_and_line_by_line(repository):
     assert "\x1b" not in result.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
     shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
@@ -196,5 +196,5 @@ def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
         assert run.poll() is None
         time.sleep(0.05)
     os.killpg(run.pid, signal.SIGINT)
-    _, told = run.communicate(timeout=30)
-    assert (run.returncode, told) == (130, "interrupted\n")
+    _, stderr = run.communicate(timeout=30)
+    assert (run.returncode, stderr) == (130, "interrupted\n")

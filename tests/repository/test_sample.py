@@ -25,15 +25,15 @@ def reference():
     return sentencepiece.SentencePieceProcessor(model_file=str(SAMPLE / "sample.tokenizer.model"))
 
 
-def test_the_script_makes_the_committed_files(tmp_path: Path):
+def test_the_script_reproduces_the_committed_files(tmp_path: Path):
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == NAMES
     for name in NAMES:
-        # A new sentencepiece or gguf may write other bytes: look at the difference, then run the script.
+        # A new version of sentencepiece or gguf may write other bytes: check the difference, then run the script.
         assert (tmp_path / name).read_bytes() == (SAMPLE / name).read_bytes()
 
 
-def test_the_sample_is_shaped_like_gemma_3(spec):
+def test_the_sample_resembles_gemma_3(spec):
     assert (spec.model, spec.pre, len(spec.tokens)) == ("llama", "default", 2000)
     assert spec.special_ids == {"bos": 2, "eos": 1, "unk": 3, "pad": 0}
     assert (spec.add_bos, spec.add_eos, spec.add_space_prefix) == (True, False, False)
@@ -46,7 +46,7 @@ def test_the_sample_is_shaped_like_gemma_3(spec):
     assert {spec.scores[spec.tokens.index(token)] for token in user_defined} == {-1000.0}
 
 
-def test_the_twin_differs_in_types_alone(spec):
+def test_the_broken_sample_differs_only_in_types(spec):
     twin = read_spec(SAMPLE / "sample-broken.gguf")
     assert replace(twin, types=spec.types) == spec
     changed = {(old, new) for old, new in zip(spec.types, twin.types, strict=True) if old != new}

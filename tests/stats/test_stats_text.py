@@ -1,8 +1,9 @@
 import pytest
 
 from tokverify.errors import TokverifyError
+from tokverify.report.stats import TextKind
 from tokverify.stats import text as module
-from tokverify.stats.text import Kind, parallel_samples, read_pieces, samples, texts_of
+from tokverify.stats.text import parallel_samples, read_pieces, samples, texts_of
 
 
 def write(directory, name, content):
@@ -13,17 +14,18 @@ def write(directory, name, content):
 
 def test_the_samples_are_of_every_kind():
     every = list(samples())
-    assert {text.kind for text in every} == set(Kind)
-    assert [text.name for text in every if text.kind is Kind.PROSE] == list(parallel_samples())
+    assert {text.kind for text in every} == set(TextKind)
+    assert [text.name for text in every if text.kind is TextKind.PROSE] == list(parallel_samples())
     assert len(parallel_samples()) == 10
-    assert len([text for text in every if text.kind is Kind.CODE]) == 6
+    assert len([text for text in every if text.kind is TextKind.CODE]) == 6
     assert all(100 < len(text.content) < 1000 for text in every)
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "language"),
-    [("a.py", Kind.CODE, "Python"), ("a.CPP", Kind.CODE, "C++"), ("a.rs", Kind.CODE, "Rust"), ("a.h", Kind.CODE, "C"),
-     ("a.txt", Kind.PROSE, "Latin"), ("a.md", Kind.PROSE, "Latin"), ("README", Kind.PROSE, "Latin")],
+    [("a.py", TextKind.CODE, "Python"), ("a.CPP", TextKind.CODE, "C++"), ("a.rs", TextKind.CODE, "Rust"),
+     ("a.h", TextKind.CODE, "C"),
+     ("a.txt", TextKind.PROSE, "Latin"), ("a.md", TextKind.PROSE, "Latin"), ("README", TextKind.PROSE, "Latin")],
 )  # fmt: skip
 def test_the_suffix_tells_the_kind(tmp_path, name, kind, language):
     [text] = texts_of(write(tmp_path, name, "some words\n"))
@@ -85,7 +87,7 @@ def test_what_is_not_utf8_is_told_with_its_place(tmp_path, monkeypatch, data, pl
     path = write(tmp_path, "a.txt", data)
     with pytest.raises(TokverifyError) as caught:
         list(read_pieces(path))
-    assert str(caught.value) == f"{path}: {place} is not UTF-8; convert it first"
+    assert str(caught.value) == f"{path}: {place} is not UTF-8; convert the file first"
 
 
 @pytest.mark.parametrize("name", ["absent.txt", "."])

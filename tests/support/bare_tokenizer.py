@@ -1,4 +1,4 @@
-"""A reference that gives nothing but ids, and the bytes of tokens, as a llama-server does."""
+"""A reference that returns only ids and the bytes of tokens, like a llama-server."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from tokverify.tokenizer import Tokenizer
 
 
 class Bare:
-    """Hides what a tokenizer tells of itself: stored strings, special ids, types, merges, scores, settings, file."""
+    """Hide everything else about a tokenizer: stored strings, special ids, types, merges, scores, settings, file."""
 
     name = "bare"
     decodes_as_llama_cpp = False

@@ -1,4 +1,4 @@
-"""Build charsmaps as sentencepiece stores them, and damaged ones."""
+"""Build charsmaps as sentencepiece stores them, and broken ones."""
 
 import struct
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def make_charsmap(replacements: Mapping[str | bytes, str | bytes]) -> bytes:
     while pending:
         index, prefix = pending.pop()
         labels = {string[len(prefix)] for string in to_replace if string.startswith(prefix) and string != prefix}
-        # A base belongs to one node, and the places of its children and of its offset must be free.
+        # A base belongs to one node, and the slots of its children and of its offset must be free.
         places = labels | ({0} if prefix in to_replace else set())
         base = next(b for b in count(1) if b not in bases and not any(b ^ place in used for place in places))
         bases.add(base)
@@ -36,7 +36,7 @@ def make_charsmap(replacements: Mapping[str | bytes, str | bytes]) -> bytes:
 
 
 def pack_charsmap(entries: list[int], strings: bytes) -> bytes:
-    """Store a double array as it is, sound or not."""
+    """Store a double array unchanged, valid or not."""
     return struct.pack(f"<I{len(entries)}I", 4 * len(entries), *entries) + strings
 
 

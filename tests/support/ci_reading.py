@@ -1,4 +1,4 @@
-"""Read what CI systems are given as they read it."""
+"""Parse the output for CI systems as they do."""
 
 import re
 
@@ -17,7 +17,7 @@ def unescape(text: str, *more: str) -> str:
 
 
 def runner_reads(line: str) -> tuple[str, dict[str, str], str]:
-    """Take a workflow command apart as GitHub's runner does."""
+    """Parse a workflow command as GitHub's runner does."""
     assert line.startswith("::")
     end = line.index("::", 2)
     command, _, properties = line[2:end].partition(" ")

@@ -1,9 +1,9 @@
-"""Runs the console sessions of the documentation, and writes down what they really print.
+"""Run the console sessions of the documentation, and update the output that they show.
 
-All ```` ```console ```` blocks of a page are one session of one shell, in a directory that holds what they need of a
-checkout. `$ ` begins a command and `> ` goes on with it; the rest is output. A line `...` stands for any lines.
+All ```` ```console ```` blocks of a page are one session of one shell, in a directory that contains the files they need
+from a checkout. `$ ` begins a command and `> ` continues it; the rest is output. A line `...` stands for any lines.
 
-`python tests/support/console.py docs/tutorial.md` rewrites the output of the blocks that are no longer true.
+`PYTHONPATH=tests python tests/support/console.py docs/tutorial.md` rewrites the output of blocks that are out of date.
 """
 
 import os
@@ -29,14 +29,14 @@ _ELISION = "...\n"
 
 @dataclass(frozen=True)
 class Example:
-    """A command, and what is said to come of it."""
+    """A command and the output that the page shows for it."""
 
     command: str
     output: str
 
 
 def examples(page: str) -> list[Example]:
-    """Return the examples of a page, in order."""
+    """Return the examples on a page, in order."""
     return [
         Example(_CONTINUATION.sub("", command), output)
         for block in _BLOCK.findall(page)
@@ -45,10 +45,10 @@ def examples(page: str) -> list[Example]:
 
 
 def run(commands: list[str], directory: Path) -> list[str]:
-    """Run commands in one shell, and return what each prints, errors included."""
+    """Run commands in one shell, and return the output of each, including stderr."""
     for name in NEEDED:
         _copy(ROOT / name, directory / name)
-    # A mark before each command tells the outputs apart, and leaves `$?` as it is.
+    # A mark before each command separates the outputs and preserves `$?`.
     script = "".join(f"status=$?; printf '{_MARK}'; (exit $status)\n{command}" for command in commands)
     done = subprocess.run(
         [str(shutil.which("bash")), "-c", script],
@@ -78,14 +78,14 @@ def _environment(directory: Path) -> dict[str, str]:
     return kept | {"PATH": path, "HOME": str(directory), "HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1", "NO_COLOR": "1"}
 
 
-def fits(said: str, printed: str) -> bool:
-    """Tell whether an output is what the page says, but for what `...` stands for."""
-    pattern = "(?:.*\n)*".join(map(re.escape, re.split(rf"^{re.escape(_ELISION)}", said, flags=re.MULTILINE)))
+def fits(shown: str, printed: str) -> bool:
+    """Return whether an output is what the page shows, where `...` stands for any lines."""
+    pattern = "(?:.*\n)*".join(map(re.escape, re.split(rf"^{re.escape(_ELISION)}", shown, flags=re.MULTILINE)))
     return re.fullmatch(pattern, printed) is not None
 
 
-def rewritten(page: str, printed: Iterator[str]) -> str:
-    """Return a page with the outputs that do not fit replaced."""
+def rewrite(page: str, printed: Iterator[str]) -> str:
+    """Return a page with outdated outputs replaced."""
 
     def example(match: re.Match[str]) -> str:
         output = next(printed)
@@ -95,11 +95,11 @@ def rewritten(page: str, printed: Iterator[str]) -> str:
 
 
 def main(path: Path) -> None:
-    """Rewrite a page."""
+    """Rewrite the page at `path`."""
     page = path.read_text("utf-8")
     with tempfile.TemporaryDirectory() as directory:
         printed = run([example.command for example in examples(page)], Path(directory))
-    path.write_text(rewritten(page, iter(printed)), "utf-8")
+    path.write_text(rewrite(page, iter(printed)), "utf-8")
 
 
 if __name__ == "__main__":

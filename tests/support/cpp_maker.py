@@ -1,4 +1,4 @@
-"""A small C++ hybrid tokenizer, trained on what its checklist needs."""
+"""A small C++ hybrid tokenizer, trained on the words that its checklist needs."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SIZE = 2500
 
 
 def train_cpp(folder: Path, corpus: str = CORPUS, vocab_size: int = SIZE) -> Path:
-    """Train, and write tokenizer.json and cpp-checklist.gguf to a folder; return the latter."""
+    """Train, write tokenizer.json and cpp-checklist.gguf to a folder, and return the path of the latter."""
     path = folder / "corpus.cpp"
     path.write_text(corpus, encoding="utf-8")
     trained = TRAINERS["cpp"](TrainingPlan(corpus=(path,), vocab_size=vocab_size))

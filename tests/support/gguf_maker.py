@@ -1,4 +1,4 @@
-"""Build GGUF files byte by byte, well-formed and not, as no proper writer would."""
+"""Build GGUF files byte by byte, valid ones and invalid ones that no proper writer would produce."""
 
 import struct
 from array import array
@@ -38,7 +38,7 @@ def make_gguf(
     tensors: Sequence[bytes] = (),
     counts: tuple[int, int] | None = None,
 ) -> bytes:
-    """Build a file up to the end of its tensor table; `counts` of tensors and fields need not be true."""
+    """Build a file up to the end of its tensor table; `counts` of tensors and fields may be wrong."""
     pairs = list(fields.items() if isinstance(fields, Mapping) else fields)
     head = b"GGUF" + struct.pack(order + "IQQ", version, *(counts or (len(tensors), len(pairs))))
     body = b"".join(_pack_string(key, order) + _pack_value(value, order) for key, value in pairs)
@@ -71,5 +71,5 @@ def _pack_string(text: str | bytes, order: str) -> bytes:
 
 
 def plain(values: object) -> object:
-    """Turn native arrays into lists, so that values can be compared."""
+    """Convert native arrays to lists, so that values can be compared."""
     return list(values) if isinstance(values, array) else values

@@ -1,4 +1,4 @@
-"""A file with everything in it that a terminal or a table could trip over."""
+"""A file that contains everything that could break a terminal or a table."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ FORBIDDEN = ("\x1b", "\u202e", "\0", "\x9b", "\r")
 
 
 def write_hostile(path: Path, *, refused: bool = False) -> Path:
-    """Write the file; the name of one that is refused makes llama.cpp look for tokens that are not there."""
+    """Write the file; the name of a rejected one makes llama.cpp look for tokens that do not exist."""
     tokens = ["<unk>", "<s>", "</s>", *BYTE_PIECES, *TEXTS]
     types = [2, 3, 3, *[6] * 256, *[4, 1] * (len(TEXTS) // 2)]
     fields = {

@@ -1,4 +1,4 @@
-"""A report of `tokverify chat` with everything in it, whose every text tries to break out."""
+"""A report of `tokverify chat` with every kind of content, in which every text is an attack."""
 
 from support.make_golden import MARKUP
 from tokverify.chat.text_difference import compare_texts, to_text_difference
@@ -21,7 +21,7 @@ _LONG = "equal\n" * 20
 
 
 def hostile_chat(hostile: str = HOSTILE) -> ChatReport:
-    """Make a report with a result and a finding of every kind, and a hostile text wherever one fits."""
+    """Make a report with a result and a finding of every kind, and a hostile text wherever possible."""
     own = Conversation(
         id=hostile,
         messages=[{"role": hostile, "content": hostile}, {"role": "user", "content": [{"type": "text", "text": "x"}]}],

@@ -1,15 +1,15 @@
-"""Reports of `tokverify fuzz` and `diff` that hold something of every kind, in texts that try to break out."""
+"""Reports of `tokverify fuzz` and `diff` with every kind of content, in which every text is an attack."""
 
 from dataclasses import replace
 from functools import cache
 
 from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
-from tokverify.diff.part import Change, Part
+from tokverify.diff.example import with_examples
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.presentation import Presentation
-from tokverify.report.diff import ChangeReport, Effect
+from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
 
@@ -23,7 +23,7 @@ SIDES = (
 
 
 class Reference(FakeTokenizer):
-    """Decodes `é` otherwise."""
+    """A tokenizer that decodes `é` differently."""
 
     def decode(self, ids: list[int]) -> bytes:
         return super().decode(ids).replace("é".encode(), b"\xff")
@@ -31,7 +31,7 @@ class Reference(FakeTokenizer):
 
 @cache
 def hostile_fuzz() -> FuzzReport:
-    """Fuzz two tokenizers that differ in every way there is."""
+    """Fuzz two tokenizers that differ in every possible way."""
     actual = FakeTokenizer(*LETTERS, "%", "é", *PIECES, adds_special=False)
     expected = Reference(*LETTERS, "", "é", *PIECES[1:])
     fuzzed = fuzz(actual, expected, FuzzPlan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)
@@ -42,9 +42,9 @@ def hostile_fuzz() -> FuzzReport:
 @cache
 def hostile_change() -> ChangeReport:
     """Make a comparison in which everything changed."""
-    tokens = Part("tokens", (Change("moved", HOSTILE, "id 3", "id 4"), Change("removed", "\t ", "id 5", None)))
-    types = Part("types", tuple(Change("changed", f"{HOSTILE} {n}", "NORMAL", HOSTILE * 3) for n in range(1100)))
-    return ChangeReport(
+    tokens = Part("tokens", (PartChange("moved", HOSTILE, "id 3", "id 4"), PartChange("removed", "\t ", "id 5", None)))
+    types = Part("types", tuple(PartChange("changed", f"{HOSTILE} {n}", "NORMAL", HOSTILE * 3) for n in range(1100)))
+    report = ChangeReport(
         parts=(tokens, types),
         report=replace(hostile_report(), diagnosis=None, baseline=None, options={}),
         fuzzed=hostile_fuzz(),
@@ -54,6 +54,7 @@ def hostile_change() -> ChangeReport:
         options={"old": HOSTILE, "new": HOSTILE, "fuzz": 30.0},
         versions={"tokverify": "1.2.3"},
     )
+    return with_examples(report)
 
 
 def present_fuzz() -> Presentation:

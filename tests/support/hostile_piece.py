@@ -1,4 +1,4 @@
-"""A directory of models and references in which one token, of any piece, stands wherever a command could show it."""
+"""A directory of models and references in which one piece appears wherever a command could show it."""
 
 import json
 from dataclasses import replace
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from support.gguf_maker import make_gguf, string
 from support.spec_maker import CONTROL, bpe_spec
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec, TokenType
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -41,7 +41,7 @@ COMMANDS = [
     "cases list suite.yaml -k TEXT",
     "convert flagged.json -o converted.gguf --force",
 ]
-"""Commands to be run in the directory; TEXT is a text with the token in it."""
+"""Commands to run in the directory; TEXT is a text that contains the token."""
 
 
 def fill(path: Path, piece: str) -> None:

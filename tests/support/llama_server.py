@@ -1,4 +1,4 @@
-"""A real llama-server, by way of xllamacpp: serves the model named by its argument until stdin closes."""
+"""Run a real llama-server with xllamacpp: serve the model given as argument until stdin closes."""
 
 import sys
 

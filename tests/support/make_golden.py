@@ -1,7 +1,7 @@
 """Write the golden files that tests/render/test_golden_files.py compares with.
 
-Run as `python tests/support/make_golden.py` after a wanted change of a format, and read the difference before
-committing it.
+Run `PYTHONPATH=tests python tests/support/make_golden.py` after an intended change of a format, and review the
+difference before you commit it.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ MARKUP = "::error::%0A##[x]\r\n]]>&amp;<script>alert(1)</script>|`a``b```c` [x](
 
 
 class Expected(FakeTokenizer):
-    """Decodes without white space at the ends, and cannot do one text."""
+    """A tokenizer that decodes without white space at the ends and cannot encode one text."""
 
     def encode(self, text: str, **options: bool) -> list[int]:
         if text == "unsupported":
@@ -54,7 +54,7 @@ class Expected(FakeTokenizer):
 
 
 def hostile_report() -> Report:
-    """Make a report of every kind of result, with texts and pieces that try to break out of it."""
+    """Make a report with every kind of result, in which texts and pieces are attacks."""
     actual = FakeTokenizer(*PIECES, "zz", "\x1b[2J", special=["<s>"], special_ids={"bos": 0, "eos": 1})
     expected = Expected(
         *PIECES, "  ", "[/x]", "   ", special=["<s>"], parses_special=False, special_ids={"bos": 0, "eos": 2}
@@ -96,7 +96,7 @@ def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
 
 
 def hostile_diagnosis() -> Diagnosis:
-    """Make a diagnosis that holds an explanation of every kind."""
+    """Make a diagnosis with every kind of explanation."""
     told = [
         ("typing token 7 [/INST]\x1b USER_DEFINED", ("hostile/[red]",), True, None),
         ("naming the pre-tokenizer [bold]\u202e", tuple(f"s/{n}" for n in range(9)), True, "gguf-new-metadata '[x]'"),
@@ -139,7 +139,7 @@ def _cases() -> list[Case]:
 
 
 def render(name: str) -> bytes:
-    """Return what a golden file should hold."""
+    """Return the expected content of a golden file."""
     format_name, options = OUTPUTS[name]
     return FORMATS[format_name](hostile_report(), options).encode()
 

@@ -1,4 +1,4 @@
-"""Read Markdown as a CommonMark parser does, and check that nothing in it is live."""
+"""Parse Markdown as CommonMark does, and check that it contains no active content."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Faults injected one at a time into good vocabularies, and what the diagnosis should call each."""
+"""Faults injected one at a time into correct vocabularies, and how the diagnosis should name each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ def tokens(change: Callable[[list[str]], Sequence[str]]) -> Mutate:
 
 
 def swapped(*pairs: tuple[str, str]) -> Mutate:
-    """Give the pieces of each pair each other's id."""
+    """Swap the ids of the pieces in each pair."""
     other = {left: right for pair in pairs for left, right in (pair, pair[::-1])}
     return tokens(lambda listed: [other.get(token, token) for token in listed])
 
@@ -87,7 +87,7 @@ def in_lower_case(token: str) -> str:
 
 
 def with_hashes(token: str) -> str:
-    """Write a piece as BERT does, which marks those that go on a word."""
+    """Write a piece as BERT does, which marks continuations of a word."""
     return token[1:] if token.startswith("▁") else token if token.startswith("[") else f"##{token}"
 
 
@@ -138,7 +138,7 @@ MODEL, JSON = ".tokenizer.model", ".tokenizer.json"
 TYPES, TOKENS, PRE, MERGES, SCORES = ("types",), ("tokens", "added", "types"), ("pre",), ("merges",), ("scores",)
 
 MUTATIONS: tuple[Mutation, ...] = (
-    # A small SPM vocabulary in the manner of Gemma's, which comes with tokverify.
+    # The bundled sample: a small SPM vocabulary similar to Gemma's.
     Mutation("USER_DEFINED typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL), TYPES, MODEL),
     Mutation("runs of spaces typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL, where=is_run(" ")), TYPES, MODEL),
     Mutation("runs of tabs typed NORMAL", "sample", retyped(USER_DEFINED, NORMAL, where=is_run("\t")), TYPES, MODEL),
@@ -188,7 +188,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("BOS on", "gpt-2", fields(add_bos=True), ("add_bos",), JSON),
     Mutation("EOS on", "gpt-2", fields(add_eos=True), ("add_eos",), JSON),
     Mutation("pre gpt-2", "qwen2", fields(pre="gpt-2"), PRE),
-    # No token of Qwen 2 holds two digits, so of what that name implies only BOS makes a difference.
+    # No token of Qwen 2 contains two digits, so of everything that name implies, only BOS makes a difference.
     Mutation("pre llama-bpe", "qwen2", fields(pre="llama-bpe"), (*PRE, "add_bos")),
     Mutation("pre default", "qwen2", fields(pre="default"), PRE),
     Mutation("chat tokens typed NORMAL", "qwen2", retyped(CONTROL, NORMAL, where=has("<|im")), TYPES),
@@ -215,7 +215,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("EOS off", "t5", fields(add_eos=False), ("add_eos",)),
     Mutation("EOS id wrong", "t5", special(eos=0), ("eos_id",)),
     Mutation("pieces with a space for ▁", "t5", respelled(with_spaces), TOKENS),
-    # The families without pre-tokenizers and merges, made up.
+    # The families without pre-tokenizers and merges, invented.
     Mutation("two pieces swapped", "rwkv", swapped(("ab", "bc")), TOKENS),
     Mutation("a range of pieces moved by one id", "rwkv", shifted(20, 40), TOKENS),
     Mutation("scores reversed", "plamo2", scores(lambda old: old[::-1]), SCORES),

@@ -1,4 +1,4 @@
-"""Try a mutation: what finds it, what the diagnosis says, and whether fix repairs it."""
+"""Try a mutation: check what finds it, what the diagnosis says, and whether `fix` repairs it."""
 
 import tempfile
 import time
@@ -21,11 +21,11 @@ from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Facts, facts_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, Verification, make_plan, verification, write_fixed
+from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
@@ -37,12 +37,12 @@ from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
 
 FUZZ_SECONDS = 30.0
-"""Processor time after which a fault that fuzzing has not shown counts as not found by it."""
+"""CPU seconds after which fuzzing gives up on a fault."""
 
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What fuzzing showed: after how many strings and seconds of processor time, and whether anything at all."""
+    """The result of fuzzing: whether it found the fault, after how many strings and CPU seconds."""
 
     found: bool
     strings: int
@@ -51,7 +51,7 @@ class Fuzzed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutation.
+    """The results for one mutation.
 
     `audit` holds the codes of rules, `before` what `run` says; `fuzz` is None where nothing can be fuzzed, or nobody
     asked. `best` is the first explanation, and `bare` that with a reference that tells nothing but ids.
@@ -83,12 +83,12 @@ class Outcome:
 
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
-    """Whether an explanation names a fault."""
+    """Return whether an explanation names a fault."""
     return explanation is not None and set(explanation.kind.split("+")) <= set(mutation.kinds)
 
 
 def explains_all(explanation: Explanation | None) -> bool:
-    """Whether an explanation leaves no failing case out."""
+    """Return whether an explanation covers every failing case."""
     return explanation is not None and not explanation.unexplained
 
 
@@ -98,7 +98,7 @@ def is_here(vocabulary: str) -> bool:
 
 @cache
 def intact(vocabulary: str) -> Path:
-    """Return the good file of a vocabulary."""
+    """Return the intact file of a vocabulary."""
     if vocabulary == "sample":
         return SAMPLE / "sample.gguf"
     if vocabulary not in _MADE:
@@ -143,7 +143,7 @@ def cases() -> list[Case]:
 
 @cache
 def facts(vocabulary: str, reference: str | None) -> Facts:
-    """Return what is known of the reference of a mutation."""
+    """Return the facts about the reference of a mutation."""
     if reference is None:
         return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))
@@ -170,11 +170,11 @@ def _findings(path: Path) -> list[tuple[str, str]]:
 def _usual_decoding(vocabulary: str, reference: str | None) -> int:
     """Return how many cases the intact file decodes differently from its reference."""
     expected = facts(vocabulary, reference).expected
-    return verification(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
+    return count_results(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
 
 
 def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:
-    """Make the mutant in a directory and do all that can be done about it."""
+    """Write the mutant to a directory and run every check on it."""
     path, fixed = directory / "mutant.gguf", directory / "fixed.gguf"
     path.unlink(missing_ok=True)
     write_mutant(mutation, path)
@@ -201,7 +201,7 @@ def _best(plan: Plan) -> Explanation | None:
 
 
 def _fuzz(path: Path, known: Facts) -> Fuzzed:
-    """Fuzz until something shows or time is up, without the sorting and shrinking of what shows."""
+    """Fuzz until something fails or time is up, without grouping and shrinking the failures."""
     trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
     start = time.process_time()
     worker = Worker(trial, FuzzPlan())
@@ -216,7 +216,7 @@ def _fuzz(path: Path, known: Facts) -> Fuzzed:
 
 
 def _is_repaired(mutation: Mutation, path: Path, fixed: Path, plan: Plan) -> bool:
-    """Whether `fix` writes a file that agrees with the reference as the intact one does."""
+    """Return whether `fix` writes a file that agrees with the reference as the intact one does."""
     fixed.unlink(missing_ok=True)
     if plan.change is None:
         return False

@@ -1,4 +1,4 @@
-"""Where the checkout keeps what tests read."""
+"""The directories of the checkout that tests read."""
 
 from pathlib import Path
 

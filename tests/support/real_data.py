@@ -1,4 +1,4 @@
-"""Where the real vocabularies are, which lie outside the repository (see CONTRIBUTING.md)."""
+"""The location of the real vocabularies, outside the repository (see CONTRIBUTING.md)."""
 
 import os
 from pathlib import Path

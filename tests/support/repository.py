@@ -1,4 +1,4 @@
-"""Make repositories that hold versions of a tokenizer."""
+"""Make git repositories that contain versions of a tokenizer."""
 
 import shutil
 import subprocess

@@ -21,13 +21,13 @@ ADDED = {"<|im_start|>": 3, "<|im_end|>": 3, "<think>": 4}
 
 
 def good_bpe(**fields: object) -> TokenizerSpec:
-    """Byte-level BPE that no rule complains of."""
+    """Return a byte-level BPE without findings."""
     ids = {"bos": 260, "eos": 261, "eot": 261}
     return bpe_spec(MERGES, ADDED, **{"special_ids": ids, "add_bos": False, "chat_template": CHATML} | fields)
 
 
 def good_spm(types: Mapping[str, int] | None = None, **fields: object) -> TokenizerSpec:
-    """A sentencepiece model that no rule complains of."""
+    """Return a sentencepiece model without findings."""
     scores = {"▁": -1.0, "a": -2.0, "b": -3.0, "ab": -4.0, "▁a": -5.0, "<end_of_turn>": 0.0}
     declared = {"special_ids": {"bos": 1, "eos": 2, "unk": 0, "eot": 264}, "add_bos": True, "add_space_prefix": True}
     return spm_spec(scores, {"<end_of_turn>": 3} | dict(types or {}), **declared | fields)
@@ -56,7 +56,7 @@ def findings(code: str, subject: TokenizerSpec | Subject) -> list[Finding]:
 def bpe_json(
     spec: TokenizerSpec, *, merges: Sequence[str] = MERGES, flags: Mapping[str, Sequence[str]] = {}, **stages: object
 ) -> dict:
-    """Make the tokenizer.json that says the same as a spec; `flags` maps flags of added tokens to their texts."""
+    """Make the tokenizer.json equivalent to a spec; `flags` maps flags of added tokens to their texts."""
     added = [
         {
             "id": id,
@@ -80,7 +80,7 @@ def bpe_json(
 
 
 def against(spec: TokenizerSpec, document: Mapping[str, object], directory: Path, **beside: object) -> Subject:
-    """Make a subject with a reference; `beside` are the JSON files beside it, by name without suffix."""
+    """Make a subject with a reference; `beside` maps names without suffix to the JSON files next to it."""
     path = directory / "tokenizer.json"
     path.write_text(json.dumps(document))
     for name, content in beside.items():

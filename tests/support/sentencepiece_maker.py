@@ -1,4 +1,4 @@
-"""Build sentencepiece .model files: byte by byte, as no trainer would, or by training on a few words."""
+"""Build sentencepiece .model files: byte by byte, including invalid ones, or by training on a few words."""
 
 import struct
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Fields = dict[int, int | float | bytes]
 def make_model(
     pieces: Iterable[tuple[str | bytes, float, int]], trainer: Fields | None = None, normalizer: Fields | None = None
 ) -> bytes:
-    """Build a file of pieces with score and type, and of fields by their numbers."""
+    """Build a file from pieces with score and type, and from fields by number."""
     parts = [_field(1, _message({1: _bytes(piece), 2: float(score), 3: type})) for piece, score, type in pieces]
     return b"".join([*parts, _field(2, _message(trainer or {})), _field(3, _message(normalizer or {}))])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.spec import TokenizerSpec, TokenType
 
 CONTROL, USER_DEFINED, BYTE = (type.value for type in (TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.BYTE))

@@ -1,4 +1,4 @@
-"""A stand-in for llama-server that speaks its protocol, backed by an Encoder, and fails as it is told."""
+"""A stand-in for llama-server that speaks its protocol, backed by an Encoder, and fails on request."""
 
 import json
 import threading
@@ -10,8 +10,8 @@ from typing import Self
 class StandIn:
     """A server in a thread.
 
-    `answers` maps paths to (status, content) to answer instead, or to None to close the connection without a word;
-    with `hold` it answers nothing more.
+    `answers` maps paths to (status, content) to answer instead, or to None to close the connection without an answer;
+    with `hold` it stops answering.
     """
 
     def __init__(self, encoder) -> None:
@@ -43,7 +43,7 @@ class StandIn:
         self._thread.join()
 
     def drop_connections(self) -> None:
-        """Close what is open, as a server does with connections that are idle."""
+        """Close all connections, as a server does with idle ones."""
         import socket
 
         for connection in self.connections:
@@ -99,11 +99,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.owner.hold:
             self.owner.released.wait()
             return
-        told = self.owner.answers.get(path, ())
-        if told is None:
+        answer = self.owner.answers.get(path, ())
+        if answer is None:
             self.close_connection = True
             return
-        status, content = told or (200, self.owner.answer(path, self.owner.body))
+        status, content = answer or (200, self.owner.answer(path, self.owner.body))
         data = (content if isinstance(content, str) else json.dumps(content)).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))

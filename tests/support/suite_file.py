@@ -1,4 +1,4 @@
-"""Write suites of cases to files, good and bad ones, and collect what is said of them."""
+"""Write valid and invalid suites to files, and collect the error messages about them."""
 
 from pathlib import Path
 

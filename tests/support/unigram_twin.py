@@ -1,4 +1,4 @@
-"""The unigram model done literally: byte by byte, over the whole text at once, with nothing remembered.
+"""The unigram model implemented literally: byte by byte, over the whole text at once, without caches.
 
 Source: `naive_trie`, `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session` in llama.cpp's `src/llama-vocab.cpp`, step by
 step; where llama.cpp throws, so does this.
@@ -17,7 +17,7 @@ NORMAL, USER_DEFINED, UNUSED = TokenType.NORMAL, TokenType.USER_DEFINED, TokenTy
 
 
 class ThrownError(Exception):
-    """llama.cpp would throw."""
+    """Raised where llama.cpp would throw."""
 
 
 class Trie:

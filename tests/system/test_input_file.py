@@ -1,4 +1,4 @@
-"""Wherever a file is read, one that Git LFS has not fetched is told of, and never taken for the file itself."""
+"""A file that Git LFS has not fetched is reported wherever a file is read."""
 
 import shutil
 from pathlib import Path
@@ -33,7 +33,7 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\ns
         ("ref/chat_template.jinja", ["chat", GGUF, "-r", "ref"]),
     ],
 )
-def test_a_pointer_is_no_content(tmp_path, monkeypatch, name, arguments):
+def test_a_git_lfs_pointer_is_refused(tmp_path, monkeypatch, name, arguments):
     monkeypatch.chdir(tmp_path)
     Path("ref").mkdir()
     shutil.copy(SAMPLE / "sample.tokenizer.model", "ref/tokenizer.model")

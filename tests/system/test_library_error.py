@@ -28,12 +28,12 @@ def test_any_failure_of_a_library_becomes_one_line(error, message):
     assert caught.value.__cause__ is error
 
 
-def test_an_interrupt_is_left_alone():
+def test_an_interrupt_is_not_converted():
     with pytest.raises(KeyboardInterrupt), raised_as(BrokenFileError, "no luck"):
         raise KeyboardInterrupt
 
 
-def test_a_summary_holds_nothing_that_a_terminal_would_obey():
+def test_a_summary_contains_nothing_that_a_terminal_interprets():
     assert summary(ValueError("token `\x1b[31m` at fault")) == "token `\\x1b[31m` at fault"
 
 
@@ -48,13 +48,13 @@ def fail(words: bytes) -> NoReturn:
 
 
 @pytest.mark.parametrize(("quietly", "shown"), [(True, ""), (False, "thread panicked\n")])
-def test_what_a_panic_writes_past_python_is_dropped_where_asked_for(capfd, quietly: bool, shown: str):
+def test_the_direct_output_of_a_panic_is_dropped_on_request(capfd, quietly: bool, shown: str):
     with pytest.raises(EncodeError), raised_as(EncodeError, "no luck", quietly=quietly):
         panic(b"thread panicked\n")
     assert capfd.readouterr().err == shown
 
 
-def test_what_else_is_written_is_shown(capfd):
+def test_other_output_is_shown(capfd):
     with raised_as(EncodeError, "no luck", quietly=True):
         sys.stderr.write("ours\n")
         os.write(2, b"a warning\n")
@@ -74,7 +74,7 @@ def test_a_closed_stderr_does_no_harm():
     assert ended.stdout == "done\n"
 
 
-def test_one_may_be_quiet_inside_another(capfd):
+def test_calls_can_be_nested(capfd):
     with raised_as(EncodeError, "outer", quietly=True):
         os.write(2, b"before\n")
         with raised_as(EncodeError, "inner", quietly=True):

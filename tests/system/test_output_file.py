@@ -43,7 +43,7 @@ def write(path: Path, text: str) -> None:
         put_in_place(temporary, path)
 
 
-def test_permissions_are_those_of_the_file_that_is_replaced_else_those_of_any_new_file(tmp_path: Path):
+def test_permissions_are_kept_or_those_of_a_new_file(tmp_path: Path):
     old, new, plain = tmp_path / "old", tmp_path / "new", tmp_path / "plain"
     old.write_text("old")
     old.chmod(0o640)
@@ -59,7 +59,7 @@ def test_permissions_are_those_of_the_file_that_is_replaced_else_those_of_any_ne
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can give files away")
-def test_so_is_the_owner(tmp_path: Path):
+def test_the_owner_is_kept(tmp_path: Path):
     path = tmp_path / "report.json"
     path.write_text("old")
     os.chown(path, 4321, 4322)
@@ -67,7 +67,7 @@ def test_so_is_the_owner(tmp_path: Path):
     assert (path.stat().st_uid, path.stat().st_gid) == (4321, 4322)
 
 
-def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path):
+def test_links_are_followed_even_to_files_that_do_not_exist_yet(tmp_path: Path):
     (tmp_path / "there").mkdir()
     link = tmp_path / "link.json"
     link.symlink_to(Path("there", "report.json"))
@@ -82,7 +82,7 @@ def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "complaint"), [("absent/report.json", "is not a directory"), ("link.json", "symbolic link")]
 )
-def test_links_that_lead_nowhere(tmp_path: Path, to: str, complaint: str):
+def test_broken_links(tmp_path: Path, to: str, complaint: str):
     link = tmp_path / "link.json"
     link.symlink_to(to)
     with pytest.raises(TokverifyError, match=rf"link\.json: cannot be written: .*{complaint}"):
@@ -90,12 +90,12 @@ def test_links_that_lead_nowhere(tmp_path: Path, to: str, complaint: str):
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "字" * 85])
-def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path, name: str):
+def test_a_name_can_be_as_long_as_the_system_allows(tmp_path: Path, name: str):
     write(tmp_path / name, "text")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_name_may_be_no_text(tmp_path: Path):
+def test_a_name_can_be_invalid_utf8(tmp_path: Path):
     path = tmp_path / os.fsdecode(b"caf\xe9.json")
     try:
         path.write_text("")
@@ -105,7 +105,7 @@ def test_a_name_may_be_no_text(tmp_path: Path):
     assert path.read_text() == "text"
 
 
-def test_what_a_killed_run_left_is_removed_by_a_later_one(tmp_path: Path):
+def test_leftovers_of_a_killed_run_are_removed_by_a_later_run(tmp_path: Path):
     old, fresh, others = tmp_path / LEFT_OVER, tmp_path / LEFT_OVER.replace("0", "f"), tmp_path / ".other.json.tmp"
     for path in (old, fresh, others):
         path.write_text("half")
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_grow_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_where_nothing_can_be_created_is_known_beforehand(tmp_path: Path, monkeypatch):
+def test_a_directory_where_nothing_can_be_created_is_detected_early(tmp_path: Path, monkeypatch):
     check_place(tmp_path / "report.json")
     with pytest.raises(TokverifyError, match="absent is not a directory; create it first"):
         check_place(tmp_path / "absent" / "report.json")
@@ -172,7 +172,7 @@ def test_all_files_are_written_or_none(tmp_path: Path):
 
 @pytest.mark.parametrize("moment", range(3))
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_killed_run_leaves_whole_files_and_hinders_no_later_one(tmp_path: Path, number: int, moment: int):
+def test_a_killed_run_leaves_complete_files_and_does_not_affect_later_runs(tmp_path: Path, number: int, moment: int):
     paths = [tmp_path / "report.json", tmp_path / "report.xml"]
     process = writer("a", *paths)
     time.sleep(moment * 0.004)
@@ -216,7 +216,7 @@ def test_a_device_that_fails_keeps_the_files_from_being_replaced(tmp_path: Path)
 @pytest.mark.skipif(not Path("/dev/fd/1").exists(), reason="no /dev/fd on this system")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 @pytest.mark.parametrize("mode", ["wb", "ab"])
-def test_what_goes_to_stdout_by_name_stands_between_what_else_does(tmp_path: Path, name: str, mode: str):
+def test_output_to_dev_stdout_keeps_its_position(tmp_path: Path, name: str, mode: str):
     log = tmp_path / "log"
     log.write_text("before\n")
     code = (
@@ -229,13 +229,13 @@ def test_what_goes_to_stdout_by_name_stands_between_what_else_does(tmp_path: Pat
     assert list(tmp_path.iterdir()) == [log]
 
 
-def test_handlers_of_signals_are_as_before(tmp_path: Path):
+def test_signal_handlers_are_restored(tmp_path: Path):
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     write_file(tmp_path / "report.json", "x")
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-def test_text_is_added_at_the_end(tmp_path: Path):
+def test_text_is_appended(tmp_path: Path):
     path = tmp_path / "summary.md"
     append_text(path, "one é\n")
     append_text(path, "two\n")

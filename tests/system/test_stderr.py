@@ -1,4 +1,4 @@
-"""What is held back from stderr, by one thread or process and no other."""
+"""Output to stderr is captured by one thread or process at a time."""
 
 import subprocess
 import sys
@@ -62,9 +62,9 @@ def run(program: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_forked_processes_do_not_take_what_another_writes():
+def test_forked_processes_do_not_capture_each_others_output():
     assert run(IN_A_CHILD) == ("[0, 0]\n", "")
 
 
-def test_a_fork_while_a_thread_holds_stderr_is_no_trap():
+def test_a_fork_while_a_thread_captures_stderr_does_not_deadlock():
     assert run(WHILE_HELD) == ("0\n", "shown")

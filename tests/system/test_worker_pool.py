@@ -1,4 +1,4 @@
-"""Processes that share work end with the one that started them, however that ends."""
+"""Worker processes end together with the process that started them, however it ends."""
 
 import os
 import signal
@@ -40,19 +40,19 @@ def begun() -> str | None:
     return os.environ.get("BEGUN")
 
 
-def test_work_is_done_elsewhere_once_begun():
+def test_work_is_done_in_other_processes_after_initialization():
     with worker_pool(2, begin_late) as pool:
         assert pool.submit(os.getpid).result() != os.getpid()
         assert pool.submit(begun).result() == "yes"
     assert begun() is None
 
 
-def test_a_process_that_dies_is_told():
+def test_a_process_that_dies_is_reported():
     with pytest.raises(TokverifyError, match="a worker process died"), worker_pool(1) as pool:
         pool.submit(os._exit, 1).result()
 
 
-def test_an_error_does_not_wait_for_what_is_being_done():
+def test_an_error_does_not_wait_for_running_work():
     def interrupted() -> None:
         with worker_pool(2) as pool:
             for _ in range(5):

@@ -1,4 +1,4 @@
-"""What the runner of GitHub Actions would take for a command, and what it would not."""
+"""Texts that the runner of GitHub Actions executes as commands, and others."""
 
 import json
 
@@ -24,7 +24,7 @@ def test_commands_are_escaped_and_nothing_else(text: str, shown: str):
     assert without_commands(text) == shown
 
 
-def test_json_means_the_same():
+def test_json_decodes_to_the_same_value():
     value = {"::a::": ["##[error]x", "\\##[", "\n::b"]}
     for indent in (None, 2):
         shown = without_commands(json.dumps(value, indent=indent))
@@ -32,6 +32,6 @@ def test_json_means_the_same():
         assert json.loads(shown) == value
 
 
-def test_long_runs_of_space_take_no_time():
+def test_long_runs_of_spaces_are_fast():
     text = "\n \t" * 200_000 + "::"
     assert without_commands(text).endswith(r"\u003a:")

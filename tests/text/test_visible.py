@@ -32,7 +32,7 @@ def test_shows_every_character(text, shown):
     assert visible(text) == shown
 
 
-def test_backslash_and_marks_in_the_text_do_not_pass_for_escapes():
+def test_backslashes_and_marks_in_the_text_are_not_shown_like_escapes():
     assert visible("\\x1b") == "\\\\x1b" != visible("\x1b")
     assert visible("·→↵") == "\\u00b7\\u2192\\u21b5"
 
@@ -41,7 +41,7 @@ def test_bytes_read_as_utf8_and_the_rest_as_hex():
     assert visible("é".encode() + b"\xff\xc3") == "é\\xff\\xc3"
 
 
-def test_spaces_of_what_is_quoted_stay():
+def test_spaces_in_quotes_are_kept():
     assert visible(" my  model\x1b\n\\", mark_spaces=False) == " my  model\\x1b↵\\\\"
 
 
@@ -55,12 +55,12 @@ def test_spaces_of_what_is_quoted_stay():
         ("e\u0301 \u0301e", "e\u0301 \\u0301e"),
     ],
 )
-def test_what_a_message_quotes_is_left_alone(message, shown):
+def test_quoted_text_in_a_message_is_not_escaped_again(message, shown):
     assert visible_message(message) == shown
 
 
 @given(st.text(st.characters()))
-def test_messages_may_be_shown_again(text):
+def test_escaping_a_message_twice_changes_nothing(text):
     shown = visible_message(text)
     assert shown.isprintable()
     assert visible_message(shown) == shown
@@ -68,7 +68,7 @@ def test_messages_may_be_shown_again(text):
     assert visible_message(visible(text, mark_spaces=False)) == visible(text, mark_spaces=False)
 
 
-def test_a_code_point_does_not_pass_for_a_byte():
+def test_a_code_point_is_not_shown_like_a_byte():
     assert visible("\x85") != visible(b"\x85")
 
 

@@ -1,4 +1,4 @@
-"""The words of sentences: texts are quoted so that eyes can read them, and are not escaped again by who shows them."""
+"""Quoting and listing in messages; quoted texts are escaped exactly once."""
 
 import pytest
 

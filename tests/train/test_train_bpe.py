@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import TokverifyError
 
 ALPHABET = [byte_alphabet()[byte] for byte in range(256)]

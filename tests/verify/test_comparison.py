@@ -149,7 +149,7 @@ def test_a_side_that_cannot_add_special_tokens_is_compared_without():
 
 def test_that_nothing_was_checked_is_told_of_own_cases_only():
     own = case("a", expect={"other": (0,)})
-    told = ("`expect` is for other, which neither side is, and was not checked",)
+    told = ("`expect` is for other, which names neither side; it was not checked",)
     assert result_of(GOOD, GOOD, own).notes == told
     assert result_of(GOOD, GOOD, replace(own, shipped=True)).notes == ()
     assert result_of(GOOD, GOOD, replace(own, expect={"other": (0,), "good": (0,)}, shipped=True)).notes == ()

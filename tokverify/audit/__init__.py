@@ -1,64 +1,83 @@
-"""Audit: static rules on a GGUF file's tokenizer, alone or against its reference."""
+"""Audit: static rules for the tokenizer of a GGUF file, alone or against its reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
-from tokverify.report.audit import AuditReport, NotEvaluated, Waived
+from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
 from tokverify.text.wording import shortened
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
     from tokverify.audit.subject import Subject
-    from tokverify.audit.waiver import Waiver
+    from tokverify.report.audit import Waiver
     from tokverify.report.finding import Finding
 
 __all__ = ["AuditReport", "audit"]
 
 
 def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = ()) -> AuditReport:
-    """Check `subject` by each of `rules`, and set aside the findings that `waivers` accept.
+    """Evaluate rules on `subject`, and set aside the findings that waivers accept.
 
-    What a rule needs and does not get is noted in the report; the findings are ordered by severity, then by code.
+    The report lists the rules that could not be evaluated. Its findings are ordered by severity, then by code.
     """
     rules = list(rules)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     not_evaluated: list[NotEvaluated] = []
     for rule in rules:
         try:
-            found.extend(rule.findings(subject))
+            findings.extend(rule.findings(subject))
         except (NotEvaluatedError, TokverifyError) as error:
             not_evaluated.append(NotEvaluated(rule.code, rule.name, shortened(str(error))))
-    found.sort(key=lambda finding: finding.code)
-    found.sort(key=lambda finding: finding.severity, reverse=True)
-    return _with_waivers(subject, found, list(waivers), tuple(not_evaluated), tuple(rule.code for rule in rules))
-
-
-def _with_waivers(
-    subject: Subject,
-    found: Sequence[Finding],
-    waivers: Sequence[Waiver],
-    not_evaluated: tuple[NotEvaluated, ...],
-    codes: tuple[str, ...],
-) -> AuditReport:
-    concerned = [waiver for waiver in waivers if waiver.code in codes and waiver.concerns(subject)]
-    findings, waived, used = [], [], set()
-    for finding in found:
-        waiver = next((waiver for waiver in concerned if waiver.accepts(finding)), None)
-        if waiver is None:
-            findings.append(finding)
-        else:
-            waived.append(Waived(finding, waiver))
-            used.add(waiver)
-    skipped = {skipped.code for skipped in not_evaluated}
-    unused = (waiver for waiver in concerned if waiver not in used and waiver.code not in skipped)
+    findings.sort(key=lambda finding: finding.code)
+    findings.sort(key=lambda finding: finding.severity, reverse=True)
+    evaluated = {rule.code for rule in rules} - {skipped.code for skipped in not_evaluated}
+    selected = {rule.code for rule in rules}
+    relevant = [waiver for waiver in waivers if waiver.code in selected and _concerns(waiver, subject)]
+    left, waived = _apply_waivers(findings, relevant)
+    used = {accepted.waiver for accepted in waived}
     return AuditReport(
-        findings=tuple(findings),
+        findings=tuple(left),
         waived=tuple(waived),
-        unused_waivers=tuple(unused),
-        not_evaluated=not_evaluated,
-        codes=codes,
+        unused_waivers=tuple(waiver for waiver in relevant if waiver not in used and waiver.code in evaluated),
+        not_evaluated=tuple(not_evaluated),
+        rules=tuple(rule.manual for rule in rules),
     )
+
+
+def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:
+    """Return the findings that no waiver accepts, and the others."""
+    left: list[Finding] = []
+    waived: list[WaivedFinding] = []
+    for finding in findings:
+        waiver = next((waiver for waiver in waivers if _accepts(waiver, finding)), None)
+        if waiver is None:
+            left.append(finding)
+        else:
+            waived.append(WaivedFinding(finding, waiver))
+    return left, waived
+
+
+def _concerns(waiver: Waiver, subject: Subject) -> bool:
+    """Check whether a waiver applies to this model."""
+    names = (subject.name, subject.spec.general.get("name", ""))
+    if waiver.model is not None and not any(fnmatchcase(name, waiver.model) for name in names):
+        return False
+    return waiver.fingerprint is None or (subject.fingerprint or "").startswith(waiver.fingerprint)
+
+
+def _accepts(waiver: Waiver, finding: Finding) -> bool:
+    """Check whether a waiver that applies to the model accepts a finding."""
+    if finding.code != waiver.code:
+        return False
+    if waiver.message is not None and not fnmatchcase(finding.message, waiver.message):
+        return False
+    return waiver.ids is None or (bool(finding.ids) and all(_contains(waiver, id) for id in finding.ids))
+
+
+def _contains(waiver: Waiver, id: int) -> bool:
+    return any(first <= id <= last for first, last in waiver.ids or ())

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.probe import probes
 from tokverify.audit.subject import NotEvaluatedError
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

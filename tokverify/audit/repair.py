@@ -1,41 +1,86 @@
-"""Command lines that repair a finding; MODEL, REFERENCE and FIXED stand for the files, which a report names."""
+"""Command lines that repair a finding.
+
+In those of the rules, MODEL, REFERENCE and FIXED stand for files; `with_remedies` fills in the files of a report.
+"""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tokverify.files.gguf.declaration import SPECIAL_IDS
+from tokverify.files.gguf.keys import SPECIAL_IDS
+from tokverify.report.diagnosis import Command, Repair
+from tokverify.text.command_line import fill_in, fixed_name
+
+if TYPE_CHECKING:
+    from tokverify.report.audit import AuditReport
+    from tokverify.report.finding import Finding
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
-"""Where the reference tells the right types, texts, scores or merges, and cases show the fault."""
+"""Applies where the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
+_REMARKS = {
+    "tokverify fix": "relies on what the shipped cases reveal, or on yours with --cases",
+    "gguf-new-metadata": "",
+    "gguf-set-metadata": "modifies the file in place",
+}
+"""Beginning of a command -> what to know about it."""
+_SAME_FILE = frozenset({"llama.cpp", "rebuilt"})
+"""References that read the model's own file, so they cannot show what it should contain."""
 
 
 def new_metadata(*arguments: str) -> str:
-    """Write a copy of the file with `gguf-new-metadata`."""
+    """Return the command that writes a changed copy of the file."""
     return shlex.join(["gguf-new-metadata", *arguments, "MODEL", "FIXED"])
 
 
 def set_pre_tokenizer(name: str) -> str:
-    """Name another pre-tokenizer."""
+    """Return the command that sets the pre-tokenizer."""
     return new_metadata("--pre-tokenizer", name)
 
 
 def set_special_id(role: str, id: int | str) -> str:
-    """Name the token of a role; an `id` in words is left for the reader to fill in."""
+    """Return the command that sets the token of a role; an `id` that is a word is for the user to fill in."""
     name = _KEYS[role].removeprefix("tokenizer.ggml.").removesuffix("_token_id")
     return new_metadata("--special-token-by-id", name, str(id))
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
-    """Set a flag: in the file where it is there already, else when llama.cpp is run."""
+    """Return how to set a flag: in the file if it is declared there, otherwise when llama.cpp is run."""
     if not declared:
         return f"llama.cpp's --override-kv {key}=bool:{str(value).lower()}, or convert again with the flag set"
-    # subtle: the script makes a bool of the text, which is True for any but an empty one, `false` and `0` included.
+    # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "".
     return shlex.join(["gguf-set-metadata", "MODEL", key, "true" if value else ""])
 
 
 def key_of(role: str) -> str:
-    """Return the GGUF key that names the token of a role."""
+    """Return the GGUF key that declares the token of a role."""
     return _KEYS[role]
+
+
+def with_remedies(report: AuditReport) -> AuditReport:
+    """Store in an audit how each of its findings can be repaired, with its files named."""
+    findings = tuple(_with_remedy(finding, report) for finding in report.findings)
+    waived = tuple(replace(each, finding=_with_remedy(each.finding, report)) for each in report.waived)
+    return replace(report, findings=findings, waived=waived)
+
+
+def _with_remedy(finding: Finding, report: AuditReport) -> Finding:
+    return replace(finding, remedy=find_remedy(finding.repair, report))
+
+
+def find_remedy(repair: str, report: AuditReport) -> Repair:
+    """Return a repair as a command with the files of a report, as far as they are known, or else as a remark."""
+    for beginning, remark in _REMARKS.items():
+        if repair.startswith(f"{beginning} "):
+            model = report.source or None
+            arguments = fill_in(repair, model, fixed_name(model), _reference(report))
+            return Repair((Command("repair", arguments),), remark)
+    return Repair(remark=repair)
+
+
+def _reference(report: AuditReport) -> str | None:
+    location = report.options.get("reference")
+    return location if isinstance(location, str) and location not in _SAME_FILE else None

@@ -1,11 +1,14 @@
-"""Rule: one static check, which its docstring explains to the user."""
+"""Rule: one static check, whose docstring is its manual."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from tokverify.report.audit import ManualSection, RuleManual
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -13,34 +16,63 @@ if TYPE_CHECKING:
 
     Check = Callable[[Subject], Iterable[Finding]]
 
+SECTIONS = ("What it does", "Why it is bad", "Example", "How to repair", "Threads")
+"""The sections of every rule's docstring, after the first line."""
+
+_HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A check with its code, its name and the worst severity that it gives; `manual` is what it says of itself.
+    """A check and its manual."""
 
-    Codes from TV100 on need only the GGUF file, those from TV200 on its reference.
-    """
+    manual: RuleManual
 
-    code: str
-    name: str
-    severity: Severity
     check: Check
-    manual: str
+    """Yields findings, without the code and the name of the rule."""
+
+    @property
+    def code(self) -> str:
+        """The code: from TV100 on, rules need only the GGUF file, from TV200 on its reference too."""
+        return self.manual.code
+
+    @property
+    def name(self) -> str:
+        """The name, such as `double-bos`."""
+        return self.manual.name
+
+    @property
+    def severity(self) -> Severity:
+        """The highest severity of its findings."""
+        return self.manual.severity
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
-        """Find what is wrong with `subject`.
+        """Yield what is wrong with `subject`.
 
         Raises:
-            NotEvaluatedError: Where the rule does not get what it needs, perhaps after some findings.
+            NotEvaluatedError: If something that the rule needs is missing, perhaps after some findings.
         """
         for finding in self.check(subject):
             yield replace(finding, code=self.code, name=self.name)
 
 
 def rule(*, code: str, name: str, severity: Severity) -> Callable[[Check], Rule]:
-    """Make a rule of a function; its docstring becomes the rule's manual."""
+    """Turn a function into a rule; its docstring becomes the rule's manual."""
 
     def decorate(check: Check) -> Rule:
-        return Rule(code, name, severity, check, inspect.cleandoc(check.__doc__ or ""))
+        return Rule(_parse_manual(code, name, severity, inspect.cleandoc(check.__doc__ or "")), check)
 
     return decorate
+
+
+def _parse_manual(code: str, name: str, severity: Severity, docstring: str) -> RuleManual:
+    """Split a docstring into its summary and its sections."""
+    summary, *parts = _HEADING.split(docstring)
+    sections = zip(parts[::2], parts[1::2], strict=True)
+    return RuleManual(
+        code=code,
+        name=name,
+        severity=severity,
+        summary=summary.strip(),
+        sections=tuple(ManualSection(heading, " ".join(text.split())) for heading, text in sections),
+    )

@@ -47,12 +47,12 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     if value is None or ctx.resilient_parsing:
         return
     from tokverify.audit.rules import RULES
-    from tokverify.render.audit.manual import explain, explain_all
+    from tokverify.render.audit.manual import write_manual, write_rule
 
     if value.lower() == "all":
-        write_text(explain_all(RULES.values()))
+        write_text(write_manual([rule.manual for rule in RULES.values()]))
     elif value.upper() in RULES:
-        write_text(explain(RULES[value.upper()]))
+        write_text(write_rule(RULES[value.upper()].manual))
     else:
         raise click.BadParameter(f"there is no rule {value!r}; the rules are {', '.join(RULES)}")
     ctx.exit()

@@ -1,6 +1,6 @@
-"""Convert a tokenizer file into another format, and verify the result against its source before it is written.
+"""Convert a tokenizer file to another format, and verify the result against its source before it is written.
 
-What the new format cannot carry is told as losses, and each difference is tried again without them, so that it shows
+What the new format cannot express is listed as losses. Each difference is compared again without them, which shows
 whether they explain it.
 """
 
@@ -13,11 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from tokverify.convert.explainer import Explainer
 from tokverify.convert.json_writer import config_of, config_path, json_losses
 from tokverify.convert.source import open_source
 from tokverify.convert.target import check_target, target_of
-from tokverify.convert.verification import Plan, verify_conversion
+from tokverify.convert.verification import Explainer, Plan, verify_conversion
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_search import match_of
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversion", "convert"]
 
 STRINGS = 2000
-"""How many made-up texts a conversion is verified with, besides the cases, if nobody asks for another number."""
+"""The default number of generated texts that verify a conversion, besides the cases."""
 
 _KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
 
@@ -92,34 +91,34 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     seed: int = 0,
     with_config: bool = False,
 ) -> Conversion:
-    """Convert a tokenizer file into the format that target's suffix names (.gguf, .json), and verify it.
+    """Convert a tokenizer file to the format that the target's suffix selects (.gguf, .json), and verify it.
 
-    It is written only if it gives the same ids as its source for all cases and `count` made-up texts.
+    The target is written only if it returns the same ids as its source for all cases and `count` generated texts.
 
     Args:
         source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
-        target: The file to write. It appears there whole or not at all.
-        force: Write it even where it differs, and over a file that is there.
-        on_progress: Called with the number of texts done and of all.
-        cases: What to encode; the shipped cases if not given.
-        count: The number of made-up texts.
-        seed: The same seed makes the same texts.
-        with_config: With a tokenizer.json, write the tokenizer_config.json that belongs to it, too.
+        target: The file to write. It appears whole or not at all.
+        force: Write the target even if it differs, and overwrite an existing file.
+        on_progress: Called with the number of texts done and the total.
+        cases: The texts to encode; by default the shipped cases.
+        count: The number of generated texts.
+        seed: The same seed generates the same texts.
+        with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
 
     Raises:
-        TokverifyError: If the target cannot or must not be written; a subclass says that the source is broken, or of a
-            kind that cannot be read or that the target's format cannot express.
+        TokverifyError: If the target cannot or must not be written. A subclass means that the source is broken, cannot
+            be read, or cannot be expressed in the target's format.
     """
     job = _Job(source, target, target_of(target), force=force, with_config=with_config)
     plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
     opened = open_source(source)
     if opened.kind == job.format.kind:
-        raise TokverifyError(f"{source}: is {_KINDS[opened.kind]} already; name a file with another suffix")
+        raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
     return job.run(replace(opened, spec=named(opened.spec, target.stem)), plan)
 
 
 class _Job:
-    """One conversion; the files it may write are checked first."""
+    """One conversion; creating it checks the files that it may write."""
 
     def __init__(self, source: Path, target: Path, format: Target, *, force: bool, with_config: bool) -> None:
         self.source = source
@@ -131,7 +130,7 @@ class _Job:
             check_target(path, source, force=force)
 
     def run(self, opened: Source, plan: Plan) -> Conversion:
-        """Write the target under another name, verify it, and give it its own if it is as it should be."""
+        """Write the target under a temporary name, verify it, and rename it if it is correct or forced."""
         losses = self._losses(opened)
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
@@ -165,10 +164,10 @@ class _Job:
         actual = _read_back(temporary, self.format.kind, self.target.stem)
         expected = opened.found.tokenizer
         sides = (
-            replace(side_of(actual), source=str(self.target), reason="what was made"),
-            replace(side_of(expected), source=str(self.source), reason="what it was made from"),
+            replace(side_of(actual), source=str(self.target), reason="the converted file"),
+            replace(side_of(expected), source=str(self.source), reason="the source file"),
         )
-        # No loss can be undone but those to a GGUF file, which an Encoder reads.
+        # Only losses of a conversion to GGUF can be undone, and an Encoder reads that.
         explainer = Explainer(losses, partial(opened.without, cast("Encoder", actual)))
         return verify_conversion(Trial.of(actual, expected), sides, plan, explainer)
 
@@ -197,7 +196,7 @@ class _Job:
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:
-    """Return the cases, the shipped ones if none are given, without what they expect of certain tokenizers."""
+    """Return the cases, by default the shipped ones, without what they expect from particular tokenizers."""
     if cases is None:
         from tokverify.cases.loading import load_cases
 
@@ -206,7 +205,7 @@ def _cases(cases: Iterable[Case] | None) -> list[Case]:
 
 
 def _read_back(path: Path, kind: str, name: str) -> Tokenizer:
-    """Open what was written as what it is to be used by: a GGUF file by our encoder, another by its library."""
+    """Open the written file as it will be used: a GGUF file with our encoder, another one with its library."""
     if kind == "gguf":
         return Encoder(read_spec(path), name)
     return from_json(read_file(path), source=name).tokenizer

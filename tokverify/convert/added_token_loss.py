@@ -1,12 +1,11 @@
-"""How llama.cpp finds added tokens otherwise than a tokenizer.json says."""
+"""How llama.cpp matches added tokens differently from what a tokenizer.json specifies."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokverify.convert.loss import Loss
-from tokverify.convert.retyping import such
+from tokverify.convert.loss import Loss, name_texts
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.settings import resolve
 
@@ -18,61 +17,63 @@ if TYPE_CHECKING:
     Entry = Mapping[str, Any]
 
 _FLAGS = ("lstrip", "rstrip", "single_word")
-# Whether a token is special in IN and to llama.cpp; None where it is no added token.
+# Whether a token is special in IN and in llama.cpp; None where it is not an added token.
 _SENTENCES = {
-    (None, True): "llama.cpp finds {} as control tokens, which are no added tokens in IN",
-    (None, False): "llama.cpp finds {}, which are no added tokens in IN",
-    (False, True): "llama.cpp takes {} for control tokens, whatever a file says of them",
-    (True, False): "llama.cpp finds {} where it does not look for control tokens, too",
-    (True, None): "llama.cpp does not look for {} in texts",
-    (False, None): "llama.cpp does not look for {} in texts",
+    (None, True): "llama.cpp recognizes {} as control tokens, but IN has no such added tokens",
+    (None, False): "llama.cpp matches {} in texts, but IN has no such added tokens",
+    (False, True): "llama.cpp treats {} as control tokens, whatever the file declares",
+    (True, False): "llama.cpp matches {} even where it does not parse control tokens",
+    (True, None): "llama.cpp does not match {} in texts",
+    (False, None): "llama.cpp does not match {} in texts",
 }
 
 
 def added_token_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:
-    """Tell which added tokens llama.cpp finds in other places, by kind of reason.
+    """Yield the added tokens that llama.cpp matches at other places, one loss per reason.
 
     Args:
         document: The tokenizer.json.
-        spec: What was made of it.
-        ids: The ids of its tokens, by their texts there.
+        spec: The converted tokenizer.
+        ids: The ids of the document's tokens, by their texts in it.
     """
     found = {token.id: token for token in resolve(spec).added_tokens}
-    told = {ids[entry["content"]]: entry for entry in document.added_tokens if entry["content"] in ids}
-    yield from _flag_losses(told, found)
-    escaped = [id for id in told if id not in found and ESCAPED_SPACE in told[id]["content"]]
+    declared = {ids[entry["content"]]: entry for entry in document.added_tokens if entry["content"] in ids}
+    yield from _flag_losses(declared, found)
+    escaped = [id for id in declared if id not in found and ESCAPED_SPACE in declared[id]["content"]]
     if escaped:
-        named = such([told[id]["content"] for id in escaped])
+        named = name_texts([declared[id]["content"] for id in escaped])
         yield Loss(
-            f"added_tokens: IN finds {named} where a text holds these characters, and not spaces; llama.cpp takes "
-            "them for spaces",
-            _Setting({told[id]["content"]: None for id in escaped}),
+            f"added_tokens: IN matches {named} where a text contains exactly these characters; llama.cpp treats `▁` "
+            "as a space",
+            _SetTokens({declared[id]["content"]: None for id in escaped}),
         )
     kinds: dict[tuple[bool | None, bool | None], list[int]] = {}
-    for id in sorted({*found, *told} - {*escaped}):
-        kind = (bool(told[id]["special"]) if id in told else None, found[id].special if id in found else None)
+    for id in sorted({*found, *declared} - {*escaped}):
+        kind = (bool(declared[id]["special"]) if id in declared else None, found[id].special if id in found else None)
         if kind[0] is not kind[1]:
             kinds.setdefault(kind, []).append(id)
     for kind, retyped in kinds.items():
-        texts = {id: told[id]["content"] if id in told else spec.tokens[id] for id in retyped}
+        texts = {id: declared[id]["content"] if id in declared else spec.tokens[id] for id in retyped}
         yield Loss(
-            f"added_tokens: {_SENTENCES[kind].format(such(list(texts.values())))}",
-            _Setting({text: found.get(id) for id, text in texts.items()}),
+            f"added_tokens: {_SENTENCES[kind].format(name_texts(list(texts.values())))}",
+            _SetTokens({text: found.get(id) for id, text in texts.items()}),
         )
 
 
-def _flag_losses(told: Mapping[int, Entry], found: Mapping[int, AddedToken]) -> Iterator[Loss]:
+def _flag_losses(declared: Mapping[int, Entry], found: Mapping[int, AddedToken]) -> Iterator[Loss]:
     for flag in _FLAGS:
         lost = [
-            id for id, entry in told.items() if id in found and entry.get(flag) and not getattr(found[id], flag, False)
+            id
+            for id, entry in declared.items()
+            if id in found and entry.get(flag) and not getattr(found[id], flag, False)
         ]
         if lost:
-            texts = [told[id]["content"] for id in lost]
-            yield Loss(f"added_tokens: {flag} of {such(texts)}; GGUF has no key for it", _Clearing(flag, texts))
+            texts = [declared[id]["content"] for id in lost]
+            yield Loss(f"added_tokens: {flag} of {name_texts(texts)}; GGUF has no key for it", _ClearFlag(flag, texts))
 
 
-class _Clearing:
-    """Clears a flag of added tokens in a tokenizer.json."""
+class _ClearFlag:
+    """Clear a flag of added tokens in a tokenizer.json."""
 
     def __init__(self, flag: str, texts: Collection[str]) -> None:
         self._flag = flag
@@ -84,8 +85,8 @@ class _Clearing:
                 entry[self._flag] = False
 
 
-class _Setting:
-    """Has a tokenizer.json find added tokens, given by their texts there, as llama.cpp does; None is not at all."""
+class _SetTokens:
+    """Make a tokenizer.json match added tokens, given by their texts in it, as llama.cpp does; None for not at all."""
 
     def __init__(self, tokens: Mapping[str, AddedToken | None]) -> None:
         self._tokens = tokens

@@ -1,4 +1,4 @@
-"""What a tokenizer.json says and GGUF cannot, or what llama.cpp does otherwise whatever a file says."""
+"""What GGUF cannot express of a tokenizer.json, and what llama.cpp does differently whatever a file declares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.convert.added_token_loss import added_token_losses
 from tokverify.convert.loss import Loss
-from tokverify.convert.score_loss import score_losses
+from tokverify.convert.sentencepiece_loss import score_losses
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
@@ -26,25 +26,25 @@ _DEFAULT_LONGEST = 100
 
 
 def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
-    """Convert a tokenizer.json without those of its parts that can be left out, and tell them.
+    """Convert a tokenizer.json without the parts that GGUF can do without, and return these as losses.
 
     Args:
         document: The tokenizer.json.
-        ids: The ids of its tokens, by their texts there.
+        ids: The ids of its tokens, by their texts in it.
 
     Raises:
-        BrokenFileError: If a part of it makes no sense.
-        UnsupportedError: If nothing like it can be said in GGUF.
+        BrokenFileError: If a part of it is invalid.
+        UnsupportedError: If GGUF cannot express anything like it.
     """
     document, losses = _fit_post_processor(document)
-    document, spec, left_out = _fit_normalizer(document)
-    losses += left_out
-    losses += [*added_token_losses(document, spec, ids), *_engine_losses(document, spec), *_silent_losses(document)]
+    document, spec, dropped = _fit_normalizer(document)
+    losses += dropped
+    losses += [*added_token_losses(document, spec, ids), *_runtime_losses(document, spec), *_silent_losses(document)]
     return spec, tuple(losses)
 
 
 def _fit_normalizer(document: Document) -> tuple[Document, TokenizerSpec, list[Loss]]:
-    """Leave out as few normalizers as will do: none, those without a counterpart anywhere, or all."""
+    """Drop as few normalizers as possible: none, those without a counterpart in llama.cpp, or all."""
     stages = document.normalizer
     refusal: UnsupportedError | None = None
     for kept in (list(stages), [stage for stage in stages if _has_counterpart(stage)], []):
@@ -52,7 +52,7 @@ def _fit_normalizer(document: Document) -> tuple[Document, TokenizerSpec, list[L
         try:
             spec = convert_document(fitted)
         except UnsupportedError as error:
-            # What is wrong with the whole says most.
+            # The error about the whole document is the most informative.
             refusal = refusal or error
             continue
         return fitted, spec, _normalizer_losses(stages, kept)
@@ -74,26 +74,28 @@ def _normalizer_losses(stages: Sequence[Stage], kept: Sequence[Stage]) -> list[L
     def undo(sides: Sides) -> None:
         sides.content["normalizer"] = rest
 
-    return [Loss(f"normalizer {names}: GGUF cannot express it; llama.cpp takes a text as it comes", undo)]
+    return [Loss(f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it", undo)]
 
 
 def _fit_post_processor(document: Document) -> tuple[Document, list[Loss]]:
-    """Leave out what a template puts on a side of the text where it is more than one token."""
+    """Drop the tokens that a template adds on a side of the text where it adds more than one."""
     stages, losses = [], []
     for stage in document.post_processor:
-        trimmed, places = _trimmed(stage)
+        trimmed, places = _trim_template(stage)
         stages.append(trimmed)
-        losses += [f"post_processor: {count} tokens {place} a text; GGUF can say one" for place, count in places]
+        losses += [
+            f"post_processor: {count} tokens {place} a text; GGUF can express only one" for place, count in places
+        ]
     if not losses:
         return document, []
 
     def undo(sides: Sides) -> None:
         sides.content["post_processor"] = {"type": "Sequence", "processors": stages}
 
-    return replace(document, post_processor=stages), [Loss(f"{losses[0]}, so that llama.cpp adds none there", undo)]
+    return replace(document, post_processor=stages), [Loss(f"{losses[0]}, so llama.cpp adds none there", undo)]
 
 
-def _trimmed(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
+def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
     if stage["type"] != "TemplateProcessing":
         return stage, []
     texts = [at for at, item in enumerate(stage["single"]) if "Sequence" in item]
@@ -105,8 +107,8 @@ def _trimmed(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
     return {**stage, "single": single}, places
 
 
-def _engine_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
-    """Tell what llama.cpp does in its own way."""
+def _runtime_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
+    """Yield what llama.cpp always does in its own way."""
     family = find_family(spec.model)
     if family and family.cuts_words:
         yield from _word_losses(document)
@@ -114,22 +116,22 @@ def _engine_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
 
 
 def _word_losses(document: Document) -> Iterator[Loss]:
-    normalize, cut = document.library.normalizer.normalize_str, document.library.pre_tokenizer.pre_tokenize_str
+    normalize, split = document.library.normalizer.normalize_str, document.library.pre_tokenizer.pre_tokenize_str
     limit = document.model.get("max_input_chars_per_word", _DEFAULT_LONGEST)
 
-    def words(text: str) -> list[str]:
-        return [word for word, _ in cut(normalize(text))]
+    def split_words(text: str) -> list[str]:
+        return [word for word, _ in split(normalize(text))]
 
     yield Loss(
-        "BertNormalizer and BertPreTokenizer: llama.cpp cleans texts up and cuts them in its own way",
-        lambda sides: _deviate(sides, Deviation(split_words=words)),
+        "BertNormalizer and BertPreTokenizer: llama.cpp cleans up and splits texts in its own way",
+        lambda sides: _deviate(sides, Deviation(split_words=split_words)),
     )
     yield Loss(
-        f"max_input_chars_per_word: llama.cpp does not take words of more than {limit} characters for unknown",
+        f"max_input_chars_per_word: llama.cpp does not treat words of more than {limit} characters as unknown",
         lambda sides: _deviate(sides, Deviation(longest_word=limit)),
     )
     yield Loss(
-        "a `▁` in a text: GGUF marks by it the pieces that begin words, so that llama.cpp takes it for a beginning",
+        "a `▁` in a text: GGUF marks the pieces that begin words with it, so llama.cpp begins a word there",
         lambda sides: _deviate(sides, Deviation(plain_marker=True)),
     )
 
@@ -139,9 +141,9 @@ def _deviate(sides: Sides, deviation: Deviation) -> None:
 
 
 def _silent_losses(document: Document) -> Iterator[Loss]:
-    """Tell what no ids of a single text depend on, unless a program asks for it."""
-    for part in ("truncation", "padding"):
+    """Yield what does not affect the ids of a single text unless a program asks for it."""
+    for part, action in (("truncation", "truncate"), ("padding", "pad")):
         if document.outline.get(part):
-            yield Loss(f"{part}: llama.cpp encodes texts as long as they are")
+            yield Loss(f"{part}: llama.cpp does not {action} texts")
     if Counter(stage["type"] for stage in document.post_processor)["TemplateProcessing"]:
-        yield Loss("post_processor: the template for two texts; llama.cpp encodes one at a time")
+        yield Loss("post_processor: the template for pairs of texts; llama.cpp encodes one text at a time")

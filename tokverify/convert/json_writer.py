@@ -1,4 +1,4 @@
-"""TokenizerSpec -> HuggingFace tokenizer.json: the tokenizer that the reference `rebuilt` is, saved."""
+"""Write a TokenizerSpec as a HuggingFace tokenizer.json: the tokenizer of the reference `rebuilt`, saved."""
 
 from __future__ import annotations
 
@@ -12,34 +12,32 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
-
 _NAME = "tokenizer.json"
+_CONFIG_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+"""The roles that a tokenizer_config.json can contain."""
 
 
 def write_json(path: Path, spec: TokenizerSpec) -> None:
-    """Write a tokenizer as a tokenizer.json; whoever calls gives `path` its final name.
+    """Write a tokenizer as a tokenizer.json, under a temporary name that the caller replaces.
 
     Raises:
-        UnsupportedError: If the library cannot be set up to do what the spec says.
-        OSError: If it cannot be written; what is there is then a part of it.
+        UnsupportedError: If the library cannot be configured to do what the spec declares.
+        OSError: If it cannot be written; the file is then incomplete.
     """
     try:
         tokenizer = build(spec, resolve(spec), own_patterns=True)
     except UnsupportedError as error:
-        raise UnsupportedError(f"no tokenizer.json can be made of it: {error}") from error
+        raise UnsupportedError(f"cannot be expressed as a tokenizer.json: {error}") from error
     path.write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
 
 
 def config_of(spec: TokenizerSpec) -> dict[str, object]:
-    """Return what a tokenizer_config.json says of a tokenizer, and a tokenizer.json cannot."""
+    """Return the content of a tokenizer_config.json: what a tokenizer.json cannot express."""
     settings = resolve(spec)
     config: dict[str, object] = {
-        f"{role}_token": settings.pieces[id]
-        for role, id in settings.special_ids.items()
-        if role in {"bos", "eos", "unk", "sep", "pad", "mask"}
+        f"{role}_token": settings.pieces[id] for role, id in settings.special_ids.items() if role in _CONFIG_ROLES
     }
     config |= {"add_bos_token": settings.add_bos, "add_eos_token": settings.add_eos}
     config["clean_up_tokenization_spaces"] = settings.clean_spaces
@@ -53,33 +51,32 @@ def config_of(spec: TokenizerSpec) -> dict[str, object]:
 
 
 def config_path(path: Path) -> Path:
-    """Return where the tokenizer_config.json that belongs to a tokenizer.json is looked for.
+    """Return the path where programs look for the tokenizer_config.json of a tokenizer.json.
 
     Raises:
-        TokverifyError: If nobody would look for one, as the file has another name.
+        TokverifyError: If the file has another name, so that no program would look for one.
     """
     if not path.name.endswith(_NAME):
         raise TokverifyError(
-            f"{path}: a tokenizer_config.json is looked for only beside a file whose name ends in {_NAME}; name it so"
+            f"{path}: a tokenizer_config.json is found only beside a file whose name ends in {_NAME}; rename the output"
         )
     return path.with_name(path.name.removesuffix(_NAME) + "tokenizer_config.json")
 
 
 def json_losses(spec: TokenizerSpec, *, with_config: bool) -> Iterator[Loss]:
-    """Tell what a tokenizer.json has no place for, and with or without the config beside it is lost."""
+    """Yield what a tokenizer.json cannot contain; less is lost with a tokenizer_config.json beside it."""
     settings = resolve(spec)
     if not with_config:
         if spec.chat_template is not None:
-            yield Loss("tokenizer.chat_template: a tokenizer.json has no place for it; tokenizer_config.json has")
-        roles = ", ".join(_roles(settings))
+            yield Loss("tokenizer.chat_template: a tokenizer.json cannot contain it, but a tokenizer_config.json can")
+        roles = [role for role in _CONFIG_ROLES if role in settings.special_ids]
         if roles:
-            yield Loss(f"which token is {roles}: a tokenizer.json does not say; tokenizer_config.json does")
+            yield Loss(
+                f"the roles of tokens ({', '.join(roles)}): a tokenizer.json cannot contain them, but a "
+                "tokenizer_config.json can"
+            )
     others = [role for role in settings.special_ids if role.startswith("fim_") or role in {"eot", "eom"}]
     if others:
-        yield Loss(f"which token is {', '.join(others)}: HuggingFace's files have no such role")
+        yield Loss(f"the roles of tokens ({', '.join(others)}): HuggingFace's files have no such roles")
     if settings.clean_spaces:
-        yield Loss("clean_spaces: llama.cpp removes spaces before punctuation when it decodes; the library does not")
-
-
-def _roles(settings: Settings) -> Iterator[str]:
-    return (role for role in ("bos", "eos", "unk", "sep", "pad", "mask") if role in settings.special_ids)
+        yield Loss("clean_spaces: llama.cpp removes spaces before punctuation when decoding; the library does not")

@@ -1,42 +1,60 @@
-"""Losses: what one format says of a tokenizer and another cannot, and how to leave it out of a comparison.
+"""Losses: what one format expresses and another cannot, and how to compare two tokenizers without it.
 
-What a loss concerns can be undone: left out on one side, or done on the other as well. Where two tokenizers then agree
-on a text, it is the loss that made them differ.
+A loss can be undone: its subject is removed on one side, or repeated on the other. If the two tokenizers then agree on
+a text, this loss is the reason why they differed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.settings import resolve
+from tokverify.text.visible import visible
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
+_SHOWN = 3
+
 
 @dataclass(slots=True)
 class Sides:
-    """What the two sides of a comparison are made of.
-
-    `spec` and `deviation` make the encoder of what was written, `content` the tokenizer that it was made from, which
-    only the opener of its kind understands.
-    """
+    """What the two sides of a comparison are made from."""
 
     spec: TokenizerSpec
+    """The tokenizer that was written."""
     content: Any
+    """The content of the source file, in the form that only the opener of its kind knows."""
     deviation: Deviation = field(default_factory=Deviation)
+    """How the encoder of the written tokenizer deviates from llama.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that is lost, as a sentence.
-
-    `undo` changes the sides so that it makes no difference; None where no ids depend on it, or that cannot be done.
-    `excuse` says of two lists of ids that still differ whether it is the reason.
-    """
+    """One thing that is lost."""
 
     sentence: str
+    """What is lost, and what happens instead."""
     undo: Callable[[Sides], object] | None = None
+    """Changes the sides so that the loss has no effect; None if it affects no ids or cannot be undone."""
     excuse: Callable[[Sequence[int], Sequence[int]], bool] | None = None
+    """Whether the loss explains two lists of ids that still differ."""
+
+
+def ids_made_control(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
+    """Return the tokens declared with one of these types that llama.cpp turns into control tokens."""
+    attributes = resolve(spec).attributes
+    return [
+        id for id, type in enumerate(spec.types or ()) if type in types and attributes[id] & Attribute.CONTROL.value
+    ]
+
+
+def name_texts(texts: Sequence[str]) -> str:
+    """Name tokens by their texts; of many tokens, name the first few and count all."""
+    shown = ", ".join(f"`{visible(text)}`" for text in texts[:_SHOWN])
+    return shown if len(texts) <= _SHOWN else f"{plural(len(texts), 'token')} such as {shown}"

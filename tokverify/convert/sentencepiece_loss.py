@@ -1,15 +1,14 @@
-"""What a sentencepiece .model says and GGUF cannot, or what llama.cpp does otherwise whatever a file says."""
+"""What GGUF cannot express of a sentencepiece .model, and what llama.cpp does differently whatever a file declares."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokverify.convert.loss import Loss
-from tokverify.convert.retyping import retyped_ids, such
-from tokverify.convert.score_loss import score_losses
+from tokverify.convert.loss import Loss, ids_made_control, name_texts
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 
@@ -19,13 +18,15 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _OUT_OF_SIGHT = TokenType.CONTROL.value
-"""The type of pieces that neither side finds in a text: sentencepiece never reads control tokens."""
+"""A type whose pieces neither side matches in texts: sentencepiece never parses control tokens."""
+_PRECISION = 2.0**-22
+"""The error of a single-precision sum for each piece, relative to the sum: a few roundings of half a unit."""
 
 
 def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss]:
-    """Tell what is lost of a .model, given what was made of it."""
+    """Yield what is lost when a .model is converted to `spec`."""
     yield from _user_defined(spec)
-    yield from _retyped(spec)
+    yield from _made_control(spec)
     normalizer, family = message.normalizer_spec, find_family(spec.model)
     if family and not family.uses_charsmap and (normalizer.remove_extra_whitespaces or normalizer.precompiled_charsmap):
         yield Loss(
@@ -34,7 +35,7 @@ def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss
         )
     if family and family.ignores_byte_pieces and message.trainer_spec.byte_fallback:
         yield Loss(
-            "trainer_spec.byte_fallback: with unigram, llama.cpp takes for unknown what no piece can spell", _no_bytes
+            "trainer_spec.byte_fallback: with unigram, llama.cpp treats what no piece covers as unknown", _no_bytes
         )
     yield from score_losses(spec)
 
@@ -43,21 +44,24 @@ def _user_defined(spec: TokenizerSpec) -> Iterator[Loss]:
     ids = [id for id, type in enumerate(spec.types or ()) if type == TokenType.USER_DEFINED]
     if ids:
         yield Loss(
-            f"{plural(len(ids), 'user-defined piece')}: sentencepiece looks for them in the normalized text, llama.cpp "
-            "cuts the text at them before that, the longest first, and takes bytes for them that only begin like one",
+            f"{plural(len(ids), 'user-defined piece')}: sentencepiece matches them in the normalized text; llama.cpp "
+            "splits the text at them before normalization, longest first, and does not normalize text that only begins "
+            "like one",
             _Hiding(ids),
         )
 
 
-def _retyped(spec: TokenizerSpec) -> Iterator[Loss]:
-    ids = retyped_ids(spec, {TokenType.NORMAL.value, TokenType.USER_DEFINED.value})
+def _made_control(spec: TokenizerSpec) -> Iterator[Loss]:
+    ids = ids_made_control(spec, {TokenType.NORMAL.value, TokenType.USER_DEFINED.value})
     if ids:
-        texts = such([spec.tokens[id] for id in ids])
-        yield Loss(f"the type of {texts}: llama.cpp takes it for a control token, whatever a file says", _Hiding(ids))
+        texts = name_texts([spec.tokens[id] for id in ids])
+        yield Loss(
+            f"the type of {texts}: llama.cpp treats it as a control token, whatever the file declares", _Hiding(ids)
+        )
 
 
 class _Hiding:
-    """Takes pieces out of both vocabularies."""
+    """Hides pieces in both vocabularies."""
 
     def __init__(self, ids: Collection[int]) -> None:
         self._ids = ids
@@ -82,3 +86,35 @@ def _no_bytes(sides: Sides) -> None:
     for piece in sides.content.pieces:
         if piece.type == TokenType.BYTE:
             piece.type = _OUT_OF_SIGHT
+
+
+def score_losses(spec: TokenizerSpec) -> Iterator[Loss]:
+    """Yield the loss that nearly equal sums of a unigram model's scores may be ranked differently."""
+    scores = spec.scores
+    family = find_family(spec.model)
+    if family is None or family.ranking is not Ranking.SCORE_SUM or scores is None:
+        return
+
+    def pieces(ids: Sequence[int]) -> str:
+        return "".join(spec.tokens[id] for id in ids)
+
+    def unknown(ids: Sequence[int]) -> int:
+        return sum(_type(spec, id) == TokenType.UNKNOWN for id in ids)
+
+    def is_tie(actual: Sequence[int], expected: Sequence[int]) -> bool:
+        # Tokens for unknown characters have no score of their own, so both sides must have equally many.
+        if pieces(actual) != pieces(expected) or unknown(actual) != unknown(expected):
+            return False
+        sums = [sum(scores[id] for id in ids) for ids in (actual, expected)]
+        weight = sum(abs(scores[id]) for id in (*actual, *expected)) * len(actual)
+        return abs(sums[0] - sums[1]) <= weight * _PRECISION
+
+    yield Loss(
+        "rounding of score sums: llama.cpp adds in double precision, sentencepiece in single; if two segmentations of "
+        "a text score the same, each may choose another one",
+        excuse=is_tie,
+    )
+
+
+def _type(spec: TokenizerSpec, id: int) -> int:
+    return spec.types[id] if spec.types else TokenType.NORMAL

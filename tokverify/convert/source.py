@@ -1,20 +1,16 @@
-"""Sources: the file to convert, as what GGUF can say of it, as its own library reads it, and what is lost between.
-
-A new kind is one opener and one line in `OPENERS`.
-"""
+"""Open the file to convert: as a TokenizerSpec, as its own library reads it, and with what is lost between the two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.convert.huggingface_loss import convert_leniently
-from tokverify.convert.loss import Loss, Sides
+from tokverify.convert.loss import Loss, Sides, ids_made_control, name_texts
 from tokverify.convert.sentencepiece_loss import sentencepiece_losses
-from tokverify.convert.tiktoken_loss import tiktoken_losses
 from tokverify.diagnosis.deviation import DeviatingEncoder
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
@@ -26,6 +22,7 @@ from tokverify.files.tokenizer_file import READERS, kind_of_model
 from tokverify.references import open_reference
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
 from tokverify.tokenizer import pieces_of
 
 if TYPE_CHECKING:
@@ -35,32 +32,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to convert.
-
-    `found` is the tokenizer as its own library has it, or our encoder where it is a GGUF file. `content` makes the data
-    of the file that losses can change, and `reopen` a tokenizer of that.
-    """
+    """A file to convert."""
 
     path: Path
     kind: str
+    """The kind of file, as a key of `OPENERS`."""
     spec: TokenizerSpec
+    """The tokenizer as far as GGUF can express it."""
     found: FoundReference
+    """The tokenizer as its own library reads it; of a GGUF file, our encoder."""
     losses: tuple[Loss, ...] = ()
     content: Callable[[], Any] = lambda: None
+    """Returns a copy of the file's content that losses can change."""
     reopen: Callable[[Any], Tokenizer] | None = None
+    """Makes a tokenizer from changed content."""
 
     def without(self, made: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
-        """Return both sides of the comparison without these losses; `made` is that of what was written, as it is."""
+        """Return both sides of the comparison without these losses; `made` is the encoder of the written file."""
         sides = Sides(made.spec, self.content())
         for loss in losses:
             if loss.undo:
                 loss.undo(sides)
         expected = self.reopen(sides.content) if self.reopen else self.found.tokenizer
-        return _changed(made, sides), expected
+        return _deviate(made, sides), expected
 
 
-def _changed(made: Encoder, sides: Sides) -> Encoder:
-    """Return the encoder of a changed side; the model, which takes the most time to set up, is used again if it can."""
+def _deviate(made: Encoder, sides: Sides) -> Encoder:
+    """Return the encoder of the changed side, reusing the model if possible, which takes the most time to set up."""
     if sides.spec is not made.spec:
         return DeviatingEncoder(sides.spec, sides.deviation)
     return DeviatingEncoder(made.spec, sides.deviation, made.model) if sides.deviation else made
@@ -70,13 +68,13 @@ def open_source(path: Path) -> Source:
     """Open a file to convert.
 
     Raises:
-        BrokenFileError: If it is damaged, or no tokenizer.
-        UnsupportedError: If nothing like it can be said in GGUF, or its kind cannot be read.
+        BrokenFileError: If it is damaged or not a tokenizer.
+        UnsupportedError: If GGUF cannot express anything like it, or its kind cannot be read.
         TokverifyError: If there is no such file, or its library is missing.
     """
     kind = kind_of_model(path)
     if kind not in READERS:
-        raise UnsupportedError(f"{path}: a {kind} file cannot be converted; those of kind {', '.join(READERS)} can")
+        raise UnsupportedError(f"{path}: a {kind} file cannot be converted; supported kinds: {', '.join(READERS)}")
     return OPENERS[kind](path)
 
 
@@ -90,7 +88,7 @@ def _open_tokenizer_json(path: Path) -> Source:
     ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
     document = parse_json(read_file(path), str(path), special_texts(path))
     spec, losses = convert_leniently(document, ids)
-    # subtle: what is kept here must not hold the whole document, which is many times the size of its file.
+    # subtle: the closures must not keep the whole document alive, which is many times the size of its file.
     outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
 
     def reopen(changed: Mapping[str, Any]) -> Tokenizer:
@@ -128,7 +126,17 @@ def _open_tiktoken(path: Path) -> Source:
 
         return open_ranks(file, read_file(file), pattern, more_special=more_special)
 
-    return Source(path, "tiktoken", spec, found, tuple(tiktoken_losses(spec)), dict, reopen)
+    return Source(path, "tiktoken", spec, found, tuple(_tiktoken_losses(spec)), dict, reopen)
+
+
+def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
+    """Yield the loss that llama.cpp treats some ordinary tokens as control tokens."""
+    ids = {spec.tokens[id]: id for id in ids_made_control(spec, {TokenType.NORMAL.value})}
+    if ids:
+        yield Loss(
+            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, whatever the file declares",
+            lambda sides: sides.content.update(ids),
+        )
 
 
 OPENERS: Mapping[str, Callable[[Path], Source]] = {
@@ -137,4 +145,4 @@ OPENERS: Mapping[str, Callable[[Path], Source]] = {
     "sentencepiece": _open_sentencepiece,
     "tiktoken": _open_tiktoken,
 }
-"""What opens a file of each kind that `READERS` reads."""
+"""The openers by kind of file, as in `READERS`. A new kind is one opener and one row."""

@@ -1,4 +1,4 @@
-"""Verify what a conversion made against what it was made from, and tell what explains where they differ."""
+"""Compare a converted tokenizer with its source, and find which losses explain the differences."""
 
 from __future__ import annotations
 
@@ -10,73 +10,124 @@ from typing import TYPE_CHECKING
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.generator import GENERATORS, batch, usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
+from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.convert.explainer import Explainer
-    from tokverify.fuzz.trial import Trial, TrialOutcome
+    from tokverify.convert.loss import Loss
+    from tokverify.fuzz.trial import TrialOutcome
     from tokverify.report.run import CaseResult, Report, Side
+    from tokverify.tokenizer import Tokenizer
+
+Without = Callable[[Sequence["Loss"]], tuple["Tokenizer", "Tokenizer"]]
 
 _SHOWN = 60
-"""So many failing texts are shrunk to minimal ones and sorted by cause, those that nothing explains first."""
+"""How many failing texts are shrunk and grouped by cause, unexplained ones first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of it.
-
-    `report` holds the cases, then a minimal text for each cause that `strings` made-up texts showed. Of cases and
-    strings together `differing` differ. `explained` says, of each loss, how many of these it explains by itself;
-    `unexplained` how many all losses together leave.
-    """
+    """The result of a verification."""
 
     report: Report
+    """The cases, followed by a minimal text for each cause that the generated texts showed."""
     strings: int
+    """The number of generated texts."""
     differing: int
+    """How many of the cases and generated texts differ."""
     explained: tuple[int, ...]
+    """How many of these each loss explains by itself."""
     unexplained: int
+    """How many of these all losses together do not explain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to compare: cases, and `count` made-up texts, the same ones for the same `seed`."""
+    """What to compare."""
 
     cases: Sequence[Case]
     count: int
+    """The number of generated texts."""
     seed: int = 0
+    """The same seed generates the same texts."""
     on_progress: Callable[[int, int], None] | None = None
+    """Called with the number of texts done and the total."""
 
-    def tell(self, done: int) -> None:
-        """Tell how far it is."""
+    def report_progress(self, done: int) -> None:
+        """Report the number of texts done."""
         if self.on_progress:
             self.on_progress(done, len(self.cases) + self.count)
 
 
-def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explainer: Explainer) -> Verification:
-    """Compare what was made, the actual side of the trial, with what it was made from."""
-    report = verify_tokenizers(
-        trial.actual, trial.expected, plan.cases, sides=sides, on_progress=lambda done, _: plan.tell(done)
+class Explainer:
+    """Determine which losses explain a difference, by comparing again without them.
+
+    `without` returns both sides of the comparison without some losses. They are kept, because making a tokenizer takes
+    the most time.
+    """
+
+    def __init__(self, losses: Sequence[Loss], without: Without) -> None:
+        self.losses = losses
+        self._without = without
+        self._made: dict[tuple[int, ...], Trial] = {}
+
+    def unexplained(self, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+        """Return the outcomes that all losses together do not explain."""
+        return self._filter(differing, tuple(range(len(self.losses))))
+
+    def unexplained_by(self, index: int, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+        """Return the outcomes that one loss alone does not explain."""
+        return self._filter(differing, (index,))
+
+    def reason(self, outcome: TrialOutcome) -> str | None:
+        """Return the sentence of the loss that explains an outcome, or None."""
+        for index, loss in enumerate(self.losses):
+            if not self.unexplained_by(index, [outcome]):
+                return loss.sentence
+        return None if self.unexplained([outcome]) else "several losses together"
+
+    def _filter(self, differing: Sequence[TrialOutcome], indices: tuple[int, ...]) -> list[TrialOutcome]:
+        losses = [self.losses[index] for index in indices]
+        remaining = list(zip(differing, differing, strict=True))
+        if differing and any(loss.undo for loss in losses):
+            if indices not in self._made:
+                self._made[indices] = Trial(*self._without(losses))
+            again = self._made[indices].run([outcome.sample for outcome in differing])
+            remaining = [(outcome, other) for outcome, other in zip(differing, again, strict=True) if other]
+        return [outcome for outcome, other in remaining if not _is_excused(other, losses)]
+
+
+def _is_excused(outcome: TrialOutcome, losses: Sequence[Loss]) -> bool:
+    return outcome.kind is DifferenceKind.IDS and any(
+        loss.excuse(outcome.actual, outcome.expected) for loss in losses if loss.excuse
     )
-    made_up = list(_try_strings(trial, plan))
-    differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + made_up
-    left = explainer.left(differing)
-    causes = _causes(trial, _shown(made_up, left), explainer)
+
+
+def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explainer: Explainer) -> Verification:
+    """Compare the converted tokenizer, the actual side of the trial, with its source."""
+    report = verify_tokenizers(
+        trial.actual, trial.expected, plan.cases, sides=sides, on_progress=lambda done, _: plan.report_progress(done)
+    )
+    generated = list(_try_strings(trial, plan))
+    differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
+    unexplained = explainer.unexplained(differing)
+    causes = _causes(trial, _select_shown(generated, unexplained), explainer)
     return Verification(
         replace(report, results=(*report.results, *causes)),
         strings=plan.count,
         differing=len(differing),
         explained=tuple(
-            len(differing) - len(explainer.left_by(index, differing)) for index in range(len(explainer.losses))
+            len(differing) - len(explainer.unexplained_by(index, differing)) for index in range(len(explainer.losses))
         ),
-        unexplained=len(left),
+        unexplained=len(unexplained),
     )
 
 
 def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
-    """Try made-up texts, and yield what differs."""
+    """Yield the generated texts that differ."""
     vocabulary = vocabulary_of(trial.actual)
     names = usable(tuple(GENERATORS), vocabulary)
     done = 0
@@ -86,7 +137,7 @@ def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
             return
         yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)
         done += len(samples)
-        plan.tell(len(plan.cases) + done)
+        plan.report_progress(len(plan.cases) + done)
 
 
 def _failing_samples(report: Report) -> Iterator[Sample]:
@@ -95,10 +146,10 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _shown(made_up: Sequence[TrialOutcome], left: Sequence[TrialOutcome]) -> list[TrialOutcome]:
-    # An outcome holds lists, and so cannot be hashed; these are the same objects.
-    unexplained = {id(outcome) for outcome in left}
-    return sorted(made_up, key=lambda outcome: id(outcome) not in unexplained)[:_SHOWN]
+def _select_shown(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+    # Outcomes contain lists, so they cannot be hashed, but these are the same objects.
+    first = {id(outcome) for outcome in unexplained}
+    return sorted(generated, key=lambda outcome: id(outcome) not in first)[:_SHOWN]
 
 
 def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -> Iterator[CaseResult]:
@@ -107,4 +158,4 @@ def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -
         causes.add(outcome, "convert")
     for cause in causes.listed:
         reason = explainer.reason(cause.outcome)
-        yield replace(cause.result, notes=(f"explained by: {reason}" if reason else "for no known reason",))
+        yield replace(cause.result, notes=(f"explained by: {reason}" if reason else "not explained",))

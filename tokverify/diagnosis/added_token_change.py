@@ -10,10 +10,10 @@ from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.diagnosis.type_change import type_effect
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import spell_bytes
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:

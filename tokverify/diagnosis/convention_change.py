@@ -15,9 +15,9 @@ from tokverify.diagnosis import cost
 from tokverify.diagnosis.array_change import compare_merges
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import kind_of, types_of
+from tokverify.engine.byte_level import from_byte_level, spell_bytes
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Ranking
-from tokverify.engine.pre_tokenizer import from_byte_level, spell_bytes
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 

@@ -11,6 +11,7 @@ from tokverify.diagnosis.counterfactual import COUNTERFACTUALS, DECODING_COUNTER
 from tokverify.diagnosis.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
 from tokverify.errors import TokverifyError
 from tokverify.report.run import Status
+from tokverify.report.run_summary import can_match
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.change import TokenizerChange
@@ -64,7 +65,7 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
                 failing.append(replace(target, expected=ids))
         elif result.status not in _IGNORED and result.actual == result.expected:
             matching.append(target)
-        elif result.status not in _IGNORED and result.can_match:
+        elif result.status not in _IGNORED and can_match(result):
             failing.append(target)
     return failing, matching
 

@@ -13,7 +13,7 @@ from tokverify.diagnosis.change import TokenizerChange
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
-from tokverify.files.gguf.change import FIELDS
+from tokverify.files.gguf.values import FIELDS
 from tokverify.text.wording import quoted
 
 if TYPE_CHECKING:

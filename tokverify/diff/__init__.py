@@ -1,1 +1,1 @@
-"""Changes: what is different in a tokenizer from one version of it to the next, in its parts and in what it does."""
+"""Compare two versions of a tokenizer: their parts and their behavior."""

@@ -1,4 +1,4 @@
-"""Compare two versions of a tokenizer: their parts, and then what they do to cases, fuzzed texts and a corpus."""
+"""Compare two versions of a tokenizer: their parts, and their ids for cases, generated texts and a corpus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.diff.part import compare_parts
+from tokverify.diff.example import with_examples
+from tokverify.diff.parts import compare_parts
 from tokverify.errors import EncodeError
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.verify.comparison import verify_tokenizers
@@ -32,13 +33,13 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     """Compare two versions of a tokenizer.
 
     Args:
-        old: The version that is taken to be right.
+        old: The version that is assumed to be right.
         new: The version under test.
-        cases: Texts to encode; what they expect of single tokenizers is not looked at.
-        plan: What to fuzz; None for nothing.
-        corpus: Lines of real text, to measure the effect on.
-        behavior_only: Do not let changed parts count as a difference.
-        on_fuzz: Called after each batch of fuzzed texts.
+        cases: Texts to encode; the ids that they expect of single tokenizers are ignored.
+        plan: What to fuzz; None to skip fuzzing.
+        corpus: Lines of real text on which to measure the effect.
+        behavior_only: Do not count changed parts as a difference.
+        on_fuzz: Called after each batch of generated texts.
     """
     from tokverify.fuzz.loop import fuzz
 
@@ -47,25 +48,31 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     texts = [replace(case, expect={}) for case in cases]
     report = verify_tokenizers(new.tokenizer, old.tokenizer, texts, sides=sides)
     effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)
-    # Last, as Ctrl-C ends it and leaves the rest whole.
+    # Last, because Ctrl-C ends it and must leave the rest complete.
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
-    return ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file)
+    return with_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
-    """Count the lines and bytes of a corpus whose ids change; a line that one side cannot encode has changed."""
-    counts = [0] * 6
+    """Count the lines and bytes of a corpus whose ids change; a line that only one side can encode has changed."""
+    count = changed_count = size = changed_size = old_tokens = new_tokens = 0
     parse_special = old.parses_special and new.parses_special
     for line in lines:
-        before, after = (_ids(tokenizer, line, parse_special=parse_special) for tokenizer in (old, new))
-        size, changed = len(line.encode()), before != after
-        found = 1, int(changed), size, size * changed, len(before or ()), len(after or ())
-        counts = [count + more for count, more in zip(counts, found, strict=True)]
-    return Effect(*counts)
+        before = _encode(old, line, parse_special=parse_special)
+        after = _encode(new, line, parse_special=parse_special)
+        line_size = len(line.encode())
+        count += 1
+        size += line_size
+        if before != after:
+            changed_count += 1
+            changed_size += line_size
+        old_tokens += len(before or ())
+        new_tokens += len(after or ())
+    return Effect(count, changed_count, size, changed_size, old_tokens, new_tokens)
 
 
-def _ids(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> list[int] | None:
+def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> list[int] | None:
     try:
         return list(tokenizer.encode(text, add_special=False, parse_special=parse_special))
     except EncodeError:

@@ -1,41 +1,30 @@
-"""Examples: of the cases that change, one for each cause, with the names of those that change for the same one."""
+"""Choose examples: one of the cases that change for each cause."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.fuzz.sample import Sample
 from tokverify.fuzz.trial import TrialOutcome
+from tokverify.report.diff import Example, new_side, old_side
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
+from tokverify.report.run_summary import FAILING
 
 if TYPE_CHECKING:
-    from tokverify.diff.part import Change
-    from tokverify.report.diff import ChangeReport
+    from tokverify.report.diff import ChangeReport, PartChange
     from tokverify.report.run import CaseResult
 
 _KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
-_OF_TOKENS = ("tokens", "types", "scores", "added tokens")
+_OF_TOKENS = frozenset({"tokens", "types", "scores", "added tokens"})
 _NOT_FOR_IDS = frozenset({"chat templates"})
-# Two ways to tell of one thing.
-_ALIKE = frozenset({"types", "added tokens"})
+_SAME_CHANGE = frozenset({"types", "added tokens"})
+"""Two parts that show one and the same change."""
 _SETTINGS = "settings"
 _SPECIAL_ID = "special_ids."
 _ROLES_IN_IDS = frozenset({"bos", "eos", "sep", "unk"})
-
-
-class Example(NamedTuple):
-    """A case that changes, and the names of the others that change for the same cause.
-
-    `parts` names the parts that are the cause, where it can be told: with `is_only`, nothing else changed that ids
-    depend on; without, wherever the cases differ, there is a token that changed in each of the parts.
-    """
-
-    result: CaseResult
-    alike: tuple[str, ...]
-    parts: tuple[str, ...] = ()
-    is_only: bool = False
 
 
 class _Cause(NamedTuple):
@@ -44,77 +33,82 @@ class _Cause(NamedTuple):
     is_only: bool = False
 
 
-def examples(report: ChangeReport) -> list[Example]:
-    """Choose the case with the shortest text for each cause; the cause that shows most often comes first.
+def with_examples(report: ChangeReport) -> ChangeReport:
+    """Store in a report one example per cause: the case with the shortest text. The most frequent cause comes first.
 
-    Cases have one cause if only one part changed, and of the settings only one with what it implies; if they differ
-    only where tokens changed, in the same parts; or if the same ids stand for the same other ids in them, as in
-    fuzzing.
+    Cases share a cause if only one part changed (of the settings, only one and what it implies), if they differ only at
+    tokens that changed in the same parts, or if the same ids replace the same other ids in them, as in fuzzing.
     """
-    only, changed = _only_part(report), _changed_pieces(report)
-    by_cause: dict[_Cause, list[CaseResult]] = {}
-    for result in report.report.results:
-        if result.status in _KINDS:
-            by_cause.setdefault(_cause(result, only, changed), []).append(result)
-    found = [
-        Example(first, tuple(result.name for result in others), cause.parts, cause.is_only)
-        for cause, group in by_cause.items()
-        for first, *others in [sorted(group, key=lambda result: len(result.case.text))]
-    ]
-    return sorted(found, key=lambda example: len(example.alike), reverse=True)
+    only, changed = _find_only_part(report), _list_changed_pieces(report)
+    results = report.report.results
+    by_cause: dict[_Cause, list[int]] = {}
+    for index, result in enumerate(results):
+        if result.status in FAILING:
+            by_cause.setdefault(_find_cause(result, only, changed), []).append(index)
+    examples = []
+    for cause, indexes in by_cause.items():
+        first, *others = sorted(indexes, key=lambda index: len(results[index].case.text))
+        names = tuple(results[index].name for index in others)
+        examples.append(Example(first, names, cause.parts, cause.is_only))
+    examples.sort(key=lambda example: len(example.others), reverse=True)
+    return replace(report, examples=tuple(examples))
 
 
-def _only_part(report: ChangeReport) -> tuple[str, ...]:
-    """Return what alone can be the reason, as one part in one name or two; nothing if there may be others."""
+def _find_only_part(report: ChangeReport) -> tuple[str, ...]:
+    """Return the part that must be the cause, which may have two names; nothing if there may be several causes."""
     names = tuple(part.name for part in report.parts if part.name not in _NOT_FOR_IDS)
-    is_one = len(names) == 1 or set(names) == _ALIKE
+    is_one = len(names) == 1 or set(names) == _SAME_CHANGE
     if names == (_SETTINGS,):
         changes = next(part.changes for part in report.parts if part.name == _SETTINGS)
-        is_one = len(_own_changes(changes)) <= 1
-    return names if is_one and _all_is_compared(report) else ()
+        is_one = len(_list_own_changes(changes)) <= 1
+    return names if is_one and _is_all_compared(report) else ()
 
 
-def _own_changes(changes: Sequence[Change]) -> list[str]:
-    """Name the settings that ids depend on and that changed by themselves: not as another one implies them."""
+def _list_own_changes(changes: Sequence[PartChange]) -> list[str]:
+    """Name the settings that ids depend on and that changed by themselves, rather than because of another one."""
     by_name = {change.what: change for change in changes}
-    return [change.what for change in changes if _is_for_ids(change.what) and not _is_implied(change, by_name)]
+    return [change.what for change in changes if _affects_ids(change.what) and not _is_implied(change, by_name)]
 
 
-def _is_for_ids(name: str) -> bool:
-    return name != "eog_ids" and (not name.startswith(_SPECIAL_ID) or name.removeprefix(_SPECIAL_ID) in _ROLES_IN_IDS)
+def _affects_ids(name: str) -> bool:
+    if name.startswith(_SPECIAL_ID):
+        return name.removeprefix(_SPECIAL_ID) in _ROLES_IN_IDS
+    return name != "eog_ids"
 
 
-def _is_implied(change: Change, by_name: Mapping[str, Change]) -> bool:
+def _is_implied(change: PartChange, by_name: Mapping[str, PartChange]) -> bool:
     from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
-    if change.what == "strip_accents" and (lowercase := by_name.get("lowercase")):
+    lowercase, pre = by_name.get("lowercase"), by_name.get("pre")
+    if change.what == "strip_accents" and lowercase:
         return (lowercase.old, lowercase.new) == (change.old, change.new)
-    if (pre := by_name.get("pre")) and change is not pre:
+    if pre and change is not pre:
         implied = (getattr(PRE_TOKENIZERS.get(name or ""), change.what, None) for name in (pre.old, pre.new))
         return tuple(map(str, implied)) == (change.old, change.new)
     return False
 
 
-def _all_is_compared(report: ChangeReport) -> bool:
-    """Whether the parts hold all that ids depend on.
+def _is_all_compared(report: ChangeReport) -> bool:
+    """Check that the parts contain everything that ids depend on.
 
-    That is so for tokverify's own encoder alone, which tells a family; a tokenizer.json has more flags than are
-    compared. And tokens that are only spelled otherwise are not told as a part.
+    That is true only of tokverify's own encoder, which has a family: a tokenizer.json has more flags than are compared.
+    And tokens that are only stored differently are not listed as a part.
     """
     vocabulary = report.report.vocabulary
-    is_ours = report.old.family and report.new.family
+    is_ours = old_side(report).family and new_side(report).family
     return bool(is_ours and vocabulary is not None and not vocabulary.respelled and not report.not_compared)
 
 
-def _changed_pieces(report: ChangeReport) -> Mapping[str, Set[str]]:
+def _list_changed_pieces(report: ChangeReport) -> dict[str, Set[str]]:
     return {part.name: {change.what for change in part.changes} for part in report.parts if part.name in _OF_TOKENS}
 
 
-def _cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[str]]) -> _Cause:
+def _find_cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[str]]) -> _Cause:
     if result.status is Status.MISMATCH:
         if only:
             return _Cause(result.status, only, is_only=True)
-        if parts := tuple(name for name, pieces in changed.items() if _differs_only_at(result, pieces)):
+        parts = tuple(name for name, pieces in changed.items() if _differs_only_at(result, pieces))
+        if parts:
             return _Cause(result.status, parts)
     sample = Sample(result.case.text, result.add_special, result.parse_special)
     kind = _KINDS[result.status]
@@ -122,7 +116,7 @@ def _cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[
 
 
 def _differs_only_at(result: CaseResult, pieces: Set[str]) -> bool:
-    """Whether wherever the two sides differ, one of them has one of some pieces."""
+    """Check that every place where the two sides differ has one of some pieces on one side."""
     blocks = [block for block in result.difference.blocks if not block.equal] if result.difference else []
     return bool(blocks) and all(
         any(token.piece in pieces for token in (*block.actual, *block.expected)) for block in blocks

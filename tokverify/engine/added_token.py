@@ -1,9 +1,9 @@
-"""Split a text at its added tokens, before anything else touches it.
+"""Split a text at its added tokens, before any other stage.
 
-llama.cpp takes the added tokens longest first and cuts every occurrence of each out of what is still text. Reading the
-text from left to right and taking the longest token at each position is much faster, and gives the same result unless
-one token can begin inside another that is not longer. That is decided once for each set of tokens, and the literal
-algorithm serves where it matters.
+llama.cpp processes the added tokens from the longest to the shortest, and splits the remaining text at every occurrence
+of each. Scanning the text from left to right and taking the longest token at each position is much faster, and gives
+the same result unless a token can begin inside another one that is not longer. This is determined once for each set of
+tokens, and the literal algorithm is used where it matters.
 
 Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tokverify.spec import AddedToken
 
 SPACES = " \t\n\v\f\r"
-"""What C's `isspace` takes for whitespace; `lstrip` and `rstrip` go by it."""
+"""The whitespace of C's `isspace`, which `lstrip` and `rstrip` use."""
 
 LONGEST = 128
-"""Among longer added tokens, in characters, looking for overlaps and building a pattern would take too much."""
+"""For longer added tokens, in characters, it would take too long to find overlaps and build a pattern."""
 
 Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
@@ -48,29 +48,31 @@ def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def split_bytes(data: bytes, tokens: Sequence[AddedToken]) -> list[Fragment]:
-    """Split a text where a token is a part of a character; the other parts are left as lone bytes.
+    """Split a text where a token is part of a character; the rest of the character becomes lone bytes.
 
-    A lone byte is a lone surrogate (`surrogateescape`). They stand at the ends of a fragment only.
+    A lone byte is a lone surrogate (`surrogateescape`) and occurs only at the ends of a fragment.
     """
-    # Of bytes, too, written one to a character, the literal algorithm makes the same.
+    # With each byte written as one character, the literal algorithm works on bytes as well.
     in_bytes = [replace(token, text=to_bytes(token.text).decode("latin-1")) for token in tokens]
-    return [
-        fragment if isinstance(fragment, int) else fragment.encode("latin-1").decode("utf-8", "surrogateescape")
-        for fragment in split_longest_first(data.decode("latin-1"), in_bytes)
-    ]
+    fragments = split_longest_first(data.decode("latin-1"), in_bytes)
+    return [fragment if isinstance(fragment, int) else _decode(fragment) for fragment in fragments]
+
+
+def _decode(fragment: str) -> str:
+    return fragment.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     if not tokens:
         return lambda text: [text] if text else []
-    unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
-    if unusual or can_overlap([token.text for token in tokens]):
+    is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
+    if is_unusual or can_overlap([token.text for token in tokens]):
         return lambda text: split_longest_first(text, tokens)
     return _scanner(tokens)
 
 
 def locate(data: bytes, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
-    """Return at which bytes of a text each of its fragments stands; stripped whitespace lies between them."""
+    """Return the start and end of each fragment in bytes of the text; stripped whitespace is between them."""
     located: list[tuple[Fragment, int, int]] = []
     done = 0
     for fragment in fragments:
@@ -86,46 +88,47 @@ def split_longest_first(text: str, tokens: Sequence[AddedToken]) -> list[Fragmen
     fragments: list[Fragment] = [text] if text else []
     for token in tokens:
         if token.text in text:
-            fragments = [
-                part
-                for fragment in fragments
-                for part in ([fragment] if isinstance(fragment, int) else _split_at(fragment, token))
-            ]
+            parts = (_split_at(fragment, token) for fragment in fragments)
+            fragments = list(chain.from_iterable(parts))
     return fragments
 
 
-def _split_at(text: str, token: AddedToken) -> list[Fragment]:
+def _split_at(fragment: Fragment, token: AddedToken) -> list[Fragment]:
+    if isinstance(fragment, int):
+        return [fragment]
     fragments: list[Fragment] = []
     done = 0
-    while (start := text.find(token.text, done)) >= 0:
-        left = text[done:start]
+    while (start := fragment.find(token.text, done)) >= 0:
+        left = fragment[done:start]
         left = left.rstrip(SPACES) if token.lstrip else left
         fragments += [left, token.id] if left else [token.id]
         done = start + len(token.text)
-        while token.rstrip and text[done : done + 1] in {*SPACES}:
+        while token.rstrip and fragment[done : done + 1] in {*SPACES}:
             done += 1
-    return [*fragments, text[done:]] if done < len(text) else fragments
+    return [*fragments, fragment[done:]] if done < len(fragment) else fragments
 
 
 def can_overlap(texts: Sequence[str]) -> bool:
-    """Whether some token can begin inside another one that is not longer, so that the two algorithms differ.
+    """Check whether a token can begin inside another one that is not longer, so that the two algorithms differ.
 
-    An overlap that a still longer token would win anyway, as in runs of one character, does not count.
+    An overlap for which an even longer token takes precedence anyway, as in runs of one character, does not count.
     """
     prefixes: dict[str, list[str]] = {}
     for text in texts:
         for end in range(1, len(text) + 1):
             prefixes.setdefault(text[:end], []).append(text)
     lengths = {text: len(text.encode("utf-8", "surrogateescape")) for text in texts}
-    return any(
-        lengths[rival] >= lengths[text] and rival != text and not _begins_longer(text[:start] + rival, text, lengths)
-        for text in texts
-        for start in range(1, len(text))
-        for rival in prefixes.get(text[start:], ())
-    )
+    for text in texts:
+        for start in range(1, len(text)):
+            for rival in prefixes.get(text[start:], ()):
+                is_longer = lengths[rival] >= lengths[text] and rival != text
+                if is_longer and not _begins_longer(text[:start] + rival, text, lengths):
+                    return True
+    return False
 
 
 def _begins_longer(union: str, text: str, known: Container[str]) -> bool:
+    """Check whether `union` begins with a known text that is longer than `text`."""
     return any(union[:end] in known for end in range(len(text) + 1, len(union) + 1))
 
 
@@ -144,7 +147,7 @@ def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def prefix_tree_pattern(texts: Sequence[str]) -> str:
-    """Return a pattern for the longest of `texts`, sorted, that looks at each character once."""
+    """Return a pattern for the longest of the sorted `texts` that examines each character once."""
     length = common_length(texts[0], texts[-1])
     rests = [text[length:] for text in texts]
     branches = ["".join(prefix_tree_pattern(list(group))) for _, group in groupby(filter(None, rests), itemgetter(0))]

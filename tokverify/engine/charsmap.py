@@ -1,9 +1,9 @@
-"""Charsmap: sentencepiece's precompiled normalizer, a map from short strings of bytes to their replacements.
+"""Read sentencepiece's precompiled normalizer, the charsmap, which maps short byte strings to their replacements.
 
-The strings form a trie, stored as one array of numbers (an XOR-compressed double array). A node is a place in it.
-Its children share a base: the child for the byte `c` is at `base ^ c`, and is really there if its entry carries the
-label `c`. Where a string of the map ends, the entry at the base itself holds the offset of its replacement among the
-NUL-terminated strings that follow the array.
+The strings form a trie, stored as one array of numbers (an XOR-compressed double array). A node is an index into it.
+Its children share a base: the child for the byte `c` is at `base ^ c`, and exists if its entry has the label `c`. Where
+a string of the map ends, the entry at the base itself contains the offset of its replacement among the NUL-terminated
+strings that follow the array.
 
 Source: `xcda_array_view` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -20,46 +20,48 @@ KEY = "tokenizer.ggml.precompiled_charsmap"
 WORD = 4
 BYTE = 0xFF
 LABEL = 1 << 31 | BYTE
-"""The bits that must equal the byte; the highest one marks the entries that hold offsets, which match none."""
+"""The bits that must equal the byte; the highest one marks entries that contain offsets, which match no byte."""
 ENDS = 1 << 8
 FAR = 1 << 9
 OFFSET = (1 << 31) - 1
 LEADS = (0xC0, 0xE0, 0xF0)
-"""The least first bytes of UTF-8 characters of two, three, four bytes."""
+"""The lowest first bytes of UTF-8 characters of two, three and four bytes."""
 
 
 @dataclass(slots=True)
 class Outline:
-    """The characters that a charsmap is about.
-
-    `alone` maps those that have a replacement of their own. A string of several characters begins with one of `first`
-    and goes on in characters of `inner`. `longest` is the length of the longest replacement.
-    """
+    """The characters that a charsmap can affect."""
 
     alone: dict[str, str] = field(default_factory=dict)
+    """The replacements of single characters."""
     first: set[str] = field(default_factory=set)
+    """The first characters of longer strings in the map."""
     inner: set[str] = field(default_factory=set)
+    """The other characters of longer strings in the map."""
     longest: int = 0
+    """The length of the longest replacement, in characters."""
 
 
 class Charsmap:
-    """Finds replacements; `data` is the blob as a file stores it.
+    """Finds replacements; `data` is the blob as stored in a file.
 
     Raises:
-        BrokenFileError: Where llama.cpp refuses to load the blob. One that is damaged inside it does load.
+        BrokenFileError: If llama.cpp refuses to load the blob. It does load one that is damaged elsewhere.
     """
 
     def __init__(self, data: bytes) -> None:
         if len(data) < WORD:
-            raise BrokenFileError(f"{KEY} has {len(data)} bytes, too few for its length; llama.cpp refuses the file")
+            raise BrokenFileError(f"{KEY} has {len(data)} bytes, too few for its header; llama.cpp refuses the file")
         size = int.from_bytes(data[:WORD], "little")
         if size + WORD >= len(data):
-            raise BrokenFileError(f"{KEY} is cut short: its trie takes {size} of {len(data)} bytes; convert again")
+            raise BrokenFileError(
+                f"{KEY} is truncated: the trie has {size} of {len(data)} bytes; convert the model again"
+            )
         self._entries: tuple[int, ...] = struct.unpack_from(f"<{size // WORD}I", data, WORD)
         self._strings = data[WORD + size :]
 
     def match(self, data: bytes, start: int) -> tuple[int, bytes] | None:
-        """Find the longest string of the map that stands at `start`, as its length in bytes and its replacement.
+        """Find the longest string of the map at `start`; return its length in bytes and its replacement.
 
         Raises:
             EncodeError: If the search leaves the array, or the replacement the blob; llama.cpp aborts there.
@@ -83,7 +85,7 @@ class Charsmap:
 
     def _entry(self, index: int) -> int:
         if index >= len(self._entries):
-            raise EncodeError(f"{KEY}: entry {index} of {len(self._entries)} is looked up; llama.cpp aborts here")
+            raise EncodeError(f"{KEY}: entry {index} of {len(self._entries)} is needed; llama.cpp aborts here")
         return self._entries[index]
 
     def _replacement(self, offset: int) -> bytes:
@@ -93,7 +95,7 @@ class Charsmap:
         return self._strings[offset:end]
 
     def outline(self) -> Outline | None:
-        """Say where in a text this map can have an effect; None if it is damaged or not about whole characters."""
+        """Return where this map can affect a text; None if it is damaged or does not map whole characters."""
         try:
             return _Explorer(self._entries, self._replacement).outline()
         except (_IrregularError, EncodeError, UnicodeDecodeError):
@@ -101,14 +103,14 @@ class Charsmap:
 
 
 class _IrregularError(Exception):
-    """The search can leave the array or stop inside a character, or there is too much to explore."""
+    """The search can leave the array or stop inside a character, or the trie is too large to explore."""
 
 
 class _Explorer:
-    """Walks over the whole trie, character by character, and gathers its outline.
+    """Traverses the whole trie, character by character, to build its outline.
 
-    subtle: the strings cannot be listed. The trie shares equal endings, and the usual one, which composes Hangul,
-    stands for more than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
+    subtle: the strings cannot be listed. The trie shares equal endings, and the common one, which composes Hangul,
+    represents more than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
     """
 
     def __init__(self, entries: Sequence[int], replacement: Callable[[int], bytes]) -> None:
@@ -140,11 +142,11 @@ class _Explorer:
         return outline
 
     def _characters(self, base: int) -> Iterator[tuple[str, int, str | None]]:
-        """Yield the characters that go on from a node, each with the node below it, and the replacement if one ends."""
+        """Yield the characters that follow a node, each with the node below it and its replacement, if any."""
         pending = [(b"", base)]
         while pending:
             start, base = pending.pop()
-            # Whatever byte follows, the search must find an entry, if only one with another label.
+            # For every byte, the search must find an entry, even if it has another label.
             self._budget -= 1
             if base | BYTE >= len(self._entries) or self._budget < 0:
                 raise _IrregularError
@@ -176,10 +178,10 @@ def _children(entries: Sequence[int]) -> dict[int, list[int]]:
 
 
 def _step(entry: int) -> int:
-    """Return the distance, by XOR, from a node to the base of its children."""
+    """Return the XOR distance from a node to the base of its children."""
     return entry >> 10 << (8 if entry & FAR else 0)
 
 
 def character_size(lead: int) -> int:
-    """Return the length in bytes of the UTF-8 character that `lead` begins; 1 if it begins none."""
+    """Return the length in bytes of the UTF-8 character that begins with `lead`; 1 if none does."""
     return 1 + sum(lead >= least for least in LEADS)

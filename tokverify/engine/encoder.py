@@ -15,7 +15,7 @@ from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_p
 from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.model import CuttableModel, TracingModel
-from tokverify.engine.models.memory import Memory
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
@@ -67,7 +67,7 @@ class Encoder:
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
         self._cuts_characters = any(has_lone_byte(token.text) for token in added)
-        self._stretches = Memory(self._encode_stretch)
+        self._stretches = ChunkCache(self._encode_stretch)
 
     @property
     def model(self) -> Model:

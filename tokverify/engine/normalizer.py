@@ -1,4 +1,4 @@
-"""Normalizers: what happens to a text before it is encoded."""
+"""Normalize texts before they are encoded."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ def unescape_spaces(piece: str) -> str:
 
 
 def split_at_spaces(text: str) -> list[str]:
-    """Return the words between the spaces of `text`, in the sense of Unicode; none is empty."""
-    # subtle: Python alone takes four control characters for spaces too.
+    """Split `text` at Unicode whitespace into words, none of them empty."""
+    # subtle: only Python treats four control characters as spaces too.
     if any(control in text for control in "\x1c\x1d\x1e\x1f"):
         return [word for word in re.split(r"[^\S\x1c-\x1f]+", text) if word]
     return text.split()
 
 
 def word_normalizer(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
-    """Return the clean-up of BERT: control characters dropped, punctuation and Chinese characters between spaces.
+    """Return BERT's cleanup: drop control characters, and put spaces around punctuation and Chinese characters.
 
-    With `strip_accents` a character is reduced to the first of its canonical decomposition, and combining marks are
-    dropped. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.
+    With `strip_accents`, a character is reduced to the first one of its canonical decomposition, and combining marks
+    are dropped. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.
     """
     table = _WordTable(lowercase=lowercase, strip_accents=strip_accents)
     return lambda text: text.translate(table)
 
 
 def lowercase_normalizer() -> Callable[[str], str]:
-    """Return the function that writes each character of a text in lower case, by itself."""
+    """Return the function that converts each character of a text to lowercase separately."""
     table = _LowercaseTable()
     return lambda text: text.translate(table)
 
 
 class _LowercaseTable(dict[int, str]):
-    """Maps code points as `str.translate` wants them, each worked out at its first sight."""
+    """Maps code points for `str.translate`, each computed on first use."""
 
     def __missing__(self, code_point: int) -> str:
         self[code_point] = to_lowercase(chr(code_point))
@@ -54,7 +54,7 @@ class _LowercaseTable(dict[int, str]):
 
 
 class _WordTable(dict[int, str]):
-    """Maps code points to what BERT's clean-up makes of them."""
+    """Maps code points to the results of BERT's cleanup."""
 
     def __init__(self, *, lowercase: bool, strip_accents: bool) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _WordTable(dict[int, str]):
 
     def _normalize(self, character: str) -> str:
         character = to_base(character) if self._strip_accents else character
-        # Whether a character is Chinese goes by its number alone, assigned or not.
+        # Chinese characters are recognized by code point, assigned or not.
         if _CHINESE.match(character):
             return f" {character} "
         if is_unassigned(character):
@@ -78,12 +78,12 @@ class _WordTable(dict[int, str]):
             return " "
         if kind == "dropped" or (kind == "mark" and self._strip_accents):
             return ""
-        # subtle: what kind a character is of is decided before it is written in lower case.
+        # subtle: the kind of a character is determined before it is converted to lowercase.
         normalized = to_lowercase(character) if self._lowercase else character
         return f" {normalized} " if kind == "alone" else normalized
 
 
-# subtle: one range begins 0x100 too late, as in the HF library, and the later blocks are left out.
+# subtle: one range begins 0x100 too late, as in the HF library, and the later blocks are missing.
 _CHINESE = re.compile(
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
     "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"

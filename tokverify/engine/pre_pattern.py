@@ -1,7 +1,7 @@
-r"""The patterns that pre-tokenizers are made of, in the syntax of the `regex` library, version 1.
+r"""Define the patterns used by pre-tokenizers, in the syntax of the `regex` library, version 1.
 
-They describe what llama.cpp does with its own, which is not always what it writes: where a pattern names a kind of
-letter such as `\p{Lu}`, llama.cpp takes any letter, and `\d` is an ASCII digit to it.
+They describe what llama.cpp does, which is not always what its own patterns say: where a pattern names a kind of letter
+such as `\p{Lu}`, llama.cpp accepts any letter, and it treats `\d` as an ASCII digit.
 
 Source: `llm_tokenizer_bpe` in llama.cpp's `src/llama-vocab.cpp` and `unicode_regex_split` in `src/unicode.cpp`.
 """
@@ -35,8 +35,8 @@ BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 GPT2 = rf"{CONTRACTION}| ?\p{{L}}+| ?\p{{N}}+|{_OTHER}|{_SPACES}"
 LLAMA3 = rf"{CONTRACTION_ANY_CASE}|{_WORD}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|{_LINE_ENDS}"
-# subtle: without the look back, each part of a long run of spaces would look through all of the run for a newline. A
-# match before which there is a space other than a newline has none: only the parts below leave spaces behind them.
+# subtle: without the look-behind, each part of a long run of spaces would search the whole run for a newline. A match
+# preceded by a space other than a newline contains none: only the alternatives below stop within a run of spaces.
 JAIS2 = (
     rf"{CONTRACTION_ANY_CASE}|{_WORD}|{UP_TO_3_DIGITS}|{_OTHER}[\r\n]*|(?<![^\S\r\n])\s*[\r\n]+"
     + "".join(rf"|\s{{{length}}}(?!\S)" for length in (512, 256, 128, 64, 32, 16, 8, 4, "1,2"))
@@ -62,7 +62,7 @@ KIMI_K2 = (
 
 
 def _cased_words(letter: str, contraction: str, number: str) -> str:
-    """Return the pattern for words that change from capitals to small letters at most once."""
+    """Return the pattern for words that change from uppercase to lowercase at most once."""
     upper, lower = rf"[{letter}--[a-z]]", rf"[{letter}--[A-Z]]"
     first = r"[^\r\n\p{L}\p{N}]?"
     words = f"{first}{upper}*{lower}+{contraction}|{first}{upper}+{lower}*{contraction}"
@@ -108,4 +108,4 @@ COVERING = frozenset(
     {GPT2, LLAMA3, JAIS2, QWEN2, QWEN35, UFAKZEKA, BAILINGMOE, SEED_CODER, EXAONE_MOE, KIMI_K2, TEKKEN, GPT4O}
     | {GRANITE_EMBED, TINY_AYA, YOUTU, MINICPM5, K2_HORIZON, LINES}
 )
-"""Patterns that match somewhere at every position, so that nothing can lie between two matches."""
+"""Patterns that match at every position, so that there is never any text between two matches."""

@@ -1,8 +1,8 @@
-"""Search for the `tokenizer.ggml.pre` name that cuts texts as another pre-tokenizer does.
+"""Find the `tokenizer.ggml.pre` name that splits texts like another pre-tokenizer.
 
-GGUF holds no patterns, only names, and the same behavior can be written in many ways; so both cut the same texts, and
-the results are compared. Where llama.cpp's own version of a pattern departs from the original one, as it does for the
-combining marks in those of GPT-4o and Tekken, there is no name that agrees.
+GGUF stores no patterns, only names, and the same behavior can be expressed in many ways. Therefore both split the same
+texts, and the results are compared. No name matches where llama.cpp's version of a pattern differs from the original,
+as it does for combining marks in those of GPT-4o and Tekken.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, from_byte_level, splitter, to_byte_level
+from tokverify.engine.byte_level import from_byte_level, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.text.sequence import common_length
 from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
@@ -43,45 +45,45 @@ PROBES = (
     "<sentinel:12> IMGIMGABCDZ IMGIMGAZ     five  two",
     "x".join(" " * length for length in (1, 2, 3, 4, 8, 9, 17, 64, 600)),
 )
-"""Texts that any two different pre-tokenizers of llama.cpp cut differently somewhere.
+"""Texts that distinguish any two different pre-tokenizers of llama.cpp.
 
-They hold no character that is newer than llama.cpp's Unicode tables.
+They contain no character that is newer than llama.cpp's Unicode tables.
 """
 
 _USUAL = ("gpt-2", "llama-bpe", "qwen2")
-"""The names that llama.cpp's converter gives the models most files come from; others stand for the same."""
+"""The names that llama.cpp's converter gives most models; other names are synonyms."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreTokenizerMatch:
-    """Which texts show that a name is right: `texts` were cut alike, into `pre_tokens` parts in all.
-
-    `alike` are the other names that cut them so and imply the same `ignore_merges`: they give the same ids. Those of
-    `unlike_in_merges` cut them so too, and imply the opposite.
-    """
+    """The evidence for a name, and the names that could replace it."""
 
     name: str
     texts: tuple[str, ...]
+    """The texts that were split in the same way."""
     pre_tokens: int
+    """The total number of pre-tokens."""
     alike: tuple[str, ...]
+    """Other names that split the texts in the same way and imply the same `ignore_merges`, so their ids are equal."""
     unlike_in_merges: tuple[str, ...]
+    """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
 
 
 def names_that_cut(cut: Cut) -> list[str]:
-    """Return the names that cut all `PROBES` so; `cut` holds, for each, the parts in the GPT-2 alphabet."""
-    return [name for name in _byte_level_names() if all(_agreement(name, cut))]
+    """Return the names that split all `PROBES` like `cut`, which lists their parts in the GPT-2 alphabet."""
+    return [name for name in _byte_level_names() if all(_compare(name, cut))]
 
 
 def best_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
-    """Choose among names that give the same ids: one that also implies the same of BOS, the usual one if there is.
+    """Choose among names with the same ids: prefer one with the same default for BOS, then a common one.
 
-    Where it is not known whether BOS goes before a text, what a name implies of that does not count.
+    If `adds_bos` is None, it is unknown whether BOS is added, and the default is ignored.
     """
-    return min(names, key=lambda name: (*_implies_otherwise(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
+    return min(names, key=lambda name: (*_bos_mismatches(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
 
 
 def match_of(name: str) -> PreTokenizerMatch:
-    """Return what shows that a name, which was found by `PROBES`, is right, and what else could stand in its place."""
+    """Return the evidence for a name that was found by `PROBES`, and the names that could replace it."""
     split = splitter(PRE_TOKENIZERS[name])
     cut = [list(map(to_byte_level, split(text))) for text in PROBES]
     others = [other for other in names_that_cut(cut) if other != name]
@@ -96,15 +98,17 @@ def match_of(name: str) -> PreTokenizerMatch:
 
 
 def no_such_name(cut: Cut) -> str:
-    """Say that no name cuts `PROBES` so, which one is nearest, and where it departs."""
-    name = max(_byte_level_names(), key=lambda name: sum(_agreement(name, cut)))
-    index = list(_agreement(name, cut)).index(False)
+    """Explain that no name splits `PROBES` like `cut`, which name is most similar, and where it differs."""
+    name = max(_byte_level_names(), key=lambda name: sum(_compare(name, cut)))
+    index = list(_compare(name, cut)).index(False)
     theirs = splitter(PRE_TOKENIZERS[name])(PROBES[index])
     ours = [from_byte_level(piece).decode(errors="replace") for piece in cut[index]]
-    differing = next((pair for pair in zip(theirs, ours, strict=False) if pair[0] != pair[1]), (theirs[-1], ours[-1]))
+    place = common_length(theirs, ours)
+    if place == min(len(theirs), len(ours)):
+        place = -1
     return (
-        f"llama.cpp has none that cuts texts so; the nearest, {name}, cuts off {visible(differing[0])} where this one "
-        f"cuts off {visible(differing[1])}"
+        f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, splits off "
+        f"{visible(theirs[place])} where this one splits off {visible(ours[place])}"
     )
 
 
@@ -112,11 +116,12 @@ def _byte_level_names() -> list[str]:
     return [name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.byte_level]
 
 
-def _agreement(name: str, cut: Cut) -> Iterator[bool]:
-    """Tell of each probe, one by one, whether it is cut so."""
+def _compare(name: str, cut: Cut) -> Iterator[bool]:
+    """Yield for each probe whether it is split in the same way."""
     split = splitter(PRE_TOKENIZERS[name])
-    return (list(map(to_byte_level, split(text))) == pieces for text, pieces in zip(PROBES, cut, strict=True))
+    for text, pieces in zip(PROBES, cut, strict=True):
+        yield list(map(to_byte_level, split(text))) == pieces
 
 
-def _implies_otherwise(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
+def _bos_mismatches(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
     return not pre_tokenizer.has_bos, adds_bos not in {None, pre_tokenizer.add_bos}

@@ -1,8 +1,8 @@
-"""Pre-tokenizers: cutting a text into the chunks that byte-pair encoding works on.
+"""Split a text into the pre-tokens that byte-pair encoding works on.
 
-`PRE_TOKENIZERS` maps each `tokenizer.ggml.pre` name to its patterns and to the settings llama.cpp derives from the
-name. Patterns apply one after the other, each to the chunks the one before left: a chunk is cut into the matches
-and whatever lies between them.
+`PRE_TOKENIZERS` maps each `tokenizer.ggml.pre` name to its patterns and to the settings that llama.cpp derives from the
+name. Patterns are applied one after the other, each to the chunks produced by the previous one: a chunk is split into
+the matches and the text between them.
 
 Source: `llm_tokenizer_bpe` in llama.cpp's `src/llama-vocab.cpp` and `unicode_regex_split` in `src/unicode.cpp`.
 """
@@ -13,59 +13,69 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from tokverify.engine import pre_pattern as pattern
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.unicode_version import blank_unassigned, has_unassigned
 
-Cutter = Callable[[str], list[str]]
-"""Cuts a chunk into parts that tile it."""
+Splitter = Callable[[str], list[str]]
+"""Splits a chunk into consecutive parts that cover it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreTokenizer:
-    """The patterns of a pre-tokenizer, and what its name implies for the rest of the pipeline.
+    """The patterns of a pre-tokenizer, and what its name implies for the rest of the pipeline."""
 
-    `byte_level` maps each byte of a chunk to a character of the GPT-2 alphabet. `has_bos` is False where the name
-    takes away the model's default BOS id. `newline_pieces` takes a chunk of newlines that is itself a piece as one
-    token; `always_bos` puts BOS before the text whatever the file says; `keeps_case` turns lowercasing off.
-    """
-
-    patterns: tuple[str | Cutter, ...]
+    patterns: tuple[str | Splitter, ...]
+    """Regular expressions, or functions that split in the same way."""
     byte_level: bool = True
+    """Whether each byte of a chunk is mapped to a character of the GPT-2 alphabet."""
     escape_whitespaces: bool = False
+    """Whether spaces are written as `▁`."""
     ignore_merges: bool = False
+    """Whether a pre-token that is a piece becomes one token without merging."""
     clean_spaces: bool = True
+    """Whether decoding removes spaces before punctuation."""
     add_bos: bool = False
+    """Whether BOS is added by default."""
     add_sep: bool = False
+    """Whether SEP is added by default."""
     has_bos: bool = True
+    """Whether the model keeps its default BOS id."""
     newline_pieces: bool = False
+    """Whether a chunk of newlines that is a piece becomes one token without merging."""
     always_bos: bool = False
+    """Whether BOS is added regardless of what the file declares."""
     keeps_case: bool = False
+    """Whether lowercasing is turned off."""
 
 
-def cut_digit_groups(chunk: str) -> list[str]:
-    """Cut numbers into groups of three digits, counted from the right.
+def split_digit_groups(chunk: str) -> list[str]:
+    """Split numbers into groups of three digits, counted from the right.
 
-    subtle: what stands before a number stays with its first group, as in `unicode_regex_split_custom_afmoe`.
+    subtle: text before a number stays with its first group, as in `unicode_regex_split_custom_afmoe`.
     """
     parts = []
     done = 0
-    for start, end in (match.span() for match in _numbers().finditer(chunk)):
-        first = start + ((end - start) % 3 or 3)
-        parts += [chunk[done:first], *(chunk[index : index + 3] for index in range(first, end, 3))]
+    for match in _numbers().finditer(chunk):
+        start, end = match.span()
+        first_group_end = start + ((end - start) % 3 or 3)
+        parts.append(chunk[done:first_group_end])
+        parts += [chunk[index : index + 3] for index in range(first_group_end, end, 3)]
         done = end
     return [*parts, chunk[done:]] if done < len(chunk) else parts
 
 
-def cut_spaced_words(line: str) -> list[str]:
-    """Cut a line before each escaped space, having put one before it if it has none: the parts need not tile the line.
+def split_spaced_words(line: str) -> list[str]:
+    """Split a line before each escaped space, after prepending one if it has none, so the parts may not tile the line.
 
-    A run of newlines is left alone. Source: the case of mmbert in `llm_tokenizer_bpe_session::tokenize`.
+    A run of newlines is not split. Source: the case of mmbert in `llm_tokenizer_bpe_session::tokenize`.
     """
     if line.startswith("\n"):
         return [line]
-    return re.findall(f"{ESCAPED_SPACE}[^{ESCAPED_SPACE}]*", line if line[0] == ESCAPED_SPACE else ESCAPED_SPACE + line)
+    spaced_line = line if line[0] == ESCAPED_SPACE else ESCAPED_SPACE + line
+    return re.findall(f"{ESCAPED_SPACE}[^{ESCAPED_SPACE}]*", spaced_line)
 
 
 DEFAULT = PreTokenizer(
@@ -114,7 +124,7 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ("tekken", PreTokenizer((pattern.TEKKEN,), clean_spaces=False, ignore_merges=True, add_bos=True)),
     ("gpt-4o llama4 kanana2 talkie minimax-m2", PreTokenizer((pattern.GPT4O,), clean_spaces=False)),
     ("granite-embed-multi-97m", PreTokenizer((pattern.GRANITE_EMBED,), clean_spaces=False, ignore_merges=True)),
-    ("tiny_aya cohere2moe", PreTokenizer((cut_digit_groups, pattern.TINY_AYA), clean_spaces=False)),
+    ("tiny_aya cohere2moe", PreTokenizer((split_digit_groups, pattern.TINY_AYA), clean_spaces=False)),
     ("youtu", PreTokenizer((pattern.YOUTU_SCRIPTS, pattern.YOUTU), clean_spaces=False, ignore_merges=True)),
     ("deepseek-v3 hunyuan-dense hy_v4 joyai-llm", PreTokenizer(_DEEPSEEK3, clean_spaces=False)),
     (
@@ -150,7 +160,7 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
             clean_spaces=False,
         ),
     ),
-    ("afmoe", PreTokenizer((cut_digit_groups, pattern.AFMOE_SCRIPTS, pattern.DEEPSEEK3), clean_spaces=False)),
+    ("afmoe", PreTokenizer((split_digit_groups, pattern.AFMOE_SCRIPTS, pattern.DEEPSEEK3), clean_spaces=False)),
     ("falcon", PreTokenizer((pattern.FALCON_PUNCTUATION, pattern.GPT2, pattern.THREE_ASCII_DIGITS))),
     ("bloom gpt3-finnish", PreTokenizer((pattern.BLOOM,))),
     ("poro-chat", PreTokenizer((pattern.BLOOM,), clean_spaces=False)),
@@ -174,7 +184,9 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ("gemma4 granite-embed-multi-311m", _GEMMA4),
     (
         "mmbert",
-        PreTokenizer((pattern.LINES, cut_spaced_words), byte_level=False, escape_whitespaces=True, newline_pieces=True),
+        PreTokenizer(
+            (pattern.LINES, split_spaced_words), byte_level=False, escape_whitespaces=True, newline_pieces=True
+        ),
     ),
     (
         "sarvam-moe",
@@ -188,57 +200,67 @@ PRE_TOKENIZERS: Mapping[str, PreTokenizer] = {
 }
 
 
-def splitter(pre_tokenizer: PreTokenizer) -> Cutter:
-    """Return the function that cuts a text into its pre-tokens, none of them empty.
+def splitter(pre_tokenizer: PreTokenizer) -> Splitter:
+    """Return the function that splits a text into its pre-tokens, none of them empty.
 
-    They tile the text, except that mmbert puts spaces in.
+    They cover the text exactly, except that mmbert inserts spaces.
     """
-    cutters = [_cutter(pattern) for pattern in pre_tokenizer.patterns]
-    plain = _in_sequence([cut for cut, _ in cutters])
-    careful = _in_sequence([_on_view(cut, blank_unassigned) if by_category else cut for cut, by_category in cutters])
-    return lambda text: (careful if has_unassigned(text) else plain)(text)
+    rules = [_compile(rule) for rule in pre_tokenizer.patterns]
+    split_plain = _chain([rule.split for rule in rules])
+    split_carefully = _chain(
+        [_split_by_view(rule.split, blank_unassigned) if rule.uses_categories else rule.split for rule in rules]
+    )
+    return lambda text: split_carefully(text) if has_unassigned(text) else split_plain(text)
 
 
-def _in_sequence(cutters: list[Cutter]) -> Cutter:
-    first, *rest = cutters
-
-    def cut(text: str) -> list[str]:
-        chunks = first(text)
-        for cut_chunk in rest:
-            chunks = [part for chunk in chunks for part in cut_chunk(chunk)]
-        return chunks
-
-    return cut
+@dataclass(frozen=True, slots=True)
+class _CompiledRule:
+    split: Splitter
+    uses_categories: bool
+    """Whether the rule depends on Unicode categories."""
 
 
-def _cutter(rule: str | Cutter) -> tuple[Cutter, bool]:
-    """Return the function that cuts a chunk by one rule, and whether the rule looks at Unicode categories."""
+def _compile(rule: str | Splitter) -> _CompiledRule:
     if not isinstance(rule, str):
-        return rule, rule is cut_digit_groups
+        return _CompiledRule(rule, uses_categories=rule is split_digit_groups)
     import regex
 
-    by_category = r"\p{" in rule
+    uses_categories = r"\p{" in rule
     if rule in pattern.COVERING:
-        findall: Cutter = regex.compile(rule, regex.V1).findall
-        return findall, by_category
-    split = regex.compile(f"({rule})", regex.V1).split
-    cut: Cutter = lambda chunk: [part for part in split(chunk) if part]  # noqa: E731
-    # subtle: llama.cpp turns spaces beyond ASCII into vertical tabs before it matches a pattern without categories.
-    return (cut if by_category or rule.isascii() else _on_view(cut, fold_spaces)), by_category
+        return _CompiledRule(regex.compile(rule, regex.V1).findall, uses_categories)
+    split_at_matches = regex.compile(f"({rule})", regex.V1).split
+    split: Splitter = lambda chunk: [part for part in split_at_matches(chunk) if part]  # noqa: E731
+    # subtle: llama.cpp converts spaces beyond ASCII to vertical tabs before it matches a pattern without categories.
+    if not uses_categories and not rule.isascii():
+        split = _split_by_view(split, fold_spaces)
+    return _CompiledRule(split, uses_categories)
 
 
-def _on_view(cut: Cutter, view: Callable[[str], str]) -> Cutter:
-    """Return the function that cuts a chunk where `cut` cuts its `view`, which has the same length."""
+def _chain(splitters: list[Splitter]) -> Splitter:
+    """Return the function that applies splitters one after the other."""
+    first, *rest = splitters
 
-    def cut_as_viewed(chunk: str) -> list[str]:
+    def split(text: str) -> list[str]:
+        chunks = first(text)
+        for split_chunk in rest:
+            chunks = list(chain.from_iterable(map(split_chunk, chunks)))
+        return chunks
+
+    return split
+
+
+def _split_by_view(split: Splitter, view: Callable[[str], str]) -> Splitter:
+    """Return the function that splits a chunk where `split` splits its `view`, which has the same length."""
+
+    def split_by_view(chunk: str) -> list[str]:
         start = 0
         parts = []
-        for part in cut(view(chunk)):
+        for part in split(view(chunk)):
             parts.append(chunk[start : start + len(part)])
             start += len(part)
         return parts
 
-    return cut_as_viewed
+    return split_by_view
 
 
 def fold_spaces(chunk: str) -> str:
@@ -252,47 +274,3 @@ def _numbers() -> re.Pattern[str]:
 
     numbers: re.Pattern[str] = regex.compile(pattern.DIGITS)
     return numbers
-
-
-@cache
-def byte_alphabet() -> Mapping[int, str]:
-    """Return the GPT-2 alphabet: a printable character for each byte.
-
-    Printable bytes of Latin-1 stand for themselves, the others for U+0100 and up, in order. Source: `bytes_to_unicode`
-    in the GPT-2 encoder.
-    """
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(0x100) if byte not in printable]
-    alphabet = {byte: chr(byte) for byte in printable}
-    return alphabet | {byte: chr(0x100 + index) for index, byte in enumerate(others)}
-
-
-def to_byte_level(text: str) -> str:
-    """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet."""
-    return spell_bytes(text.encode())
-
-
-def spell_bytes(data: bytes) -> str:
-    """Write each byte as a character of the GPT-2 alphabet."""
-    return data.decode("latin-1").translate(byte_alphabet())
-
-
-@cache
-def _bytes_of_alphabet() -> Mapping[str, bytes]:
-    return {character: bytes([byte]) for byte, character in byte_alphabet().items()}
-
-
-def from_byte_level(piece: str) -> bytes:
-    """Read a piece in the GPT-2 alphabet back into bytes.
-
-    A character outside that alphabet becomes the placeholder llama.cpp puts there: `[UNK_BYTE_0x`, its UTF-8 in
-    hexadecimal, the whole piece again, `]`; a byte that is not UTF-8 counts as U+FFFD there. Source:
-    `llama_decode_text` in llama.cpp's `src/llama-vocab.cpp`.
-    """
-    known = _bytes_of_alphabet()
-    return b"".join(known.get(character) or _unknown(character, piece) for character in piece)
-
-
-def _unknown(character: str, piece: str) -> bytes:
-    hexadecimal = ("\ufffd" if "\udc80" <= character <= "\udcff" else character).encode().hex()
-    return f"[UNK_BYTE_0x{hexadecimal}{piece}]".encode("utf-8", "surrogateescape")

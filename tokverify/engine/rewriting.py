@@ -1,11 +1,11 @@
-"""Rewriting: what a normalizer made of a text, and which bytes of the one come from which of the other."""
+"""Record how a normalizer rewrites a text, and which bytes of the result come from which bytes of the source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Span = tuple[int, int]
-"""Byte offsets: where something begins, and where it ends."""
+"""Byte offsets of a start and an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Change:
 
 
 class Rewriting:
-    """A text that is rewritten from left to right; `result` is what it has become."""
+    """A text that is rewritten from left to right."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -28,18 +28,18 @@ class Rewriting:
 
     @property
     def result(self) -> bytes:
-        """The text as rewritten."""
+        """The rewritten text."""
         return b"".join(self._parts)
 
     def keep(self, text: str | bytes) -> None:
-        """Go on with bytes that stay as they are."""
+        """Append bytes of the source unchanged."""
         data = _bytes(text)
         self._parts.append(data)
         self._spans += [(start, start + 1) for start in range(self._end, self._end + len(data))]
         self._end += len(data)
 
     def replace(self, before: str | bytes, after: str | bytes, *, noted: bool = True) -> None:
-        """Go on with bytes that become others; either may be empty. What is not `noted` is no change to speak of."""
+        """Append `after` in place of `before`, either of which may be empty; record a change only if `noted`."""
         old, new = _bytes(before), _bytes(after)
         if old == new:
             self.keep(old)
@@ -52,14 +52,14 @@ class Rewriting:
             self.changes.append(Change(span, old, new))
 
     def source_span(self, start: int, end: int) -> Span:
-        """Return which bytes of the source the bytes from `start` to `end` of the result come from."""
+        """Return the bytes of the source that the bytes from `start` to `end` of the result come from."""
         if start < end:
             return self._spans[start][0], max(self._spans[start][0], self._spans[end - 1][1])
         place = self._spans[start][0] if start < len(self._spans) else self._end
         return place, place
 
     def then(self, following: Rewriting) -> Rewriting:
-        """Return both in one: `following` has rewritten the result of this one."""
+        """Compose two rewritings; `following` has rewritten the result of this one."""
         both = Rewriting()
         both._parts = following._parts
         both._spans = [self.source_span(*span) for span in following._spans]
@@ -70,7 +70,7 @@ class Rewriting:
 
 
 def unchanged(text: str | bytes) -> Rewriting:
-    """Return the rewriting that leaves a text as it is."""
+    """Return the rewriting that does not change a text."""
     kept = Rewriting()
     kept.keep(text)
     return kept

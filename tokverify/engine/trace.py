@@ -1,6 +1,6 @@
-"""What a model notes when it is asked to show its way: words, and how each of them became tokens.
+"""Define the traces that models record: words, and how each of them became tokens.
 
-All spans are bytes of the text that a model works on once it is normalized, unless said otherwise.
+All spans are byte offsets in the normalized text, unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from tokverify.engine.rewriting import Rewriting
 
 RIVALS = 8
-"""So many alternatives are noted of each decision, the best ones; of others it is noted how many there were."""
+"""The number of alternatives recorded for each decision, best first; others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two adjacent symbols that can be joined, and at how many places; `weight` is a rank, or the score of `joined`."""
+    """Two adjacent symbols that can be merged, at `places` positions; `weight` is a rank, or the score of `joined`."""
 
     left: str
     right: str
@@ -26,13 +26,13 @@ class Pair:
 
     @property
     def joined(self) -> str:
-        """The symbol that the two make."""
+        """The symbol that results from the merge."""
         return self.left + self.right
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """One merge: the pair whose left symbol began as the symbol at `index`, and the other pairs there were."""
+    """One merge: the pair whose left symbol starts at the original symbol `index`, and the other possible pairs."""
 
     index: int
     pair: Pair
@@ -42,7 +42,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A symbol that is no piece, and the ids that its bytes got; None for a byte that was dropped."""
+    """A symbol that is not a piece, and the ids of its bytes; None for a byte that was dropped."""
 
     symbol: str
     ids: tuple[int | None, ...]
@@ -50,7 +50,7 @@ class Spelled:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """How byte-pair encoding joined symbols; `by` is `rank`, of which the lowest wins, or `score`, the highest."""
+    """How byte-pair encoding merged symbols; `by` is `rank` (the lowest wins) or `score` (the highest wins)."""
 
     by: str
     symbols: tuple[str, ...]
@@ -61,7 +61,7 @@ class Merging:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A piece from `start` to `end`, what it scores or costs, and the sum of the best way that it completes."""
+    """A piece from `start` to `end`, its score or cost, and the total of the best segmentation that uses it."""
 
     start: int
     end: int
@@ -73,7 +73,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The decision at one place of a lattice: what was best there, and what else there was, best first."""
+    """The decision at one position of a lattice: the best candidate, and the others, best first."""
 
     best: Candidate
     rivals: tuple[Candidate, ...]
@@ -85,7 +85,7 @@ class Row:
 class Lattice:
     """How the best segmentation was found; `by` is `score`, summed from the left, or `cost`, summed from the right.
 
-    Rows are in the order in which they were decided: by where pieces end for scores, by where they begin for costs.
+    Rows are in order of decision: by the end of the pieces for scores, by their start for costs.
     """
 
     by: str
@@ -94,7 +94,7 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The search for the longest piece at one place: what was no piece, longest first, and what was one, if any."""
+    """The search for the longest piece at one position: strings that are not pieces, longest first, then the piece."""
 
     start: int
     missed: tuple[bytes, ...]
@@ -104,7 +104,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How the longest piece was taken at each place; without `spelled` the whole word became the unknown token."""
+    """How the longest piece was taken at each position; if not `spelled`, the whole word became the unknown token."""
 
     attempts: tuple[Attempt, ...]
     spelled: bool = True
@@ -112,7 +112,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A word that was looked up at once; `reason` says why."""
+    """A word that was looked up as a whole; `reason` explains why."""
 
     reason: str
 
@@ -122,7 +122,7 @@ How = Merging | Lattice | Matching | Whole
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A token of a word; `spells` says that it is one byte of a symbol that is no piece."""
+    """A token of a word; `spells` means that it represents one byte of a symbol that is not a piece."""
 
     id: int
     start: int
@@ -132,7 +132,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A stretch that was encoded by itself; `pre_token` is the index of the one that it is a part of."""
+    """A part of the text that was encoded independently; `pre_token` is the index of the pre-token it belongs to."""
 
     start: int
     end: int
@@ -141,8 +141,8 @@ class Word:
     pre_token: int | None = None
 
 
-def shifted(word: Word, bytes_before: int, pre_tokens_before: int) -> Word:
-    """Return a word that was traced by itself as what it is inside of a longer text."""
+def shift(word: Word, bytes_before: int, pre_tokens_before: int) -> Word:
+    """Adjust a word that was traced separately to its position in a longer text."""
     tokens = tuple(replace(t, start=t.start + bytes_before, end=t.end + bytes_before) for t in word.tokens)
     pre_token = None if word.pre_token is None else word.pre_token + pre_tokens_before
     return Word(word.start + bytes_before, word.end + bytes_before, tokens, word.how, pre_token)
@@ -150,30 +150,35 @@ def shifted(word: Word, bytes_before: int, pre_tokens_before: int) -> Word:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What made a pre-token: the pattern with this index in the sequence, and which of its alternatives matched.
-
-    Without an alternative the pre-token is what lay between matches of that pattern. `pattern` and `alternative` are
-    written as they are compiled, or in words where a pattern is a function.
-    """
+    """The pattern that produced a pre-token, and which of its alternatives matched."""
 
     pattern_index: int
+    """The position of the pattern in the sequence of patterns."""
     pattern: str
+    """The regular expression, or the name of a function in words."""
     alternative_index: int | None = None
+    """None if the pre-token is the text between two matches."""
     alternative: str = ""
+    """The alternative, in the same form as `pattern`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreToken:
-    """A chunk that a pre-tokenizer made; without a hit no pattern cut or matched it."""
+    """A chunk produced by a pre-tokenizer; without a hit, no pattern split or matched it."""
 
     start: int
     end: int
     hit: Hit | None = None
 
 
+def shift_pre_token(pre_token: PreToken, bytes_before: int) -> PreToken:
+    """Adjust a pre-token that was traced separately to its position in a longer text."""
+    return replace(pre_token, start=pre_token.start + bytes_before, end=pre_token.end + bytes_before)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelTrace:
-    """The way of one stretch of text through a model: its own normalizer, then pre-tokens, then words."""
+    """One part of a text in the stages of a model: its own normalizer, then pre-tokens, then words."""
 
     rewriting: Rewriting
     words: tuple[Word, ...]
@@ -191,7 +196,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The text between added tokens, and its way; `trace.rewriting` leads back to bytes counted from `start`."""
+    """The text between added tokens, and its trace; `trace.rewriting` maps back to bytes counted from `start`."""
 
     start: int
     end: int
@@ -201,7 +206,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class EncoderTrace:
-    """The way of a whole text; `prefix` and `suffix` are the ids put around it. Spans are bytes of the text."""
+    """The trace of a whole text; `prefix` and `suffix` are the ids added around it. Spans are bytes of the text."""
 
     prefix: tuple[int, ...]
     fragments: tuple[Match | Stretch, ...]

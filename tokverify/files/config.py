@@ -1,4 +1,4 @@
-"""Read the JSON files that stand beside a tokenizer and tell what its special tokens are for."""
+"""Read the files next to a tokenizer that declare its special tokens and chat templates."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.mo
 
 
 def read_config(tokenizer_file: Path) -> dict[str, Any]:
-    """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty where there is none.
+    """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty if there is none.
 
-    To `gemma.tokenizer.json` belongs `gemma.tokenizer_config.json`, and to a file of any other name nothing.
+    `gemma.tokenizer_config.json` belongs to `gemma.tokenizer.json`; a file with any other name has none.
 
     Raises:
-        BrokenFileError: If it is there but not a JSON object.
+        BrokenFileError: If it exists but is not a JSON object.
     """
     return _read_beside(tokenizer_file, "tokenizer_config.json")
 
 
 def special_texts(tokenizer_file: Path) -> dict[str, str]:
-    """Map roles (`bos`, `eos`, ...) to the texts of their tokens, as far as the files beside it tell."""
+    """Map roles (`bos`, `eos`, ...) to the texts of their tokens, as declared by the files next to the tokenizer."""
     texts = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         config = _read_beside(tokenizer_file, name)
@@ -38,22 +38,23 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
 
 
 def template_fields(tokenizer_file: Path) -> dict[str, Any]:
-    """Return the fields of a spec that hold the chat templates beside a tokenizer."""
+    """Return the fields of a spec that contain the chat templates next to a tokenizer."""
     templates = chat_templates(tokenizer_file)
     return {"chat_template": templates.pop("default", None), "named_chat_templates": templates}
 
 
 def chat_templates(tokenizer_file: Path) -> dict[str, str]:
-    """Map names to the chat templates that stand beside a tokenizer.
+    """Map names to the chat templates next to a tokenizer.
 
-    As in transformers, a file chat_template.jinja goes before what a tokenizer_config.json holds, which is one template
-    or a list with names.
+    As in transformers, a file chat_template.jinja takes precedence over tokenizer_config.json, which contains one
+    template or a list of named ones.
 
     Raises:
-        BrokenFileError: If one of the files is there but cannot be read.
+        BrokenFileError: If one of the files exists but cannot be read.
     """
-    alone = _template_file(tokenizer_file)
-    template = read_config(tokenizer_file).get("chat_template") if alone is None else alone
+    template: object = _template_file(tokenizer_file)
+    if template is None:
+        template = read_config(tokenizer_file).get("chat_template")
     if isinstance(template, str):
         return {"default": template}
     entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
@@ -74,13 +75,13 @@ def _template_file(tokenizer_file: Path) -> str | None:
 
 
 def token_text(value: object) -> str | None:
-    """Return a token's text from its entry in a config: a string, or an object with the text as `content`."""
+    """Return a token's text from its entry in a config: a string, or an object with the text in `content`."""
     content = value.get("content") if isinstance(value, dict) else value
     return content if isinstance(content, str) else None
 
 
 def beside(tokenizer_file: Path, name: str) -> Path | None:
-    """Return where a file of the same tokenizer would be; None beside a file that is not named after one."""
+    """Return the path of another file of the same tokenizer; None if the tokenizer file has an unusual name."""
     ends = (end for end in _TOKENIZERS if tokenizer_file.name.endswith(end))
     prefix = next((tokenizer_file.name.removesuffix(end) for end in ends), None)
     return None if prefix is None else tokenizer_file.with_name(prefix + name)

@@ -1,6 +1,6 @@
-"""A tokenizer file of any format -> TokenizerSpec.
+"""Read a tokenizer file of any format.
 
-A new format is one reader and one line in `READERS`.
+A new format needs one reader and one line in `READERS`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read the tokenizer of a GGUF file, a tokenizer.json, a sentencepiece .model, or a .tiktoken as FILE:PATTERN.
+    """Read a GGUF file, a tokenizer.json, a sentencepiece .model, or a .tiktoken file given as FILE:PATTERN.
 
     Raises:
         BrokenFileError: If the file is none of these, or is damaged.
         UnsupportedError: If it is valid but of a kind that cannot be read, or that GGUF cannot express.
-        TokverifyError: If there is no such file.
+        TokverifyError: If the file does not exist.
     """
     path = Path(path)
     return read_spec_of_kind(path, kind_of_model(path))
@@ -69,21 +69,21 @@ def read_spec_of_kind(path: Path, kind: str) -> TokenizerSpec:
         TokverifyError: As `read_spec` does.
     """
     if kind not in READERS:
-        raise UnsupportedError(f"{path}: a {kind} file can only be the reference (-r); give a file of another kind")
+        raise UnsupportedError(f"{path}: a {kind} file can only be the reference (-r); name a file of another kind")
     return READERS[kind](path)
 
 
 def file_of(path: Path) -> Path:
-    """Return the file itself, where a path goes on after it with a pattern."""
-    found = None if path.exists() else file_and_rest(str(path))
-    return found[0] if found else path
+    """Return the file itself if a path continues with a pattern after it."""
+    file = None if path.exists() else file_and_rest(str(path))
+    return file[0] if file else path
 
 
 def kind_of_model(path: Path) -> str:
-    """Tell the kind of a tokenizer file; whatever is none is left for the reader of GGUF to explain.
+    """Recognize the kind of a tokenizer file; for any other file, return "gguf", whose reader explains best what it is.
 
     Raises:
-        BrokenFileError: If its suffix is that of a kind, and the content is not.
+        BrokenFileError: If its suffix is that of another kind, but its content is not.
         UnsupportedError: If it is a tokenizer of a kind that tokverify lacks.
     """
     file = file_of(path)
@@ -94,7 +94,7 @@ def kind_of_model(path: Path) -> str:
     except BrokenFileError:
         if path.suffix in _OTHER_SUFFIXES:
             raise
-        # The reader of GGUF tells best what else a file may be.
+        # The reader of GGUF explains best what else the file may be.
         return "gguf"
-    # Only a .tiktoken file can be followed by anything.
+    # Only a .tiktoken file can be followed by a pattern.
     return kind if file == path or kind == "tiktoken" else "gguf"

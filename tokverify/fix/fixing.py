@@ -1,4 +1,4 @@
-"""Fixing: write a GGUF file again so that its tokenizer agrees with its reference, and prove it."""
+"""Write a copy of a GGUF file whose tokenizer agrees with its reference, and verify it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.files.gguf.change import changed_values
 from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import SPLIT_COUNT, VOCAB_SIZE, read_declaration, read_spec
+from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
+from tokverify.files.gguf.values import changed_values
 from tokverify.report.run import CaseResult, Status
 from tokverify.system.output_file import put_in_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
@@ -31,79 +32,83 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How many cases match and fail, and how many decode differently, matching or not.
-
-    `refusal` says why there is no tokenizer to verify at all.
-    """
+    """The counts of a verification."""
 
     match: int
+    """How many cases match."""
     fail: int
+    """How many do not match or could not be encoded."""
     decoded_differently: int = 0
+    """How many decode differently, whether or not their ids match."""
     refusal: str | None = None
+    """Why llama.cpp cannot load the tokenizer, so that every case fails."""
 
     def is_better_than(self, other: Verification) -> bool:
-        """Whether fewer cases fail, or as many and fewer decode differently."""
+        """Whether fewer cases fail, or equally many fail and fewer decode differently."""
         return (self.fail, self.decoded_differently) < (other.fail, other.decoded_differently)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is wrong with a file and what can be written to repair it.
-
-    `diagnosis` is that of the file as it is. `change` is None where nothing is to be repaired or nothing can be
-    written; with it are repairs of the decoding, which can be seen only once the ids are right.
-    """
+    """What is wrong with a file, and what to write to repair it."""
 
     before: Verification
+    """The verification of the file as it is."""
     diagnosis: Diagnosis | None
+    """The diagnosis of the file as it is."""
     change: TokenizerChange | None
+    """The repair; None if nothing needs or can be repaired.
+
+    It includes repairs of the decoding, which show only once the ids are right.
+    """
     values: Mapping[str, Value | None]
+    """The metadata to write, by key; None removes a key."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The metadata keys that are written."""
+        """The metadata keys to write."""
         return tuple(self.values)
 
 
 def read_fixable(model: Path) -> Declaration:
-    """Read what a file declares, even where it contradicts itself.
+    """Read what a file declares, even if it contradicts itself.
 
     Raises:
-        UnsupportedError: If it is one file of several.
-        TokverifyError: As `read_declaration` does.
+        UnsupportedError: If it belongs to a split model.
+        TokverifyError: As for `read_declaration`.
     """
     count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
     if count is not None and isinstance(count.data, int) and count.data > 1:
         raise UnsupportedError(
-            f"{model}: {SPLIT_COUNT} is {count.data}: a split model, which cannot be written again in part; "
-            "merge its files with llama-gguf-split first"
+            f"{model}: is one of the {count.data} files of a split model ({SPLIT_COUNT}), which cannot be repaired "
+            "separately; merge them with llama-gguf-split first"
         )
     return read_declaration(model)
 
 
 def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
-    """Verify a file, and find the change to write."""
-    encoder, refusal = _encoder(declaration, model.stem)
+    """Verify a file, and find the change that repairs it."""
+    spec = declaration.spec
+    encoder, refusal = _load_encoder(declaration, model.stem)
     if encoder is None:
-        results = [_refused(case, facts.expected, refusal) for case in cases]
+        results = [_error_result(case, facts.expected, refusal) for case in cases]
         before = Verification(0, len(cases), refusal=refusal)
     else:
         report = verify_tokenizers(encoder, facts.expected, cases)
-        results, before = list(report.results), verification(report)
-    spec = declaration.spec
+        results, before = list(report.results), count_results(report)
     result = diagnose(spec, facts, results, encoder=encoder)
     diagnosis = result.diagnosis if result else None
-    change = _writable(result, spec)
+    change = _choose_change(result, spec)
     if change and diagnosis and not diagnosis.decoding:
         change = _with_decoding(change, spec, facts, cases)
     if change is None:
         return Plan(before, diagnosis, None, {})
     new = change.transform(spec)
-    values = changed_values(spec, new) | _new_size(model, declaration, len(new.tokens))
+    values = changed_values(spec, new) | _size_values(model, declaration, len(new.tokens))
     return Plan(before, diagnosis, change, values)
 
 
-def _encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, str]:
+def _load_encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, str]:
     try:
         if declaration.refusal:
             raise declaration.refusal
@@ -112,7 +117,7 @@ def _encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, str]:
         return None, str(error)
 
 
-def _refused(case: Case, expected: Tokenizer | None, refusal: str) -> CaseResult:
+def _error_result(case: Case, expected: Tokenizer | None, refusal: str) -> CaseResult:
     return CaseResult(
         case,
         Status.ERROR,
@@ -122,14 +127,14 @@ def _refused(case: Case, expected: Tokenizer | None, refusal: str) -> CaseResult
     )
 
 
-def verification(report: Report) -> Verification:
-    """Count what a report says."""
+def count_results(report: Report) -> Verification:
+    """Count the results of a report."""
     fail = report.count(Status.MISMATCH) + report.count(Status.ERROR)
     return Verification(report.count(Status.MATCH), fail, report.decode_differences)
 
 
-def _writable(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
-    """Return the best that can be written: a whole explanation, else what GGUF can say of another one."""
+def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
+    """Return the best change that GGUF can express: that of an entire explanation, or else the part of one."""
     changes = result.changes if result else ()
     whole = [change for change in changes if change.expressible]
     parts = [change.expressible_part() for change in changes if not change.expressible]
@@ -139,22 +144,22 @@ def _writable(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerC
 def _with_decoding(
     change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
 ) -> TokenizerChange:
-    """Add to a change what repairs the decoding, if all ids are right with it."""
+    """Add the change that repairs the decoding, if all ids are right with the first one."""
     encoder = change.encoder(spec)
     report = verify_tokenizers(encoder, facts.expected, cases)
     result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
-    more = _writable(result, encoder.spec) if result and result.diagnosis.decoding else None
+    more = _choose_change(result, encoder.spec) if result and result.diagnosis.decoding else None
     return change.then(more) if more else change
 
 
-def _new_size(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
-    """Return what else has to change with the number of tokens."""
+def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
+    """Return the other metadata that changes with the number of tokens."""
     old = len(declaration.spec.tokens)
     if size == old:
         return {}
     if declaration.embedding_rows not in {None, size}:
         raise UnsupportedError(
-            f"{model}: the repair has {size} tokens, and the model's embeddings {declaration.embedding_rows}; "
+            f"{model}: the repair needs {size} tokens, but the model has {declaration.embedding_rows} embeddings; "
             "convert the model again"
         )
     if declaration.vocab_size in {None, size}:
@@ -164,20 +169,20 @@ def _new_size(model: Path, declaration: Declaration, size: int) -> dict[str, Val
 
 
 def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, cases: Sequence[Case]) -> Verification:
-    """Write the repaired file, verify it, and only then give it its name; return what the verification says.
+    """Write the repaired file under a temporary name, verify it, and only then give it its name.
 
     Raises:
-        TokverifyError: If it cannot be written, or is no better than before.
+        TokverifyError: If it cannot be written, or is no better than the original.
     """
     with temporary_beside(output) as temporary:
         write_patched(model, temporary, plan.values)
-        # Under the name by which cases may expect something of the model.
+        # Cases may refer to the model by this name in what they expect.
         fixed = Encoder(read_spec(temporary), model.stem)
-        after = verification(verify_tokenizers(fixed, expected, cases))
+        after = count_results(verify_tokenizers(fixed, expected, cases))
         if not after.is_better_than(plan.before):
             raise TokverifyError(
-                f"{output}: not written: with the change {after.fail} cases fail and {after.decoded_differently} decode"
-                " differently, no fewer than before"
+                f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
+                "decode differently, which is no improvement"
             )
         put_in_place(temporary, output)
     return after

@@ -15,7 +15,7 @@ from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
-from tokverify.verify.failure import FAILURES, Failure, blame, joined
+from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -116,7 +116,7 @@ class Trial:
         if isinstance(actual, list) and isinstance(expected, list):
             return TrialOutcome(sample, DifferenceKind.IDS, actual, expected)
         sides = (("actual", self.actual.name, actual), ("expected", self.expected.name, expected))
-        failure = joined([blame(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
+        failure = combine([name_side(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
         kind = DifferenceKind.SKIPPED if isinstance(failure, UnsupportedError) else DifferenceKind.ERROR
         return TrialOutcome(sample, kind, message=str(failure))
 

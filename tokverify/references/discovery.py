@@ -1,4 +1,4 @@
-"""Find the reference of a GGUF file where the user names none."""
+"""Find the reference of a GGUF file if the user names none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 PATIENCE = 3.0
-"""Seconds that a run which did not ask for the hub waits for it."""
+"""How many seconds to wait for the hub if the user did not ask for it."""
 
 _ID_KEY = "source.huggingface.repository"
 _URL_KEYS = (
@@ -62,15 +62,15 @@ def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None =
     search = _Search(model, spec)
     for step in _STEPS:
         if found := step(search):
-            return _explained(found, search)
+            return _with_reason(found, search)
     try:
         found = rebuilt.rebuild(spec, settings or resolve(spec))
     except UnsupportedError as error:
         raise UnsupportedError(f"{model}: found no reference; name one with -r ({error})") from error
-    return _explained(replace(found, reason="nothing better was found"), search)
+    return _with_reason(replace(found, reason="nothing better was found"), search)
 
 
-def _explained(found: FoundReference, search: _Search) -> FoundReference:
+def _with_reason(found: FoundReference, search: _Search) -> FoundReference:
     tried = f"; before it: {'; '.join(search.tried)}" if search.tried else ""
     return replace(found, reason=found.reason + tried)
 
@@ -87,12 +87,12 @@ def _beside(search: _Search) -> FoundReference | None:
             search.tried.append(str(error))
             continue
         except BrokenFileError:
-            # A file of this name may be anything; the others can only be meant as a tokenizer.
+            # A file with this name may be anything; the others can only be tokenizers.
             if name != f"{stem}.json":
                 raise
-            search.tried.append(f"{name} beside the model is no tokenizer")
+            search.tried.append(f"{name} beside the model is not a tokenizer")
             continue
-        return replace(found, reason=f"{name} stands beside the model")
+        return replace(found, reason=f"{name} is beside the model")
     search.tried.append("no tokenizer beside the model")
     return None
 
@@ -108,7 +108,7 @@ def _inside(search: _Search) -> FoundReference | None:
     except BrokenFileError as error:
         search.tried.append(str(error))
         return None
-    return replace(found, reason="the GGUF file carries its tokenizer.json")
+    return replace(found, reason="the GGUF file contains its tokenizer.json")
 
 
 def _on_hub(search: _Search) -> FoundReference | None:
@@ -131,7 +131,7 @@ def _on_hub(search: _Search) -> FoundReference | None:
 
 
 def _repositories(general: Mapping[str, str]) -> dict[str, str]:
-    """Map the hub ids that a file names to the keys that name them, those nearest to the model first."""
+    """Map the hub ids in a file to the keys that contain them, those closest to the model first."""
     named = {key: repository_of_url(general.get(key, "")) for key in _URL_KEYS}
     named = {_ID_KEY: repository(general.get(_ID_KEY, "")), **named}
     ids: dict[str, str] = {}

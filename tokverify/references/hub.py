@@ -1,4 +1,4 @@
-"""References from a repository on the HuggingFace hub: out of the local cache, else by the hub's own download."""
+"""References from a repository on the HuggingFace hub: from the local cache, or downloaded by the hub's library."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_templat
 
 
 class UnreachableError(TokverifyError):
-    """The hub could not be asked: no network, offline mode, or no answer in time."""
+    """The hub cannot be reached: no network, offline mode, or no answer in time."""
 
 
 def load(request: Request) -> FoundReference:
-    """Open the repository that the request names as `org/name` or `org/name@revision`."""
+    """Open the repository `org/name` or `org/name@revision`."""
     found = open_repository(request.location)
     return replace(found, reason=f"as requested, {found.reason}")
 
@@ -34,10 +34,10 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     Args:
         hub_id: `org/name` or `org/name@revision`.
         patience: Seconds to wait for the hub's first answer.
-        online: Whether to ask the hub for what the cache lacks.
+        online: Whether to download what is not in the cache.
 
     Raises:
-        UnreachableError: If it is not in the cache and the hub cannot be asked.
+        UnreachableError: If it is not in the cache and the hub cannot be reached.
         TokverifyError: If the hub has no such repository or revision, or there is no tokenizer in it.
         BrokenFileError: If the tokenizer in it cannot be read.
         UnsupportedError: If it is a tiktoken vocabulary whose pattern is not known.
@@ -94,7 +94,7 @@ def _download(repo: str, revision: str | None, patience: float) -> Path:
 def _name_on_hub(repo: str, revision: str | None, patience: float) -> str:
     """Ask the hub which tokenizer file a repository has.
 
-    `hf_hub_download` alone would retry for minutes where there is no network.
+    `hf_hub_download` alone would retry for minutes without a network.
     """
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import EntryNotFoundError
@@ -105,12 +105,12 @@ def _name_on_hub(repo: str, revision: str | None, patience: float) -> str:
         except EntryNotFoundError:
             continue
         except Exception as error:
-            raise _explained(error, repo, revision) from error
+            raise _to_error(error, repo, revision) from error
         return name
-    raise TokverifyError(f"{repo}: the repository holds none of {', '.join(FILE_NAMES)}")
+    raise TokverifyError(f"{repo}: the repository contains none of {', '.join(FILE_NAMES)}")
 
 
-def _explained(error: Exception, repo: str, revision: str | None) -> TokverifyError:
+def _to_error(error: Exception, repo: str, revision: str | None) -> TokverifyError:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     if isinstance(error, GatedRepoError):
@@ -122,7 +122,7 @@ def _explained(error: Exception, repo: str, revision: str | None) -> TokverifyEr
     if isinstance(error, RevisionNotFoundError):
         return TokverifyError(f"{repo}: the repository has no revision {revision}")
     return UnreachableError(
-        f"{repo}: not in the local cache, and the hub cannot be asked ({summary(error)}); "
+        f"{repo}: not in the local cache, and the hub cannot be reached ({summary(error)}); "
         f"`hf download {repo} tokenizer.json` while online, or name a local file"
     )
 

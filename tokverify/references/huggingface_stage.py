@@ -1,4 +1,4 @@
-"""The stages of a `tokenizers.Tokenizer`, each called by itself."""
+"""Run the stages of a `tokenizers.Tokenizer` one by one."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
-from tokverify.engine.pre_tokenizer import from_byte_level
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_HIDDEN = "its stages, called one by one, do not give the ids that it gives itself"
+_HIDDEN = "its stages, run one by one, do not lead to the ids of the whole"
 
 Cut = tuple[int, int, int]
-"""The id of an added token, and the characters of the text that it takes in."""
+"""The id of an added token, and the start and end of its match in characters."""
 
 
 def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> TokenizerStages:
     """Call normalizer, pre-tokenizer and model for each stretch of `text` between the added tokens found in it.
 
-    The library does not say where it found those; they are looked for in the text in the order of the result. What
-    comes out is believed only if it is the result.
+    The library does not report where it found those, so they are searched in the text in the order of the result. The
+    stages are only trusted if they lead to the same ids.
     """
     encoding = tokenizer.encode(text, add_special_tokens=False)
     cuts = _cuts(tokenizer, text, encoding.ids)
     if cuts is None:
-        return TokenizerStages(None, None, "it does not tell where in the text it found its added tokens")
+        return TokenizerStages(None, None, "it does not report where in the text it found its added tokens")
     ids: list[int] = []
     stretches: list[StageStretch] = []
     done = 0

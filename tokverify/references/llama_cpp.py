@@ -225,7 +225,10 @@ def _converted(model: Path, library: Library, spec: TokenizerSpec | None) -> Lla
     spec = spec or read_spec(model)
     folder = tempfile.TemporaryDirectory(prefix="tokverify-")
     path = Path(folder.name) / "model.gguf"
-    write_gguf(path, spec)
+    try:
+        write_gguf(path, spec)
+    except OSError as error:
+        raise TokverifyError(f"{path}: cannot be written ({error.strerror})") from error
     tokenizer = LlamaCppTokenizer(path, library)
     # Not earlier: after a crash, the child is restarted on the same file.
     weakref.finalize(tokenizer, folder.cleanup)

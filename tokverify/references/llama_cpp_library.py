@@ -10,7 +10,7 @@ from pathlib import Path
 from tokverify.errors import MissingLibraryError, UnsupportedError
 
 VOCAB_ONLY_AT: Mapping[str, int] = {"2026.10.11549": 72, "2026.9.11063": 72}
-"""Supported versions of xllamacpp: the byte at which `vocab_only` stands in `llama_model_params`."""
+"""Supported versions of xllamacpp: the byte offset of `vocab_only` in `llama_model_params`."""
 
 _SUFFIXES = (".so", ".dylib", ".pyd")
 _INSTALL = "install it with `pip install 'tokverify[llama-cpp]'`"
@@ -25,13 +25,13 @@ class Library:
 
     @property
     def vocab_only_at(self) -> int:
-        """The byte at which `vocab_only` stands in this build.
+        """The byte offset of `vocab_only` in this build.
 
         Raises:
-            UnsupportedError: If nobody has looked at this version.
+            UnsupportedError: If this version is not known.
         """
         if self.version not in VOCAB_ONLY_AT:
-            raise self.unsupported("its structs may be others")
+            raise self.unsupported("its structs may differ")
         return VOCAB_ONLY_AT[self.version]
 
     def unsupported(self, reason: str) -> UnsupportedError:
@@ -53,7 +53,7 @@ def find_library() -> Library:
     spec = importlib.util.find_spec("xllamacpp")
     if spec is None or not spec.submodule_search_locations:
         raise MissingLibraryError(f"-r llama.cpp needs xllamacpp, which is not installed; {_INSTALL}")
-    # A build for a certain GPU has the same version with a suffix.
+    # A build for a specific GPU has the same version with a suffix.
     version = metadata.version("xllamacpp").partition("+")[0]
     folder = Path(spec.submodule_search_locations[0])
     paths = sorted(path for path in folder.glob("xllamacpp*") if path.suffix in _SUFFIXES)

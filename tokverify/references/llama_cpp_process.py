@@ -1,4 +1,4 @@
-"""Run llama.cpp in a child process, which may abort or hang without taking the run along."""
+"""Run llama.cpp in a child process, which may abort or hang without ending the run."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _END_SECONDS = 5.0
 
 
 class DiedError(Exception):
-    """The child ended, by itself or by its time limit; the message says how."""
+    """The child ended or exceeded its time limit; the message says which."""
 
 
 class RefusedError(Exception):
-    """The child answered with an error; the message is that of llama.cpp."""
+    """The child answered with an error; the message is llama.cpp's."""
 
 
 class Child:
     """A running `llama_cpp_worker`; its answers come in the order of the requests.
 
-    It ends when this object is no longer used, when `end` is called, and when this process ends in whatever way.
+    It ends when this object is garbage-collected, when `end` is called, or when this process ends in any way.
     """
 
     def __init__(self, arguments: Sequence[str], *, seconds: float) -> None:
         self._seconds = seconds
-        # subtle: a pipe for stderr could run full, and then block the child.
+        # subtle: a pipe for stderr could fill up and block the child.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
-        # Isolated: nothing of the user's environment can stand in for a standard module.
+        # Isolated: nothing in the user's environment can replace a standard module.
         command = [sys.executable, "-I", "-S", llama_cpp_worker.__file__, *arguments, str(seconds)]
         self._process = subprocess.Popen(  # noqa: S603 - our own module; a model's path is only an argument
             command,
@@ -50,7 +50,7 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it can take requests."""
         return self.end.alive and self._process.poll() is None
 
     def send(self, operation: bytes, items: Sequence[bytes], *, add_special: bool, parse_special: bool) -> None:
@@ -61,7 +61,7 @@ class Child:
             stdin.write(b"".join([header, array("i", map(len, items)).tobytes(), *items]))
             stdin.flush()
         except OSError:
-            # It is gone; the next read says how.
+            # The child has ended; the next read reports how.
             return
 
     def answer(self) -> bytes:
@@ -85,7 +85,7 @@ class Child:
     def _last_words(self) -> str:
         code = self._process.wait(_END_SECONDS)
         if os.name == "posix" and code == -signal.SIGALRM:
-            return f"llama.cpp gave no answer in time ({self._seconds:g} s for a text)"
+            return f"llama.cpp did not answer in time ({self._seconds:g} s for a text)"
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - _TAIL_BYTES))
         lines = self._stderr.read().decode(errors="replace").split("\n")
         said = [_plain(line) for line in lines if line.strip()]
@@ -93,7 +93,7 @@ class Child:
 
 
 def _plain(line: str) -> str:
-    """Strip what C++ puts before the message of an exception, and where the library was built."""
+    """Strip what C++ prints before the message of an exception, and the build path."""
     return line.strip().removeprefix("what():").lstrip().rpartition("/llama.cpp/")[2]
 
 
@@ -106,7 +106,7 @@ def _end(process: subprocess.Popen[bytes], stderr: BinaryIO) -> None:
         try:
             cast("BinaryIO", stream).close()
         except OSError:
-            # What was not yet written has nobody left to read it.
+            # Nobody reads what was not yet written.
             continue
     try:
         process.wait(_END_SECONDS)

@@ -1,13 +1,13 @@
 """The child process behind `-r llama.cpp`: calls llama.cpp's C functions and answers through a pipe.
 
-It is run by its path and needs nothing but the standard library, so that it starts at once and only llama.cpp can
-fail in it. Its arguments are the shared library, the byte at which `vocab_only` stands in `llama_model_params`, a
-small GGUF file to check that on, the model, and the seconds that one item may take.
+It is run by its path and needs only the standard library, so that it starts fast and only llama.cpp can fail in it.
+Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file to
+check that with, the model, and the time limit for one item in seconds.
 
 A request is a `HEADER` (operation, add_special, parse_special, number of items), the `LENGTH` of each item, and the
-items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: when llama.cpp takes the process
-down, the number of answers tells which item it was. A negative length is that of an error message. Two answers come
-unasked: `CHECKED` once the library behaves as expected, then a description of the loaded vocabulary, as JSON.
+items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: if llama.cpp aborts, the number of
+answers identifies the item. A negative length is that of an error message. Two answers are sent without a request:
+`CHECKED` once the library behaves as expected, then a description of the loaded vocabulary, as JSON.
 
 Functions and types are those of llama.cpp's `include/llama.h`.
 """
@@ -32,22 +32,22 @@ ENCODE, DECODE, PIECES, TOKEN_BYTES, ATTRIBUTES, EOG_IDS = b"e", b"d", b"p", b"b
 
 SAMPLE_TEXT = "Hello  world \N{LLAMA}"
 SAMPLE_IDS = (672, 4, 1733, 305, 371, 1714, 274, 193, 200, 187)
-"""What the vocabulary of the bundled sample makes of `SAMPLE_TEXT`."""
+"""The ids of `SAMPLE_TEXT` in the vocabulary of the bundled sample."""
 
 _LOAD_SECONDS = 300.0
 _ERROR_LEVEL = 4
 _MAX_ERRORS = 100
-# Not eot and fim_*: where several texts look like them, llama.cpp takes the first of a hash table, which is chance.
+# Not eot and fim_*: if several texts qualify, llama.cpp takes the first one in a hash table, which is arbitrary.
 _ROLES = ("bos", "eos", "sep", "pad", "mask")
 _FLAGS = ("add_bos", "add_eos", "add_sep")
 
 
 class WorkerError(Exception):
-    """Something that is answered with its message instead of data."""
+    """An error whose message is sent as the answer."""
 
 
 class _ModelParams(ctypes.Structure):
-    """Room for the `llama_model_params` of any build, each of which uses the beginning of it."""
+    """Space for the `llama_model_params` of any build, each of which uses the beginning of it."""
 
     _fields_ = (("words", ctypes.c_uint64 * 32),)
 
@@ -60,7 +60,7 @@ class _Library:
         self._vocab_only_at = vocab_only_at
         self._c = ctypes.CDLL(path)
         _declare(self._c)
-        # Kept, since llama.cpp calls it for as long as it lives.
+        # Kept alive because llama.cpp calls it as long as it runs.
         self._on_log = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(self._log)
         self._c.llama_log_set(self._on_log, None)
         self._c.llama_backend_init()

@@ -1,19 +1,19 @@
-"""The bytes that a piece of a HuggingFace tokenizer stands for, told from the tokenizer's own stages."""
+"""The bytes that a piece of a HuggingFace tokenizer represents, derived from the tokenizer's own stages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tokverify.engine.pre_tokenizer import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.special_text import BYTE_PIECE
 
 PieceBytes = Callable[[str], bytes]
-"""From a piece to the bytes it stands for inside a text."""
+"""Maps a piece to the bytes that it represents inside a text."""
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
-    """Choose how pieces are written by the components of a tokenizer.
+    """Choose the spelling of pieces by the components of a tokenizer.
 
     Args:
         stages: The components of normalizer, pre-tokenizer and decoder as JSON objects, sequences unrolled.
@@ -27,7 +27,7 @@ def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
 
 
 def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
-    """Return what is written for a space, such as `▁`; None where a space is a space."""
+    """Return the mark that is written for a space, such as `▁`; None if a space is a space."""
     for stage in stages:
         if stage["type"] == "Metaspace":
             return str(stage["replacement"])
@@ -42,7 +42,7 @@ def _byte_level() -> PieceBytes:
     bytes_of = {ord(character): byte for byte, character in byte_alphabet().items()}
 
     def decode(piece: str) -> bytes:
-        # A piece with a character outside the alphabet stands for itself, as the library's decoder has it.
+        # A piece with a character outside the alphabet represents itself, as in the library's decoder.
         codes = [bytes_of.get(ord(character)) for character in piece]
         return piece.encode() if None in codes else bytes(code for code in codes if code is not None)
 
@@ -50,7 +50,7 @@ def _byte_level() -> PieceBytes:
 
 
 def _wordpiece(prefix: str) -> PieceBytes:
-    """A piece that continues a word carries `prefix`; any other begins a word, after a space."""
+    """Decode a piece that continues a word by its `prefix`; any other begins a word, after a space."""
 
     def decode(piece: str) -> bytes:
         return piece.removeprefix(prefix).encode() if piece.startswith(prefix) else b" " + piece.encode()

@@ -1,7 +1,7 @@
-"""The reference `rebuilt`: a HuggingFace tokenizer put together from the GGUF file's own arrays.
+"""The reference `rebuilt`: a HuggingFace tokenizer built from the GGUF file's own arrays.
 
-It is another engine, and another set of patterns, over the same data. So it can show that a file is encoded
-rightly, and never that the file is right.
+It is another engine, with another set of patterns, for the same data. So it can prove that a file is encoded
+correctly, but never that the file is correct.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
-    "the reference is rebuilt from the GGUF file's own data: agreement shows that the encoding follows that data, not "
-    "that the data is right; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that the "
-    "conversion dropped, is on both sides"
+    "the reference is rebuilt from the GGUF file's own data: agreement proves that texts are encoded according to that "
+    "data, not that the data is correct; a wrong token, merge, token type or pre-tokenizer name, or a normalizer that "
+    "the conversion dropped, is wrong on both sides"
 )
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -45,26 +45,26 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
     "qwen2": (_CL100K % r"\p{N}",),
     "default": (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
 }
-"""The patterns of the models that gave each pre-tokenizer its name, as published in their tokenizer.json.
+"""The patterns of the models after which the pre-tokenizers are named, as published in their tokenizer.json.
 
 `default` is llama.cpp's own; there is no such model.
 """
 
 
 def load(request: Request) -> FoundReference:
-    """Put together a tokenizer from the request's spec.
+    """Build a tokenizer from the request's spec.
 
     Raises:
         TokverifyError: If the request has no spec.
         UnsupportedError: If the library cannot be set up to do what the file says.
     """
     if request.spec is None:
-        raise TokverifyError("rebuilt: there is no GGUF file to rebuild a tokenizer from")
+        raise TokverifyError("rebuilt: there is no GGUF file from which to rebuild a tokenizer")
     return rebuild(request.spec, request.settings or resolve(request.spec))
 
 
 def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
-    """Put together a tokenizer from a spec and its effective settings; errors as for `load`."""
+    """Build a reference from a spec and its effective settings; errors as for `load`."""
     import tokenizers
 
     try:
@@ -81,12 +81,12 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
 
 
 def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False) -> Tokenizer:
-    """Put together the library's own tokenizer.
+    """Build the library's own tokenizer.
 
     Args:
         spec: What a file declares.
-        settings: What llama.cpp makes of that.
-        own_patterns: Where no published patterns are known, take those of our own pre-tokenizer.
+        settings: The effective settings.
+        own_patterns: Use the patterns of our own pre-tokenizer if no published ones are known.
 
     Raises:
         UnsupportedError: If the library cannot be set up to do what the file says.
@@ -106,7 +106,7 @@ def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False
 
 
 def _patterns(pre: str, *, own: bool) -> tuple[str, ...]:
-    """Return the published patterns of a pre-tokenizer, or of one that llama.cpp has do the same; none if unknown."""
+    """Return the published patterns of a pre-tokenizer, or of one that is the same in llama.cpp; none if unknown."""
     patterns = PRE_TOKENIZERS[pre].patterns if pre in PRE_TOKENIZERS else ()
     for name, published in PATTERNS.items():
         if pre == name or PRE_TOKENIZERS[name].patterns == patterns:
@@ -137,7 +137,7 @@ def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
 
 
 def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
-    """Merges by rank over the whole text, as the model's own tokenizer.json has it."""
+    """Merge the whole text by rank, as the model's own tokenizer.json does."""
     from tokenizers import Tokenizer, decoders, normalizers
 
     tokenizer = Tokenizer(_fallback_model(settings, _merges(spec, settings)))
@@ -176,11 +176,11 @@ _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "gemma4": _gemma4,
     "cpp-hybrid": _cpp_hybrid,
 }
-"""Pre-tokenizer, or algorithm, -> how its tokenizer is put together; the pre-tokenizer takes precedence."""
+"""Pre-tokenizer, or algorithm, -> how its tokenizer is built; the pre-tokenizer takes precedence."""
 
 
 def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> BPE:
-    """Make a model that writes what the vocabulary lacks as bytes, or as the unknown token."""
+    """Build a model that spells what no piece matches in bytes, or as the unknown token."""
     from tokenizers import models
 
     unk = settings.special_ids.get("unk")
@@ -204,15 +204,15 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
             raise UnsupportedError(
                 f"tokenizers cannot hold merge {rank}, {merge!r}: both parts and the result must be in the vocabulary"
             )
-        # Of a merge that stands there twice, the first one counts.
+        # If a merge is listed twice, the first one counts.
         merges.setdefault((left, right), rank)
     return list(merges)
 
 
 def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
-    """Turn scores into merges: every split of a piece into two others, the highest score first."""
+    """Convert scores to merges: every split of a piece into two others, in descending order of the score."""
     pieces = settings.pieces
-    # With a space in them pieces are cut out of the text before, as spaces are `▁` by the time of merging.
+    # Pieces with a real space are matched before merging, when spaces have already become `▁`.
     ids = [id for id in _mergeable_ids(settings) if " " not in pieces[id]]
     known = {pieces[id] for id in ids}
     scores = spec.scores or [0.0] * len(pieces)
@@ -225,13 +225,13 @@ def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str,
 
 
 def _mergeable_ids(settings: Settings) -> list[int]:
-    """Return the ids that sentencepiece merges to and from."""
+    """Return the ids of the pieces that sentencepiece merges."""
     fixed = Attribute.CONTROL | Attribute.UNKNOWN | Attribute.BYTE
     return [id for id, attribute in enumerate(settings.attributes) if not attribute & fixed]
 
 
 def _caveat_of_ties(spec: TokenizerSpec, settings: Settings) -> str:
-    """Say where this engine may differ by itself: it has no way to merge equal scores from left to right."""
+    """Mention pieces of equal score, which this engine cannot merge from left to right."""
     if settings.family.ranking is not Ranking.SCORE:
         return ""
     ids = [id for id in _mergeable_ids(settings) if not settings.attributes[id] & Attribute.USER_DEFINED]
@@ -260,7 +260,7 @@ def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
 def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
     from tokenizers.processors import TemplateProcessing
 
-    # Names of our own: a token's text may hold a character that has a meaning in a template.
+    # Invented names: a token's text may contain a character that has a meaning in a template.
     ids = settings.special_ids
     bos = ["BOS"] if settings.add_bos and "bos" in ids else []
     eos = ["EOS"] if settings.add_eos and "eos" in ids else []

@@ -1,7 +1,7 @@
-"""The reference `server`: a running llama-server, asked over HTTP.
+"""The reference `server`: a running llama-server, queried over HTTP.
 
-Source: `/tokenize`, `/detokenize`, `/props` and `/v1/models` in llama.cpp's `tools/server`. Its `/tokenize` takes a
-list of ids as content, too, and returns them with the bytes of each: this is how it tells its vocabulary.
+Source: `/tokenize`, `/detokenize`, `/props` and `/v1/models` in llama.cpp's `tools/server`. `/tokenize` also accepts a
+list of ids as content and returns the bytes of each, which reveals the vocabulary.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tokverify.system.http_connection import AnswerError, Connection
 if TYPE_CHECKING:
     from tokverify.references.reference import Request
 
-CAVEAT = "the server does not tell which of its tokens are special, nor their pieces, only the bytes it shows for them"
+CAVEAT = "the server exposes neither which tokens are special nor their pieces, only the bytes that it renders for them"
 _IDS_PER_REQUEST = 16_384
 
 
@@ -36,19 +36,19 @@ class ServerTokenizer:
         self.special_ids: Mapping[str, int] = {}
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Encode a text to token ids by `/tokenize`."""
+        """Encode a text to ids with `/tokenize`."""
         content = {"content": text, "add_special": add_special, "parse_special": parse_special}
         try:
             tokens = _listed(self._connection, content)
         except AnswerError as error:
             raise EncodeError(str(error)) from error
         if not all(isinstance(token, int) for token in tokens):
-            raise EncodeError(f"{self._connection.address}: the tokens it answers are not ids")
+            raise EncodeError(f"{self._connection.address}: the tokens in its answer are not ids")
         return tokens
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Decode ids by `/detokenize`, which joins what each of them shows; invalid UTF-8 becomes U+FFFD."""
-        # subtle: JSON carries any number, and the server would read it as 32 bits.
+        """Decode ids with `/detokenize`, which concatenates their texts; invalid UTF-8 becomes U+FFFD."""
+        # subtle: JSON allows any number, and the server would truncate it to 32 bits.
         if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
             raise EncodeError(f"the server has no token with the id {unknown[0]}")
         try:
@@ -56,20 +56,20 @@ class ServerTokenizer:
         except AnswerError as error:
             raise EncodeError(str(error)) from error
         if not isinstance(content, str):
-            raise EncodeError(f"{self._connection.address}: the answer of /detokenize has no text")
+            raise EncodeError(f"{self._connection.address}: the answer of /detokenize contains no text")
         return content.encode(errors="replace")
 
     def piece(self, id: int) -> str:
-        """Return what the server shows for a token, or its id as `<5>` where it shows nothing.
+        """Return the text that the server renders for a token, or its id as `<5>` if that is empty.
 
-        The piece itself, with its mark for a space, it does not tell.
+        The server does not expose the piece itself, with its mark for a space.
         """
         if not 0 <= id < self.vocab_size:
             return ""
         return self._token_bytes[id].decode("utf-8", "surrogateescape") or f"<{id}>"
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes the server shows for a token; none for an id without a token."""
+        """Return the bytes that the server renders for a token; none for an id without a token."""
         return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
 
     @cached_property
@@ -84,11 +84,11 @@ class ServerTokenizer:
 
 
 def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
-    """Open the llama-server at an address; `seconds` is how long it may take to answer.
+    """Connect to the llama-server at an address; `seconds` is the time limit for an answer.
 
     Raises:
         TokverifyError: If it cannot be reached, or something else answers.
-        UnsupportedError: If it does not tell its vocabulary.
+        UnsupportedError: If it does not expose its vocabulary.
     """
     connection = Connection(request.location, seconds=seconds)
     model = _model(connection)
@@ -105,7 +105,7 @@ def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
 
 
 def _model(connection: Connection) -> dict[str, Any]:
-    """Return what the server tells of its model, the size of its vocabulary among it."""
+    """Return the server's description of its model, which includes the size of the vocabulary."""
     models = connection.ask("/v1/models").get("data")
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and isinstance(meta := model.get("meta"), dict):
@@ -113,14 +113,14 @@ def _model(connection: Connection) -> dict[str, Any]:
             if isinstance(size, int) and size > 0:
                 return model
     raise UnsupportedError(
-        f"{connection.address}: /v1/models does not tell n_vocab: not a llama-server, an old one, or a router"
+        f"{connection.address}: /v1/models does not report n_vocab: not a llama-server, an old one, or a router"
     )
 
 
 def _listed(connection: Connection, content: Mapping[str, object]) -> list[Any]:
     tokens = connection.ask("/tokenize", content).get("tokens")
     if not isinstance(tokens, list):
-        raise AnswerError(f"{connection.address}: the answer of /tokenize has no list of tokens")
+        raise AnswerError(f"{connection.address}: the answer of /tokenize contains no list of tokens")
     return tokens
 
 
@@ -128,14 +128,14 @@ def _bytes_of(connection: Connection, ids: Iterable[int]) -> list[bytes]:
     ids = list(ids)
     tokens = _listed(connection, {"content": ids, "with_pieces": True})
     try:
-        told = {token["id"]: _bytes(token["piece"]) for token in tokens}
-        return [told[id] for id in ids]
+        by_id = {token["id"]: _bytes(token["piece"]) for token in tokens}
+        return [by_id[id] for id in ids]
     except (KeyError, TypeError, ValueError) as error:
         raise UnsupportedError(
-            f"{connection.address}: /tokenize does not tell the bytes of ids; is it an old llama-server?"
+            f"{connection.address}: /tokenize does not report the bytes of ids; is it an old llama-server?"
         ) from error
 
 
 def _bytes(piece: str | list[int]) -> bytes:
-    # Bytes that are no UTF-8 by themselves come as numbers.
+    # Bytes that are not valid UTF-8 by themselves are sent as numbers.
     return piece.encode() if isinstance(piece, str) else bytes(piece)

@@ -1,4 +1,4 @@
-"""The reference `tekken`: Mistral's tekken.json as its own library, mistral-common, reads it."""
+"""The reference `tekken`: Mistral's tekken.json, read by its own library, mistral-common."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
@@ -23,7 +23,7 @@ _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
 class TekkenTokenizer:
-    """A `Tekkenizer`, which never reads special tokens in a text: the library adds them by id, from its templates."""
+    """A `Tekkenizer`, which never recognizes special tokens in a text: the library adds them by id."""
 
     name = "mistral-common"
     parses_special = False
@@ -36,18 +36,18 @@ class TekkenTokenizer:
         self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
-        """Encode a text to token ids; BOS goes before it and nothing after it, as in the library's templates."""
-        # subtle: the library would put U+FFFD for a lone surrogate.
+        """Encode a text to ids; `add_special` adds BOS only, as the library's templates do."""
+        # subtle: the library would replace a lone surrogate by U+FFFD.
         to_utf8(text)
         with raised_as(EncodeError, "mistral-common cannot encode this text"):
             ids: list[int] = self._tekkenizer.encode(text, bos=add_special, eos=False)
         return ids
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as the library does, which shows bytes that are not UTF-8 as U+FFFD."""
+        """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
 
-        # subtle: the library takes a negative id for one counted from the end.
+        # subtle: the library counts a negative id from the end.
         if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
             raise EncodeError(f"mistral-common has no token with the id {unknown[0]}")
         with raised_as(EncodeError, "mistral-common cannot decode these ids"):
@@ -55,12 +55,12 @@ class TekkenTokenizer:
         return text.encode()
 
     def piece(self, id: int) -> str:
-        """Return the bytes of a token in the GPT-2 alphabet, as a GGUF file has them; a special token is itself."""
+        """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; a special token is itself."""
         token_bytes = self.token_bytes(id)
         return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for; none for an id without a token."""
+        """Return the bytes that a token represents; none for an id without a token."""
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
 
         if not 0 <= id < self.vocab_size:

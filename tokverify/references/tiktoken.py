@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.pre_tokenizer import spell_bytes
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.files.location import file_and_rest, read_file
 from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TiktokenTokenizer:
-    """A `tiktoken.Encoding`, which knows nothing of tokens around a text."""
+    """A `tiktoken.Encoding`, which adds no tokens around a text."""
 
     name = "tiktoken"
     parses_special = True
@@ -36,8 +36,8 @@ class TiktokenTokenizer:
         self.special_ids: Mapping[str, int] = {}
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
-        """Encode a text to token ids; nothing is ever put around it."""
-        # subtle: the library would put U+FFFD for a lone surrogate.
+        """Encode a text to ids; nothing is ever added around it."""
+        # subtle: the library would replace a lone surrogate by U+FFFD.
         to_utf8(text)
         with raised_as(EncodeError, "tiktoken cannot encode this text", quietly=True):
             allowed: str | set[str] = "all" if parse_special else set()
@@ -51,12 +51,12 @@ class TiktokenTokenizer:
         return decoded
 
     def piece(self, id: int) -> str:
-        """Return the bytes of a token in the GPT-2 alphabet, as a GGUF file has them; a special token is itself."""
+        """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; a special token is itself."""
         token_bytes = self.token_bytes(id)
         return token_bytes.decode() if id in self._special_tokens else spell_bytes(token_bytes)
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes a token stands for; none for an id without a token."""
+        """Return the bytes that a token represents; none for an id without a token."""
         try:
             token_bytes: bytes = self._encoding.decode_single_token_bytes(id)
         except (KeyError, OverflowError):
@@ -69,7 +69,7 @@ class TiktokenTokenizer:
 
 
 def load(request: Request) -> FoundReference:
-    """Load the encoding `NAME`, or `FILE` or `FILE:PATTERN`, where the pattern is a name or written out.
+    """Load the encoding `NAME`, or `FILE` or `FILE:PATTERN`, where the pattern is a name or a regular expression.
 
     Raises:
         MissingLibraryError: If tiktoken is not installed.
@@ -97,7 +97,7 @@ def load(request: Request) -> FoundReference:
 def open_ranks(
     path: Path, data: bytes, pattern: str, *, more_special: Mapping[str, int] | None = None
 ) -> TiktokenTokenizer:
-    """Make a tokenizer of the content of a .tiktoken file, perhaps with more special tokens; errors as for `load`."""
+    """Make a tokenizer from the content of a .tiktoken file and further special tokens; errors as for `load`."""
     published = published_for(path, pattern)
     ranks = read_ranks(path, data)
     special = special_tokens(path, ranks, published) | dict(more_special or {})
@@ -109,7 +109,7 @@ def _named_encoding(name: str) -> Encoding:
 
     names = tiktoken.list_encoding_names()
     if name not in names:
-        raise TokverifyError(f"tiktoken:{name}: no such file, and not an encoding; known are {', '.join(names)}")
+        raise TokverifyError(f"tiktoken:{name}: no such file, and not an encoding; known encodings: {', '.join(names)}")
     try:
         return tiktoken.get_encoding(name)
     except Exception as error:

@@ -219,10 +219,10 @@ class Section:
     """Blocks that belong together, perhaps below a heading."""
 
     blocks: Sequence[Block]
-    heading: str = ""
-    """In sentence case; `table` writes it in capitals."""
+    heading: Inline = ""
+    """A plain string is in sentence case, and `table` writes it in capitals; spans are shown as they are."""
     style: Style = Style.STRONG
-    """The style of the heading."""
+    """The style of a heading that is a plain string."""
 
 
 @dataclass(frozen=True, slots=True)

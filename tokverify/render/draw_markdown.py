@@ -57,8 +57,13 @@ def _draw_sections(sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
         blocks = list(_draw_blocks(section.blocks))
         if section.heading and blocks:
-            yield f"### {section.heading}\n"
+            yield f"### {_draw_title(section.heading)}\n"
         yield from blocks
+
+
+def _draw_title(heading: Inline) -> str:
+    """Draw a heading, which needs no emphasis."""
+    return "".join(escaped(span.text) for span in spans(heading))
 
 
 def _draw_blocks(blocks: Iterable[Block]) -> Iterator[str]:

@@ -77,8 +77,13 @@ def _draw_section(section: Section) -> list[RenderableType]:
     """Return the parts of a section; none if it has nothing to show in this format."""
     indent = _INDENT if section.heading else 0
     parts = list(_draw_blocks(section.blocks, indent))
-    heading = Text(section.heading.upper(), STYLES[section.style])
-    return [heading, *parts] if section.heading and parts else parts
+    return [_draw_title(section), *parts] if section.heading and parts else parts
+
+
+def _draw_title(section: Section) -> Text:
+    if isinstance(section.heading, str):
+        return Text(section.heading.upper(), STYLES[section.style])
+    return to_text(section.heading)
 
 
 def _draw_blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableType]:

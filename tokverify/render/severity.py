@@ -1,13 +1,14 @@
-"""How the severity of a finding is named and drawn."""
+"""Names and styles of severities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tokverify.render.document import Style
 from tokverify.report.finding import Severity
 
 NOUNS: Mapping[Severity, str] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
-"""Severity -> what a finding of it is called, in the order in which they are counted."""
+"""Severity -> what to call a finding, in the order of summaries."""
 
 STYLES: Mapping[Severity, str] = {
     Severity.ERROR: "bold red",
@@ -15,3 +16,10 @@ STYLES: Mapping[Severity, str] = {
     Severity.INFO: "bold",
 }
 """Severity -> how the `table` format draws it."""
+
+SEVERITY_STYLES: Mapping[Severity, Style] = {
+    Severity.ERROR: Style.BAD,
+    Severity.WARNING: Style.WARNING,
+    Severity.INFO: Style.STRONG,
+}
+"""Severity -> the style of its name."""

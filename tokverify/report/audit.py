@@ -1,64 +1,130 @@
-"""AuditReport: what an audit found, as data; `tokverify.render.audit` turns it into text."""
+"""AuditReport: the result of `tokverify audit`, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tokverify.report.finding import Severity
+from tokverify.report.fields import Digest, RuleCode, RuleName
+from tokverify.report.finding import Finding, Severity
+from tokverify.report.run_check import check_repair
 
-if TYPE_CHECKING:
-    from tokverify.audit.waiver import Waiver
-    from tokverify.report.finding import Finding
+IdRange = tuple[int, int]
+"""The first and the last id of a range."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotEvaluated:
-    """A rule that did not get what it needs, and why."""
+class ManualSection:
+    """A section of a rule's manual."""
 
-    code: str
-    name: str
+    heading: str
+    text: str
+    """Markdown in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleManual:
+    """A rule and its manual."""
+
+    code: RuleCode
+    name: RuleName
+    severity: Severity
+    """The highest severity of its findings."""
+    summary: str
+    """One sentence."""
+    sections: tuple[ManualSection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiver:
+    """Accepts findings of one rule. A condition that is None is always met."""
+
+    code: RuleCode
+    """The code of the rule."""
     reason: str
+    """Why the findings are accepted."""
+    model: str | None = None
+    """A shell-style pattern for the file's name without directory and suffix, or for its `general.name`."""
+    fingerprint: str | None = None
+    """A fingerprint of the tokenizer, or its beginning."""
+    ids: tuple[IdRange, ...] | None = None
+    """Ranges that must contain all ids of a finding."""
+    message: str | None = None
+    """A shell-style pattern for the whole message of a finding."""
+    place: str = ""
+    """The file and line of the waiver."""
 
 
 @dataclass(frozen=True, slots=True)
-class Waived:
-    """A finding that is accepted, and by what."""
+class WaivedFinding:
+    """A finding, and the waiver that accepts it."""
 
     finding: Finding
     waiver: Waiver
 
 
+@dataclass(frozen=True, slots=True)
+class NotEvaluated:
+    """A rule that could not be evaluated."""
+
+    code: RuleCode
+    name: RuleName
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """Everything an audit found; findings are ordered by severity, then by code.
-
-    `codes` are those of all rules that were selected. `unused_waivers` are those that are about this model and a rule
-    that was evaluated, and accepted nothing. `source` and `reference` say what was looked at, `caveat` what the
-    reference cannot prove. `fail_on` is the least severity that makes the audit fail. `fingerprint` is that of the
-    tokenizer, None where it cannot be loaded.
-    """
+    """Everything an audit found."""
 
     findings: tuple[Finding, ...]
-    waived: tuple[Waived, ...] = ()
+    """Ordered by severity, the highest first, then by code."""
+    waived: tuple[WaivedFinding, ...] = ()
     unused_waivers: tuple[Waiver, ...] = ()
+    """Waivers for this model and an evaluated rule that accepted nothing."""
     not_evaluated: tuple[NotEvaluated, ...] = ()
-    codes: tuple[str, ...] = ()
+    rules: tuple[RuleManual, ...] = ()
+    """All selected rules."""
     source: str = ""
-    fingerprint: str | None = None
+    """The model's file."""
+    fingerprint: Digest | None = None
+    """The fingerprint of the tokenizer; None if it cannot be loaded."""
     reference: str | None = None
-    reference_sha256: str | None = None
+    """Where the reference comes from; None without one."""
+    reference_sha256: Digest | None = None
     caveat: str = ""
+    """What the reference cannot prove."""
     fail_on: Severity = Severity.ERROR
+    """The lowest severity that makes the audit fail."""
     options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of tokverify and the libraries involved."""
 
-    def count(self, severity: Severity) -> int:
-        """Count the findings of this severity, those accepted by a waiver left out."""
-        return sum(finding.severity is severity for finding in self.findings)
 
-    @property
-    def exit_code(self) -> int:
-        """1 if a finding is at least as bad as `fail_on`, else 0."""
-        return int(any(finding.severity >= self.fail_on for finding in self.findings))
+def count_severity(report: AuditReport, severity: Severity) -> int:
+    """Count the findings of a severity, without those that a waiver accepts."""
+    return sum(finding.severity is severity for finding in report.findings)
+
+
+def audit_exit_code(report: AuditReport) -> int:
+    """Return 1 if a finding has at least the severity `fail_on`, else 0."""
+    return int(any(finding.severity >= report.fail_on for finding in report.findings))
+
+
+def summarize_audit(report: AuditReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {
+        "exit_code": audit_exit_code(report),
+        "rules": len(report.rules),
+        **{severity.name.lower(): count_severity(report, severity) for severity in reversed(Severity)},
+        "waived": len(report.waived),
+        "not_evaluated": len(report.not_evaluated),
+    }
+
+
+def check_audit(report: AuditReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
+    for index, finding in enumerate(report.findings):
+        yield from check_repair(finding.remedy, f"{path}.findings[{index}].remedy")
+    for index, waived in enumerate(report.waived):
+        yield from check_repair(waived.finding.remedy, f"{path}.waived[{index}].finding.remedy")

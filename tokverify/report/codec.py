@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
@@ -25,6 +27,7 @@ from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
+from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quoted
@@ -64,9 +67,12 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
+    "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "report diff": Kind(ReportDiff, summarize_report_diff),
+    "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "tokens": Kind(TokenList, _summarize_nothing),

@@ -1,72 +1,145 @@
-"""What changed from one version of a tokenizer to the next, as data; `tokverify.render.diff` turns it into text."""
+"""ChangeReport: the result of `tokverify diff`, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tokverify.report.fuzz import INTERRUPTED, Stop
+from tokverify.report.fields import Count
+from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
+from tokverify.report.run import Report, Side
+from tokverify.report.run_check import check_run
+from tokverify.report.run_summary import run_exit_code
 
-if TYPE_CHECKING:
-    from tokverify.diff.part import Part
-    from tokverify.report.fuzz import FuzzReport
-    from tokverify.report.run import Report, Side
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """One change within a part of a tokenizer."""
+
+    kind: str
+    """`added`, `removed`, `changed`, `moved` or `reordered`."""
+    what: str
+    """What changed: a piece, a merge, or the name of a setting."""
+    old: str | None
+    """The old value in words; None where there was none."""
+    new: str | None
+    """The new value in words; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a tokenizer that changed."""
+
+    name: str
+    """Such as `tokens` or `settings`."""
+    changes: tuple[PartChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change does to a corpus: its lines and bytes, those whose ids change, and the tokens before and after."""
+    """The effect of a change on a corpus."""
 
-    lines: int
-    changed_lines: int
-    bytes: int
-    changed_bytes: int
-    old_tokens: int
-    new_tokens: int
+    lines: Count
+    changed_lines: Count
+    """Lines whose ids change."""
+    bytes: Count
+    changed_bytes: Count
+    """Bytes of the lines whose ids change."""
+    old_tokens: Count
+    new_tokens: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A case that changes, on behalf of all that change for the same cause."""
+
+    index: Count
+    """Its index in the results of the run."""
+    others: tuple[str, ...]
+    """The other cases, as suite/id."""
+    parts: tuple[str, ...] = ()
+    """The parts that are the cause, where that is known."""
+    is_only: bool = False
+    """Whether nothing else that ids depend on changed; otherwise, every place where the cases differ has a token that
+    changed in each of the parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeReport:
-    """Everything that changed.
-
-    In `report` and `fuzzed`, the new version is the actual side and the old one the expected. `not_compared` says
-    what of the parts could not be compared, and why. With `behavior_only`, changed parts alone do not count. `file` is
-    the file of the new version, without the revision, or else that of the old one; empty where neither is one.
-    `options` are what the user asked for.
-    """
+    """Everything that changed from one version of a tokenizer to another."""
 
     parts: tuple[Part, ...]
+    """The parts that changed."""
     report: Report
+    """The run over the cases; the new version is the actual side, the old one the expected side."""
     fuzzed: FuzzReport | None = None
+    """The fuzzing run, with the same sides; None if none was requested."""
     effect: Effect | None = None
+    """The effect on a corpus; None without one."""
     not_compared: tuple[str, ...] = ()
+    """Which parts could not be compared, and why."""
     behavior_only: bool = False
+    """Whether changed parts are accepted as long as all texts get the same ids."""
     file: str = ""
+    """The file of the new version, without a revision, or else that of the old one; empty if neither is a file."""
     options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of tokverify and the libraries involved."""
+    examples: tuple[Example, ...] = ()
+    """One example per cause, the most frequent cause first."""
 
-    @property
-    def old(self) -> Side:
-        """The version that is taken to be right."""
-        return self.report.expected
 
-    @property
-    def new(self) -> Side:
-        """The version under test."""
-        return self.report.actual
+def old_side(report: ChangeReport) -> Side:
+    """Return the version that is assumed to be right."""
+    return report.report.expected
 
-    @property
-    def behaves_alike(self) -> bool:
-        """Whether no text was found that the two encode differently."""
-        differs = self.report.exit_code == 1 or (self.fuzzed is not None and self.fuzzed.failing > 0)
-        return not differs and not (self.effect and self.effect.changed_lines)
 
-    @property
-    def exit_code(self) -> int:
-        """0 if nothing changed, 1 if something did, 2 if no text could be compared, 130 if Ctrl-C ended the fuzzing."""
-        if self.fuzzed and self.fuzzed.stop is Stop.INTERRUPTED:
-            return INTERRUPTED
-        if not self.behaves_alike or (self.parts and not self.behavior_only):
-            return 1
-        return self.report.exit_code
+def new_side(report: ChangeReport) -> Side:
+    """Return the version under test."""
+    return report.report.actual
+
+
+def count_kinds(part: Part) -> dict[str, int]:
+    """Count the changes of a part by kind."""
+    counts: dict[str, int] = {}
+    for change in part.changes:
+        counts[change.kind] = counts.get(change.kind, 0) + 1
+    return counts
+
+
+def behaves_alike(report: ChangeReport) -> bool:
+    """Check that no text was found that the two versions encode differently."""
+    if run_exit_code(report.report) == 1 or (report.fuzzed and report.fuzzed.failing):
+        return False
+    return not (report.effect and report.effect.changed_lines)
+
+
+def diff_exit_code(report: ChangeReport) -> int:
+    """Return 0 if nothing changed, 1 if something did, 2 if no text was compared, 130 if Ctrl-C stopped the fuzzing."""
+    if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
+        return INTERRUPTED
+    if not behaves_alike(report) or (report.parts and not report.behavior_only):
+        return 1
+    return run_exit_code(report.report)
+
+
+def summarize_diff(report: ChangeReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {
+        "exit_code": diff_exit_code(report),
+        "behaves_alike": behaves_alike(report),
+        "old": old_side(report).source,
+        "new": new_side(report).source,
+        "parts": {part.name: count_kinds(part) for part in report.parts},
+    }
+
+
+def check_diff(report: ChangeReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
+    yield from check_run(report.report, f"{path}.report")
+    if report.fuzzed:
+        yield from check_fuzz(report.fuzzed, f"{path}.fuzzed")
+    for index, example in enumerate(report.examples):
+        if example.index >= len(report.report.results):
+            yield f"{path}.examples[{index}].index: there is no such result"

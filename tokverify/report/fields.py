@@ -11,3 +11,9 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
 """A hash in lower-case hexadecimal."""
+
+RuleCode: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[A-Z]+[0-9]+$")]
+"""The code of a rule, such as `TV101`."""
+
+RuleName: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+"""The name of a rule, such as `byte-token`."""

@@ -1,10 +1,13 @@
-"""Finding: one thing that a rule found wrong with a tokenizer."""
+"""Finding: one problem that a rule found in a tokenizer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import total_ordering
+
+from tokverify.report.diagnosis import Repair
+from tokverify.report.fields import RuleCode, RuleName
 
 
 @total_ordering
@@ -30,17 +33,27 @@ INFO, WARNING, ERROR = Severity
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found.
-
-    `ids` are all the token ids that are involved, `keys` the GGUF keys. `repair` says how to put it right, where there
-    is a way that is not simply "convert again": often a command line, with MODEL for the file. `code` and `name` are
-    those of the rule, which fills them in.
-    """
+    """A problem found by a rule."""
 
     severity: Severity
+
     message: str
+
     ids: tuple[int, ...] = ()
+    """All token ids involved."""
+
     keys: tuple[str, ...] = ()
+    """All GGUF keys involved."""
+
     repair: str = ""
-    code: str = ""
-    name: str = ""
+    """How to repair it, often as a command line in which MODEL, REFERENCE and FIXED stand for files. Empty where the
+    only way is to convert the model again."""
+
+    code: RuleCode = ""
+    """The code of the rule; filled in by the rule."""
+
+    name: RuleName = ""
+    """The name of the rule; filled in by the rule."""
+
+    remedy: Repair = field(default_factory=Repair)
+    """`repair` with the files of this audit filled in."""

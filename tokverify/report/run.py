@@ -1,4 +1,4 @@
-"""Report: what came out of a verification, as data; `tokverify.render` turns it into text."""
+"""Report: the result of a verification, as data."""
 
 from __future__ import annotations
 
@@ -26,104 +26,98 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDifference:
-    """A failure that a baseline lists: that of one case, failing in one way only.
-
-    `case` is suite/id, `difference` the digest of how it fails (`verify.baseline.digest`), and `about` says the same in
-    words. `expires` is the last day on which it is accepted, None for no end. `model` is a shell-style pattern for
-    the model's name, None for any. `place` is the file and line of the entry.
-    """
+    """A failure that a baseline lists: that of one case, failing in one way only."""
 
     case: str
+    """The case, as suite/id."""
     difference: str
+    """The digest of the way in which it fails (`verify.baseline.digest`)."""
     reason: str
+    """Why it is accepted."""
     expires: date | None = None
+    """The last day on which it is accepted; None if there is no end."""
     model: str | None = None
+    """A shell-style pattern for the model's name; None for any model."""
     about: str = ""
+    """The way in which it fails, in words."""
     place: str = ""
+    """The file and line of the entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineOutcome:
-    """What became of the entries of a baseline that accepted nothing.
-
-    The cases of those in `fixed` match now. The cases of those in `not_run` were not among the ones that ran. `source`
-    is the baseline's file.
-    """
+    """The entries of a baseline that accepted nothing."""
 
     source: str
+    """The baseline's file."""
     fixed: tuple[KnownDifference, ...] = ()
+    """The entries whose cases match now."""
     not_run: tuple[KnownDifference, ...] = ()
+    """The entries whose cases were not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The outcome of one case.
-
-    `difference` is set for a mismatch, `message` for an error or a skip; a failure that a baseline lists has one of
-    these, and the entry in `known`. `add_special` and `parse_special` are what was really compared, which differs from
-    the case's options where a side cannot honor them; `notes` says why. `refusals` say why entries of a baseline that
-    are about the case do not accept its failure. `expect` are the ids or pieces the case itself
-    asks for, None where it names neither side; where both sides agree against it, `difference` is between them and
-    `expect`. `decode_difference` holds (actual, expected) decoded bytes where the two sides decode the same ids
-    differently, else None.
-    """
+    """The outcome of one case."""
 
     case: Case
     status: Status
     actual: tuple[int, ...] = ()
+    """The ids of the actual side."""
     expected: tuple[int, ...] = ()
+    """The ids of the expected side."""
     difference: Difference | None = None
+    """How the ids differ, for a mismatch: from each other or, if both sides agree, from the case's own `expect`."""
     message: str | None = None
+    """Why, for an error or a skip."""
     notes: tuple[str, ...] = ()
+    """Sentences on what was compared differently than the case asks, or not at all."""
     add_special: bool = False
+    """The option that was compared; it differs from the case's if a side cannot honor that."""
     parse_special: bool = True
+    """The option that was compared; it differs from the case's if a side cannot honor that."""
     expect: Expect | None = None
+    """The ids or pieces that the case itself asks for; None if it names neither side."""
     decode_difference: DecodeDifference | None = None
+    """How the two sides decode the same ids, if they do so differently."""
     known: KnownDifference | None = None
+    """The entry of a baseline that accepts the failure, which then has a `difference` or a `message`."""
     refusals: tuple[str, ...] = ()
+    """Sentences on why entries of a baseline about this case do not accept its failure."""
 
     @property
     def name(self) -> str:
         """The case as suite/id."""
         return f"{self.case.suite}/{self.case.id}"
 
-    @property
-    def can_match(self) -> bool:
-        """Whether the case would match with the ids of the expected side: its own `expect` can ask for others."""
-        if self.expect is None or self.difference is None:
-            return True
-        if self.actual == self.expected:
-            return False
-        pieces = tuple(token.piece for block in self.difference.blocks for token in block.expected)
-        return self.expect in {self.expected, pieces}
-
 
 @dataclass(frozen=True, slots=True)
 class PieceDifference:
-    """One id that stands for different bytes on the two sides; None where a side has no such id."""
+    """An id that stands for different bytes on the two sides."""
 
     id: int
     actual: str | None
+    """The piece on this side; None if it has no such id."""
     expected: str | None
+    """The piece on this side; None if it has no such id."""
 
 
 NEARLY_ALL = 0.9
-"""Where a larger share of the tokens differs, the reference is likely that of another model."""
+"""If a larger share of the tokens differs, the reference probably belongs to another model."""
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyDifference:
-    """How two vocabularies differ: sizes, pieces per id, and roles of special ids.
-
-    `respelled` counts ids whose stored strings differ but stand for the same bytes (`"  "` and `▁▁`).
-    `special_ids` maps a role to (actual id, expected id), only where both sides name one and they differ.
-    """
+    """How two vocabularies differ."""
 
     actual_size: Count
+    """One more than the highest id of the actual side."""
     expected_size: Count
     pieces: tuple[PieceDifference, ...] = ()
     respelled: Count = 0
+    """How many tokens are stored differently but represent the same bytes, such as `"  "` and `▁▁`."""
     special_ids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Role -> (actual id, expected id), for the roles that both sides define differently."""
 
     def __bool__(self) -> bool:
         return bool(self.pieces or self.special_ids or self.actual_size != self.expected_size)
@@ -131,47 +125,51 @@ class VocabularyDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Who stood on one side of the comparison.
-
-    `source` says where it came from (a path, `rebuilt`, a hub id), `reason` why that one was taken, `caveat`
-    what it cannot prove. `aliases` are other names by which a case's `expect` may call it, and `family` is its
-    `tokenizer.ggml.model`, by which it may call all of a kind. `sha256` and `fingerprint` are lower-case hex.
-    `settings` are the effective settings by name, `overrides` the sentences on what differs from the declared ones.
-    """
+    """One side of the comparison."""
 
     name: str
     source: str
+    """Where it came from: a path, `rebuilt` or a hub id."""
     reason: str = ""
+    """Why this one was chosen."""
     caveat: str = ""
+    """What agreement with it cannot prove."""
     aliases: tuple[str, ...] = ()
+    """Other names by which a case's `expect` may call it."""
     family: str | None = None
+    """Its `tokenizer.ggml.model`, by which a case's `expect` may call all models of a kind."""
     sha256: Digest | None = None
+    """The hash of the file it was read from."""
     fingerprint: Digest | None = None
+    """The hash of everything that determines the ids of a text."""
     settings: Mapping[str, object] = field(default_factory=dict)
+    """The effective settings, by name."""
     overrides: tuple[str, ...] = ()
+    """One sentence for each declared setting that llama.cpp overrides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything a verification found; the order of `results` is that of the cases.
-
-    `vocabulary` is None where cases were compared with their own `expect` and nothing else. `options` are what the
-    user asked for, `versions` the versions of tokverify and the libraries involved.
-    `stopped_early` is True when `--fail-fast` left cases unrun. `diagnosis` tells why cases fail; None where none does,
-    or nobody asked. `baseline` tells of the entries that a baseline could do without; None where there was none.
-    `tokens` maps the ids of results without a difference to what they are on the (actual, expected) side.
-    """
+    """The result of a verification."""
 
     actual: Side
     expected: Side
     vocabulary: VocabularyDifference | None
+    """How the vocabularies differ; None if cases were compared with their own `expect` only."""
     results: tuple[CaseResult, ...]
+    """In the order of the cases."""
     options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of tokverify and the libraries involved."""
     stopped_early: bool = False
+    """Whether `--fail-fast` left cases unrun."""
     diagnosis: Diagnosis | None = None
+    """Why cases fail; None if none does, or nobody asked."""
     baseline: BaselineOutcome | None = None
+    """The entries that the baseline could do without; None if there was no baseline."""
     tokens: Mapping[int, tuple[Token, Token]] = field(default_factory=dict)
+    """Id of a result without a difference -> its tokens on the (actual, expected) side."""
 
     def count(self, status: Status) -> int:
         """Count the results with `status`."""

@@ -58,4 +58,5 @@ def summarize_run(report: Report) -> Mapping[str, object]:
         **{str(status): count_status(report, status) for status in Status},
         "decode_differences": count_decode_differences(report),
         "vocabularies_differ": vocabularies_differ(report.vocabulary),
+        "stopped_early": report.stopped_early,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -13,6 +14,11 @@ from tokverify.tokenizer import HexBytes
 _REFERENCE = "#/$defs/{name}"
 
 
+def write_schema() -> str:
+    """Write the schema as the file that is published."""
+    return json.dumps(generate_schema(), indent=2) + "\n"
+
+
 def generate_schema() -> dict[str, Any]:
     """Return the schema of a report of any kind; `kind` selects the definition that applies."""
     types = [kind.type for kind in KINDS.values()]
@@ -21,6 +27,8 @@ def generate_schema() -> dict[str, Any]:
     )
     for definition in definitions.values():
         # A file always has every key, also those that a caller may leave out.
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
         if "properties" in definition:
             definition["required"] = list(definition["properties"])
     branches = [_branch(name, reference["$ref"]) for name, reference in zip(KINDS, references, strict=True)]
@@ -50,4 +58,4 @@ def _describe_custom(wanted: type) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(generate_schema(), indent=2))  # noqa: T201 - this is a script
+    print(write_schema(), end="")  # noqa: T201 - this is a script

@@ -1,96 +1,201 @@
-"""Stats: what was measured, as data."""
+"""The report of `tokverify stats`: how many tokens each tokenizer needs for texts of many kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from enum import StrEnum
 
-if TYPE_CHECKING:
-    from tokverify.stats.probe import Probe
-    from tokverify.stats.text import Kind
-    from tokverify.tokenizer import Token
+from tokverify.report.fields import Count, Digest
+from tokverify.tokenizer import Token
 
+SHORT_NUMBERS = range(1000)
+"""The numbers that are tested for being a single token."""
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """All texts of one kind and name together, and how many tokens each tokenizer makes of them.
-
-    `pieces` is how many pieces they were encoded in. `words` are what stands between white space, None where the script
-    has no spaces between words. `trailing` counts lines that end in spaces or tabs. A count of tokens is None where the
-    tokenizer cannot encode one of the texts. `unknown` counts the tokens among them that stand for text without a token
-    of its own, perhaps much of it.
-    """
-
-    kind: Kind
-    name: str
-    pieces: int
-    bytes: int
-    characters: int
-    words: int | None
-    trailing: int
-    tokens: tuple[int | None, ...]
-    unknown: tuple[int, ...]
-
-    def rates(self, index: int) -> dict[str, float | None]:
-        """Return the tokens of one tokenizer by byte, by character and by word."""
-        units = {"byte": self.bytes, "character": self.characters, "word": self.words}
-        count = self.tokens[index]
-        return {unit: count / size if count is not None and size else None for unit, size in units.items()}
+LONG_TOKEN = 10
+"""A token that represents more characters is long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What was found of one tokenizer.
+class TextKind(StrEnum):
+    """What a text consists of."""
 
-    `name` tells it from the others, `source` says where it came from, and what exactly it was `fingerprint` (of one
-    that tokverify encodes with) or `sha256` (of a reference's file). `ordinary` counts the tokens that ordinary text
-    can use, `excluded` the others by kind. Of the ordinary ones, `long_tokens` counts those of more than ten
-    characters, `longest` are the longest, and `longest_used` the longest that the texts used. `unused` counts those
-    that no text used, the longest of them in `unused_examples`; None where the texts are our own, which are too few to
-    tell. `failures` say which texts could not be encoded.
-    """
+    PROSE = "prose"
+    CODE = "code"
+    DIGITS = "digits"
+    WHITE_SPACE = "white space"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCount:
+    """The number of tokens that one tokenizer needs for some texts."""
 
     name: str
+    """The name of the tokenizer."""
+
+    tokens: Count | None
+    """None if the tokenizer cannot encode one of the texts; then the rates are None too."""
+
+    unknown: Count
+    """Tokens among them that represent text for which there is no token, perhaps a lot of it."""
+
+    per_byte: float | None = None
+    per_character: float | None = None
+
+    per_word: float | None = None
+    """None if the words are not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTexts:
+    """All texts with the same kind and name."""
+
+    kind: TextKind
+
+    name: str
+    """The language or the script."""
+
+    pieces: Count
+    """The number of pieces that the texts were encoded in."""
+
+    bytes: Count
+    characters: Count
+
+    words: Count | None
+    """Stretches between white space; None if the script has no spaces between words."""
+
+    trailing: Count
+    """Lines that end in spaces or tabs."""
+
+    counts: tuple[TokenCount, ...]
+    """One for each tokenizer, in the order of the report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """How a tokenizer handles numbers, indentation, the end of a prompt and languages.
+
+    A field is None if the tokenizer does not preserve the text that was tested.
+    """
+
+    single_numbers: Count | None = None
+    """How many of `SHORT_NUMBERS` are a single token."""
+
+    tokens_per_long_number: float | None = None
+    """Tokens per number from 1,000 to 999,999, on average."""
+
+    indentation: Mapping[int, int] | None = None
+    """Number of spaces at the start of a line -> tokens that they take."""
+
+    spaces_per_token: float | None = None
+    """Spaces that one token holds in an indentation of 1 to 16, on average."""
+
+    trailing_space: bool | None = None
+    """Whether a space at the end of a prompt becomes a token that would not be there if the text continued."""
+
+    language_tokens: Mapping[str, int] | None = None
+    """Language -> tokens of the same text; languages with unknown tokens are left out."""
+
+    against_english: Mapping[str, float] | None = None
+    """Language other than English -> tokens of the same text, as a multiple of those in English."""
+
+    mean_against_english: float | None = None
+    """The mean of these multiples."""
+
+    languages: Count = 0
+    """The number of languages other than English that were tested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTokenizer:
+    """The measurements of one tokenizer."""
+
+    name: str
+    """A name that no other tokenizer in the report has."""
+
     source: str
-    vocab_size: int
-    ordinary: int
+    """Where the tokenizer came from."""
+
+    fingerprint: Digest | None = None
+    """Set for a tokenizer that tokverify encodes with itself."""
+
+    sha256: Digest | None = None
+    """The digest of a reference's file."""
+
+    vocab_size: Count
+
+    ordinary: Count
+    """Tokens that ordinary text can use."""
+
     excluded: Mapping[str, int]
-    probe: Probe
-    long_tokens: int
-    longest: Sequence[Token]
-    longest_used: Sequence[Token]
-    unused: int | None
-    unused_examples: Sequence[Token]
+    """Kind of token -> number of tokens that ordinary text cannot use."""
+
+    probe: ProbeResult
+
+    long_tokens: Count
+    """Ordinary tokens that represent more than `LONG_TOKEN` characters."""
+
+    longest: tuple[Token, ...]
+    """The longest ordinary tokens."""
+
+    longest_used: tuple[Token, ...]
+    """The longest of those that the texts used."""
+
+    unused: Count | None
+    """Ordinary tokens that no text used; None if the texts are the samples, which are too short."""
+
+    unused_examples: tuple[Token, ...]
+    """The longest of those."""
+
     failures: tuple[str, ...] = ()
-    fingerprint: str | None = None
-    sha256: str | None = None
+    """The texts that could not be encoded, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What was measured, of all tokenizers on the same texts; `files` is empty where these were our own.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsReport:
+    """Measurements of several tokenizers on the same texts."""
 
-    `options` is what was asked for, `versions` what did the work.
-    """
-
-    tokenizers: tuple[Measured, ...]
-    rows: tuple[Row, ...]
-    files: tuple[str, ...] = ()
-    options: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of tokverify and the libraries it used."""
 
-    @property
-    def encoded_by_all(self) -> list[Row]:
-        """The texts that every tokenizer could encode."""
-        return [row for row in self.rows if None not in row.tokens]
+    options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for."""
 
-    def tokens_per_byte(self, index: int) -> float | None:
-        """Return the tokens that one tokenizer takes for a byte of what all could encode; None if that is nothing."""
-        size = sum(row.bytes for row in self.encoded_by_all)
-        return sum(row.tokens[index] or 0 for row in self.encoded_by_all) / size if size else None
+    files: tuple[str, ...] = ()
+    """The files that were measured; empty if the texts are the samples."""
 
-    @property
-    def exit_code(self) -> int:
-        """0 if every tokenizer could encode all texts, else 1."""
-        return 1 if any(measured.failures for measured in self.tokenizers) else 0
+    tokenizers: tuple[MeasuredTokenizer, ...]
+    texts: tuple[MeasuredTexts, ...]
+
+    remarks: tuple[str, ...] = ()
+    """What to know when reading the numbers."""
+
+
+def comparable_texts(stats: StatsReport) -> list[MeasuredTexts]:
+    """Return the texts that every tokenizer can encode."""
+    return [texts for texts in stats.texts if all(count.tokens is not None for count in texts.counts)]
+
+
+def tokens_per_byte(stats: StatsReport, index: int) -> float | None:
+    """Return the tokens per byte of one tokenizer in the comparable texts; None if there are none."""
+    texts = comparable_texts(stats)
+    size = sum(text.bytes for text in texts)
+    return sum(text.counts[index].tokens or 0 for text in texts) / size if size else None
+
+
+def stats_exit_code(stats: StatsReport) -> int:
+    """Return 0 if every tokenizer can encode all texts, else 1."""
+    return 1 if any(measured.failures for measured in stats.tokenizers) else 0
+
+
+def summarize_stats(stats: StatsReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    rates = [tokens_per_byte(stats, index) for index in range(len(stats.tokenizers))]
+    return {"exit_code": stats_exit_code(stats), "tokens_per_byte": rates}
+
+
+def check_stats(stats: StatsReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    names = [measured.name for measured in stats.tokenizers]
+    for index, texts in enumerate(stats.texts):
+        if [count.name for count in texts.counts] != names:
+            yield f"{path}.texts[{index}].counts: expected one object for each tokenizer, in order"

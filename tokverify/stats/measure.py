@@ -1,160 +1,192 @@
-"""Measure tokenizers on texts, piece by piece, so that a text may be larger than memory."""
+"""Measure tokenizers on texts, piece by piece, as a text may be larger than memory."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.report.stats import Measured, Row, Stats
+from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TokenCount
 from tokverify.stats.probe import probe
+from tokverify.stats.remark import make_remarks
 from tokverify.stats.text import read_pieces, samples, texts_of
-from tokverify.stats.vocabulary import count_long, longest, ordinary
+from tokverify.stats.vocabulary import count_long, find_longest, find_ordinary
 
 if TYPE_CHECKING:
-    from tokverify.stats.subject import Subject
-    from tokverify.stats.text import Kind, Text
+    from tokverify.report.stats import TextKind
+    from tokverify.stats.subject import StatsSubject
+    from tokverify.stats.text import SampleText
 
 _LISTED = 5
 _TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)
 
 
 def measure(
-    subjects: Sequence[Subject],
+    subjects: Sequence[StatsSubject],
     files: Sequence[Path] = (),
     *,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Stats:
-    """Measure tokenizers on files, or without any on our own samples.
+) -> StatsReport:
+    """Measure tokenizers on files, or on our samples if there are none.
 
     Args:
         subjects: The tokenizers.
         files: What to encode, in UTF-8.
-        on_progress: Called after each piece with the number of bytes done and of all.
+        on_progress: Called after each piece with the number of bytes done and the total.
 
     Raises:
-        TokverifyError: If a file cannot be read or is not UTF-8, or there is nothing in any.
+        TokverifyError: If a file cannot be read or is not UTF-8, or if all of them are empty.
     """
     size = sum(_checked_size(path) for path in files)
     if files and not size:
-        raise TokverifyError(f"{', '.join(map(str, files))}: nothing in it to measure; name a file with text")
+        raise TokverifyError(f"{', '.join(map(str, files))}: nothing to measure; name a file with text")
     tally = _Tally(subjects)
-    for text in (text for path in files for text in texts_of(path)) if files else samples():
+    for text in chain.from_iterable(map(texts_of, files)) if files else samples():
         tally.add(text)
         if on_progress:
             on_progress(tally.bytes, size)
-    measured = (
-        _measured(subject, tally.used[index], tally.failures(index), judged=bool(files))
+    measured = [
+        _measure_vocabulary(subject, tally.used[index], tally.failures(index), with_unused=bool(files))
         for index, subject in enumerate(subjects)
+    ]
+    versions: dict[str, str] = {}
+    for subject in subjects:
+        versions |= subject.versions
+    stats = StatsReport(
+        tokenizers=tuple(measured), texts=tally.texts(), files=tuple(map(str, files)), versions=versions
     )
-    versions = {name: version for subject in subjects for name, version in subject.versions.items()}
-    return Stats(tuple(measured), tally.rows(), tuple(map(str, files)), versions=versions)
+    return replace(stats, remarks=tuple(make_remarks(stats)))
 
 
 def _checked_size(path: Path) -> int:
-    """Read a file once, which is quick, so that nothing is encoded in vain.
+    """Return the size of a file after reading it once, so that errors are found before anything is encoded.
 
     Raises:
-        TokverifyError: If it cannot be read twice, or not at all, or is not UTF-8.
+        TokverifyError: If it is not a regular file, cannot be read or is not UTF-8.
     """
     if path.exists() and not path.is_file():
-        raise TokverifyError(f"{path}: not a regular file, and a text is read more than once; save it to a file first")
+        raise TokverifyError(f"{path}: not a regular file, and the text is read twice; save it to a file first")
     return sum(len(piece.encode()) for piece in read_pieces(path))
 
 
 @dataclass(slots=True)
 class _Sum:
-    """A row in the making; `failures` holds why a tokenizer cannot encode a text of it."""
+    """The sums over all texts with the same kind and name."""
 
     tokens: list[int]
+    """Tokens by tokenizer."""
+
     unknown: list[int]
+    """Unknown tokens by tokenizer."""
+
     pieces: int = 0
     bytes: int = 0
     characters: int = 0
     words: int = 0
     trailing: int = 0
     failures: dict[int, str] = field(default_factory=dict)
+    """Index of a tokenizer -> why it cannot encode one of the texts."""
 
 
 class _Tally:
-    """Adds up texts by what they are; `used` holds the ids that each tokenizer has used."""
+    """Adds up texts by kind and name; `used` holds the ids that each tokenizer has produced."""
 
-    def __init__(self, subjects: Sequence[Subject]) -> None:
+    def __init__(self, subjects: Sequence[StatsSubject]) -> None:
         self._subjects = subjects
-        self._sums: dict[tuple[Kind, str, bool], _Sum] = {}
+        self._sums: dict[tuple[TextKind, str, bool], _Sum] = {}
         self.used: list[set[int]] = [set() for _ in subjects]
 
     @property
     def bytes(self) -> int:
-        """All bytes so far."""
-        return sum(made.bytes for made in self._sums.values())
+        """The number of bytes so far."""
+        return sum(total.bytes for total in self._sums.values())
 
-    def add(self, text: Text) -> None:
-        """Encode a text with each tokenizer, and count."""
+    def add(self, text: SampleText) -> None:
+        """Encode a text with each tokenizer and add up the counts."""
         zeros = [0] * len(self._subjects)
-        made = self._sums.setdefault((text.kind, text.name, text.spaced), _Sum(zeros, zeros.copy()))
-        made.pieces += 1
-        made.bytes += len(text.content.encode())
-        made.characters += len(text.content)
-        made.words += len(text.content.split())
-        made.trailing += len(_TRAILING.findall(text.content))
+        total = self._sums.setdefault((text.kind, text.name, text.spaced), _Sum(zeros, zeros.copy()))
+        total.pieces += 1
+        total.bytes += len(text.content.encode())
+        total.characters += len(text.content)
+        total.words += len(text.content.split())
+        total.trailing += len(_TRAILING.findall(text.content))
         for index in range(len(self._subjects)):
-            if index not in made.failures:
-                self._encode(made, index, text)
+            if index not in total.failures:
+                self._encode(total, index, text)
 
-    def _encode(self, made: _Sum, index: int, text: Text) -> None:
+    def _encode(self, total: _Sum, index: int, text: SampleText) -> None:
         subject = self._subjects[index]
         try:
             ids = subject.tokenizer.encode(text.content, add_special=False, parse_special=False)
         except (EncodeError, UnsupportedError) as error:
-            made.failures[index] = f"{text.kind} {text.name}: {error}"
+            total.failures[index] = f"{text.kind} {text.name}: {error}"
             return
-        made.tokens[index] += len(ids)
-        made.unknown[index] += sum(map(ids.count, subject.unknown))
+        total.tokens[index] += len(ids)
+        total.unknown[index] += sum(map(ids.count, subject.unknown))
         self.used[index].update(ids)
 
     def failures(self, index: int) -> tuple[str, ...]:
-        """Return which texts a tokenizer could not encode, and why."""
-        return tuple(made.failures[index] for made in self._sums.values() if index in made.failures)
+        """Return the texts that a tokenizer could not encode, and why."""
+        return tuple(total.failures[index] for total in self._sums.values() if index in total.failures)
 
-    def rows(self) -> tuple[Row, ...]:
+    def texts(self) -> tuple[MeasuredTexts, ...]:
         """Return the sums, in the order in which their first texts came."""
         return tuple(
-            Row(
-                kind,
-                name,
-                pieces=made.pieces,
-                bytes=made.bytes,
-                characters=made.characters,
-                words=made.words if spaced else None,
-                trailing=made.trailing,
-                tokens=tuple(None if index in made.failures else count for index, count in enumerate(made.tokens)),
-                unknown=tuple(made.unknown),
+            MeasuredTexts(
+                kind=kind,
+                name=name,
+                pieces=total.pieces,
+                bytes=total.bytes,
+                characters=total.characters,
+                words=total.words if spaced else None,
+                trailing=total.trailing,
+                counts=tuple(self._count(index, total, spaced=spaced) for index in range(len(self._subjects))),
             )
-            for (kind, name, spaced), made in self._sums.items()
+            for (kind, name, spaced), total in self._sums.items()
+        )
+
+    def _count(self, index: int, total: _Sum, *, spaced: bool) -> TokenCount:
+        name, unknown = self._subjects[index].name, total.unknown[index]
+        if index in total.failures:
+            return TokenCount(name=name, tokens=None, unknown=unknown)
+        tokens = total.tokens[index]
+        return TokenCount(
+            name=name,
+            tokens=tokens,
+            unknown=unknown,
+            per_byte=_divide(tokens, total.bytes),
+            per_character=_divide(tokens, total.characters),
+            per_word=_divide(tokens, total.words) if spaced else None,
         )
 
 
-def _measured(subject: Subject, used: set[int], failures: tuple[str, ...], *, judged: bool) -> Measured:
+def _divide(count: int, size: int) -> float | None:
+    return count / size if size else None
+
+
+def _measure_vocabulary(
+    subject: StatsSubject, used: set[int], failures: tuple[str, ...], *, with_unused: bool
+) -> MeasuredTokenizer:
     tokenizer = subject.tokenizer
-    vocabulary = ordinary(tokenizer, subject.attributes)
-    unused = vocabulary.ids - used
-    return Measured(
+    ordinary = find_ordinary(tokenizer, subject.attributes)
+    unused = ordinary.ids - used
+    return MeasuredTokenizer(
         name=subject.name,
         source=subject.source,
-        vocab_size=tokenizer.vocab_size,
-        ordinary=len(vocabulary.ids),
-        excluded=vocabulary.excluded,
-        probe=probe(tokenizer, subject.unknown),
-        long_tokens=count_long(tokenizer, vocabulary.ids),
-        longest=longest(tokenizer, vocabulary.ids, _LISTED),
-        longest_used=longest(tokenizer, vocabulary.ids & used, _LISTED),
-        unused=len(unused) if judged else None,
-        unused_examples=longest(tokenizer, unused, _LISTED) if judged else [],
-        failures=failures,
         fingerprint=subject.fingerprint,
         sha256=subject.sha256,
+        vocab_size=tokenizer.vocab_size,
+        ordinary=len(ordinary.ids),
+        excluded=ordinary.excluded,
+        probe=probe(tokenizer, subject.unknown),
+        long_tokens=count_long(tokenizer, ordinary.ids),
+        longest=tuple(find_longest(tokenizer, ordinary.ids, _LISTED)),
+        longest_used=tuple(find_longest(tokenizer, ordinary.ids & used, _LISTED)),
+        unused=len(unused) if with_unused else None,
+        unused_examples=tuple(find_longest(tokenizer, unused, _LISTED)) if with_unused else (),
+        failures=failures,
     )

@@ -1,4 +1,4 @@
-"""Scripts: which one a line of prose is written in."""
+"""Detect the script of a line of prose."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SCRIPTS = (
 
 
 def script_of_line(line: str) -> str | None:
-    """Return the script of most letters in a line; None where there are none.
+    """Return the script of most letters in a line; None if there are no letters.
 
-    With kana in it, the characters of a line that Japanese shares with Chinese are taken for Japanese.
+    In a line with kana, Chinese characters count as Japanese.
     """
     if line.isascii():
         return "Latin" if line.lower() != line.upper() else None

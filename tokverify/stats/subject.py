@@ -1,4 +1,4 @@
-"""Subjects: the tokenizers to measure, opened from wherever they are."""
+"""Open the tokenizers to measure."""
 
 from __future__ import annotations
 
@@ -20,31 +20,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A tokenizer to measure.
-
-    `attributes` are those of each token, None where they are not known; `unknown` are the ids that stand for text
-    without a token of its own. `fingerprint` is that of an encoder of ours, `sha256` that of a reference's file;
-    `versions` names the libraries that do the work.
-    """
+class StatsSubject:
+    """A tokenizer to measure."""
 
     name: str
     source: str
     tokenizer: Tokenizer
+
     attributes: Sequence[int] | None = None
+    """The attributes of each token; None if they are not known."""
+
     unknown: frozenset[int] = frozenset()
+    """Ids that represent text for which there is no token."""
+
     fingerprint: str | None = None
+    """Set for an encoder of ours."""
+
     sha256: str | None = None
+    """The digest of a reference's file."""
+
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of the libraries involved."""
 
 
-def open_subjects(locations: Iterable[str]) -> list[Subject]:
-    """Open tokenizers: GGUF files, and whatever can be a reference; no two get one name.
+def open_subjects(locations: Iterable[str]) -> list[StatsSubject]:
+    """Open GGUF files and anything that can be a reference; each gets a unique name.
 
     Raises:
         TokverifyError: As `load_model` and `open_reference` do.
     """
-    subjects: list[Subject] = []
+    subjects: list[StatsSubject] = []
     for location in locations:
         subject = _open(location)
         namesakes = sum(other.name.partition(" (")[0] == subject.name for other in subjects)
@@ -52,32 +57,32 @@ def open_subjects(locations: Iterable[str]) -> list[Subject]:
     return subjects
 
 
-def _open(location: str) -> Subject:
+def _open(location: str) -> StatsSubject:
     path = Path(location)
     is_path = not is_kind(location.partition(":")[0])
     if is_path and (path.suffix == ".gguf" or (path.is_file() and kind_of_model(path) == "gguf")):
         encoder = load_model(path)
-        subject = _subject(encoder.name, location, encoder, encoder.settings)
+        subject = _make_subject(encoder.name, location, encoder, encoder.settings)
         return replace(subject, fingerprint=encoder.fingerprint)
     found = open_reference(location)
     name = found.path.name if found.path else location
-    subject = _subject(name, found.source, found.tokenizer, _declared(found.path))
+    subject = _make_subject(name, found.source, found.tokenizer, _read_settings(found.path))
     return replace(subject, sha256=found.sha256, versions=found.versions)
 
 
-def _declared(path: Path | None) -> Settings | None:
-    """Read from a file what its library does not tell: the kinds of its tokens."""
+def _read_settings(path: Path | None) -> Settings | None:
+    """Read the types of the tokens from a file, as its library does not provide them."""
     try:
         return resolve(read_spec(path)) if path else None
     except TokverifyError:
         return None
 
 
-def _subject(name: str, source: str, tokenizer: Tokenizer, declared: Settings | None) -> Subject:
+def _make_subject(name: str, source: str, tokenizer: Tokenizer, declared: Settings | None) -> StatsSubject:
     if declared is None or len(declared.attributes) != tokenizer.vocab_size:
         unknown = tokenizer.special_ids.get("unk")
-        return Subject(name, source, tokenizer, unknown=frozenset() if unknown is None else frozenset([unknown]))
+        return StatsSubject(name, source, tokenizer, unknown=frozenset() if unknown is None else frozenset([unknown]))
     unknown_ids = {id for id, attribute in enumerate(declared.attributes) if attribute & Attribute.UNKNOWN.value}
     if "unk" in declared.special_ids:
         unknown_ids.add(declared.special_ids["unk"])
-    return Subject(name, source, tokenizer, declared.attributes, frozenset(unknown_ids))
+    return StatsSubject(name, source, tokenizer, declared.attributes, frozenset(unknown_ids))

@@ -1,20 +1,20 @@
-"""Texts to measure: our own samples, or files, told apart by what they are written in."""
+"""The texts to measure: our samples, or files, classified by language or script."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.report.stats import TextKind
 from tokverify.stats.script import UNSPACED, script_of_line
 from tokverify.system.input_file import require_fetched
 
 PIECE_BYTES = 1 << 20
-"""Files are encoded in pieces of about this size; whoever has less is encoded whole."""
+"""Larger files are encoded in pieces of about this size."""
 
 ENGLISH = "English"
 
@@ -56,48 +56,44 @@ _SUFFIXES = {
 _CODE_BY_SUFFIX = {f".{suffix}": language for language, suffixes in _SUFFIXES.items() for suffix in suffixes}
 
 
-class Kind(StrEnum):
-    """What kind of text it is."""
-
-    PROSE = "prose"
-    CODE = "code"
-    DIGITS = "digits"
-    WHITE_SPACE = "white space"
-
-
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A text, or a piece of one; `name` is its language or script. `spaced` is False where words have no bounds."""
+class SampleText:
+    """A text, or a piece of one."""
 
-    kind: Kind
+    kind: TextKind
+
     name: str
+    """The language or script."""
+
     content: str
+
     spaced: bool = True
+    """Whether there are spaces between words."""
 
 
-def samples() -> Iterator[Text]:
-    """Yield our own texts; those in natural languages all say the same."""
+def samples() -> Iterator[SampleText]:
+    """Yield our samples; those in natural languages are translations of each other."""
     for language in _LANGUAGES:
         content = _sample(f"prose/{language.lower()}.txt")
-        yield Text(Kind.PROSE, language, content, spaced=language not in _UNSPACED_LANGUAGES)
+        yield SampleText(TextKind.PROSE, language, content, spaced=language not in _UNSPACED_LANGUAGES)
     for stem, language in _CODE.items():
-        yield Text(Kind.CODE, language, _sample(f"code/{stem}.txt"))
-    yield Text(Kind.DIGITS, "numbers, dates", _sample("digits.txt"))
-    yield Text(Kind.WHITE_SPACE, "runs of 1 to 16", _WHITE_SPACE, spaced=False)
+        yield SampleText(TextKind.CODE, language, _sample(f"code/{stem}.txt"))
+    yield SampleText(TextKind.DIGITS, "numbers, dates", _sample("digits.txt"))
+    yield SampleText(TextKind.WHITE_SPACE, "runs of 1 to 16", _WHITE_SPACE, spaced=False)
 
 
 @cache
 def parallel_samples() -> Mapping[str, str]:
-    """Return one text in several languages, by language."""
-    return {text.name: text.content for text in samples() if text.kind is Kind.PROSE}
+    """Return translations of one text, by language."""
+    return {text.name: text.content for text in samples() if text.kind is TextKind.PROSE}
 
 
 def _sample(name: str) -> str:
     return (_SAMPLES / name).read_text(encoding="utf-8")
 
 
-def texts_of(path: Path) -> Iterator[Text]:
-    """Read a file, whose suffix tells whether it is code and which; prose is cut where the script of its lines changes.
+def texts_of(path: Path) -> Iterator[SampleText]:
+    """Read a file: code if its suffix is that of a programming language, else prose, split where the script changes.
 
     Raises:
         TokverifyError: If it cannot be read or is not UTF-8.
@@ -105,16 +101,16 @@ def texts_of(path: Path) -> Iterator[Text]:
     language = _CODE_BY_SUFFIX.get(path.suffix.lower())
     for piece in read_pieces(path):
         if language:
-            yield Text(Kind.CODE, language, piece)
+            yield SampleText(TextKind.CODE, language, piece)
         else:
-            yield from _stretches(piece)
+            yield from _split_by_script(piece)
 
 
-def _stretches(piece: str) -> Iterator[Text]:
-    """Cut prose between lines in different scripts; a line without letters belongs to what is before it."""
+def _split_by_script(piece: str) -> Iterator[SampleText]:
+    """Split prose between lines in different scripts; a line without letters belongs to the lines before it."""
     script: str | None = None
     lines: list[str] = []
-    # One in ASCII has one script at most, and is usual and long.
+    # ASCII text has at most one script.
     for line in [piece] if piece.isascii() else piece.splitlines(keepends=True):
         found = script_of_line(line)
         if found and script and found != script:
@@ -126,14 +122,14 @@ def _stretches(piece: str) -> Iterator[Text]:
         yield _prose(script, lines)
 
 
-def _prose(script: str | None, lines: list[str]) -> Text:
-    return Text(Kind.PROSE, script or "no letters", "".join(lines), spaced=script not in UNSPACED)
+def _prose(script: str | None, lines: list[str]) -> SampleText:
+    return SampleText(TextKind.PROSE, script or "no letters", "".join(lines), spaced=script not in UNSPACED)
 
 
 def read_pieces(path: Path) -> Iterator[str]:
-    """Yield the text of a file whole, or if that is long, in pieces that end at line ends.
+    """Yield the text of a file, in pieces that end at line ends if it is long.
 
-    Only a line of more than a mebibyte is cut inside.
+    Only lines of more than a mebibyte are split.
 
     Raises:
         TokverifyError: If it cannot be read or is not UTF-8.
@@ -150,11 +146,11 @@ def read_pieces(path: Path) -> Iterator[str]:
                 done += len(block)
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        # What the decoder had kept of the block before stands in front of this one.
+        # The decoder prepends what it kept of the previous block.
         kept = len(error.object) - len(block)
         offset = done - kept + error.start
         raise TokverifyError(
-            f"{path}: byte 0x{error.object[error.start]:02X} at offset {offset:,} is not UTF-8; convert it first"
+            f"{path}: byte 0x{error.object[error.start]:02X} at offset {offset:,} is not UTF-8; convert the file first"
         ) from None
     except OSError as error:
         raise TokverifyError(f"{path}: cannot read the text: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""What can be told of a vocabulary by itself: which of its tokens ordinary text can use, and how long they are."""
+"""Analyze a vocabulary: which tokens ordinary text can use, and how long they are."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.report.stats import LONG_TOKEN
 from tokverify.tokenizer import pieces_of, tokens_of
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token, Tokenizer
-
-LONG = 10
-"""A token of more characters counts as long."""
 
 _ORDINARY = (Attribute.NORMAL | Attribute.USER_DEFINED).value
 _EXCLUDED = {
@@ -30,18 +28,19 @@ _EXCLUDED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The tokens that ordinary text can use, and by kind how many others there are."""
+class OrdinaryTokens:
+    """The tokens that ordinary text can use."""
 
     ids: frozenset[int]
+
     excluded: Mapping[str, int]
+    """Kind of token -> number of tokens that ordinary text cannot use."""
 
 
-def ordinary(tokenizer: Tokenizer, attributes: Sequence[int] | None) -> Vocabulary:
-    """Sort out control, byte, unused and unknown tokens.
+def find_ordinary(tokenizer: Tokenizer, attributes: Sequence[int] | None) -> OrdinaryTokens:
+    """Exclude control, byte, unused and unknown tokens.
 
-    Without `attributes` only the special tokens whose role the tokenizer tells, byte pieces and ids without a token are
-    sorted out.
+    Without `attributes`, only special tokens with a known role, byte pieces and ids without a token are excluded.
     """
     if attributes is None:
         special = set(tokenizer.special_ids.values())
@@ -49,7 +48,7 @@ def ordinary(tokenizer: Tokenizer, attributes: Sequence[int] | None) -> Vocabula
     else:
         kinds = list(map(_kind_of_attribute, attributes))
     ids = frozenset(id for id, kind in enumerate(kinds) if kind is None)
-    return Vocabulary(ids, dict(Counter(kind for kind in kinds if kind is not None)))
+    return OrdinaryTokens(ids, dict(Counter(kind for kind in kinds if kind is not None)))
 
 
 def _kind_of_attribute(attribute: int) -> str | None:
@@ -66,15 +65,16 @@ def _kind_of_piece(piece: str, is_special: bool) -> str | None:
     return "byte" if BYTE_PIECE.fullmatch(piece) else None
 
 
-def longest(tokenizer: Tokenizer, ids: Iterable[int], count: int) -> list[Token]:
-    """Return the tokens that stand for the most characters, the longest first; runs of one character do not count."""
-    lengths = ((-len(text), id) for id in ids if len(set((text := _text(tokenizer, id)).strip())) > 1)
-    return tokens_of(tokenizer, [id for _, id in sorted(lengths)[:count]])
+def find_longest(tokenizer: Tokenizer, ids: Iterable[int], count: int) -> list[Token]:
+    """Return the tokens that represent the most characters, longest first; runs of one character are left out."""
+    texts = {id: _text(tokenizer, id) for id in ids}
+    varied = [id for id, text in texts.items() if len(set(text.strip())) > 1]
+    return tokens_of(tokenizer, sorted(varied, key=lambda id: (-len(texts[id]), id))[:count])
 
 
 def count_long(tokenizer: Tokenizer, ids: Iterable[int]) -> int:
-    """Count the tokens that stand for more than `LONG` characters."""
-    return sum(len(_text(tokenizer, id)) > LONG for id in ids)
+    """Count the tokens that represent more than `LONG_TOKEN` characters."""
+    return sum(len(_text(tokenizer, id)) > LONG_TOKEN for id in ids)
 
 
 def _text(tokenizer: Tokenizer, id: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.audit import audit
+from tokverify.audit.repair import with_remedies
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
@@ -52,7 +53,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     declaration = read_declaration(path)
     found = open_reference(reference, spec=declaration.spec, model=path) if reference is not None else None
     subject = Subject(declaration, found, path.stem)
-    return replace(
+    report = replace(
         audit(subject, rules, accepted),
         source=str(path),
         fail_on=fail_on,
@@ -63,6 +64,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         options=dict(options or {}),
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
+    return with_remedies(report)
 
 
 def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:

@@ -13,7 +13,7 @@ from tokverify.tasks.opening import python_version
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.report.stats import Stats
+    from tokverify.report.stats import StatsReport
     from tokverify.tasks.run import OnProgress
 
 
@@ -23,7 +23,7 @@ def measure_tokenizers(
     *,
     options: Mapping[str, object] | None = None,
     on_progress: OnProgress | None = None,
-) -> Stats:
+) -> StatsReport:
     """Count the tokens that tokenizers need for texts.
 
     Args:

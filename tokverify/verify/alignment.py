@@ -22,8 +22,8 @@ _EXCERPT_BYTES = _EXCERPT_CHARACTERS * _MAX_UTF8_BYTES
 def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     """Align two tokenizations whose ids differ.
 
-    Where both decode to the same bytes, blocks meet at every common byte boundary; where they do not, they
-    are aligned by their ids.
+    If both decode to the same bytes, blocks meet at every common byte boundary; if not, they are aligned by
+    their ids.
     """
     same_text = _decode(actual) == _decode(expected)
     blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
@@ -84,7 +84,7 @@ def _next_boundary(actual: Sequence[Token], i: int, expected: Sequence[Token], j
     """Return the next indexes at which both sides have decoded the same bytes; the totals are equal."""
     if i < len(actual) and j < len(expected) and _same(actual[i], expected[j]):
         return i + 1, j + 1
-    # A token without bytes, such as BOS, stands alone or opposite another such token.
+    # A token without bytes, such as BOS, stands alone or opposite another one.
     silent_actual = i < len(actual) and not actual[i].token_bytes
     silent_expected = j < len(expected) and not expected[j].token_bytes
     if silent_actual or silent_expected:

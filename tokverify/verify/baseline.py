@@ -1,6 +1,6 @@
-"""Baseline: failures that are known and accepted, each with a reason and perhaps an end (docs/baseline.md).
+"""Baseline: failures that are known and accepted, each with a reason and perhaps an end date (docs/baseline.md).
 
-A case that fails in another way than its entry says still fails, and so does one whose entry has expired.
+A case that fails in another way than its entry describes still fails, and so does one whose entry has expired.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.report.run import BaselineOutcome, KnownDifference, Status
+from tokverify.report.run_summary import FAILING
 
 if TYPE_CHECKING:
     from tokverify.cases.checker import Checker
@@ -26,19 +27,21 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Token
 
 _DIGITS = 16
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DIGEST = re.compile(f"[0-9a-f]{{{_DIGITS}}}")
-_FAILING = frozenset({Status.MISMATCH, Status.ERROR, Status.KNOWN})
+_FAILING = FAILING | {Status.KNOWN}
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The entries of a file, as they are on the day `today`."""
+    """The entries of a file."""
 
     source: str
+    """The file."""
     entries: tuple[KnownDifference, ...]
     today: date
+    """The day on which the entries are applied."""
 
     @classmethod
     def load(cls, path: Path, *, missing_ok: bool = False) -> Baseline:
@@ -52,10 +55,10 @@ class Baseline:
         return read_baseline(path, utc_today())
 
     def apply(self, report: Report) -> Report:
-        """Accept the known failures of a report, whatever an earlier baseline accepted."""
+        """Accept the known failures in a report, whatever an earlier baseline accepted."""
         judge = Judge(self, report.actual)
-        results = tuple(judge.judged(_unjudged(result)) for result in report.results)
-        # The diagnosis is about the cases that failed before.
+        results = tuple(judge.apply(_revert(result)) for result in report.results)
+        # The diagnosis explains the cases that failed before.
         same = [result.status for result in results] == [result.status for result in report.results]
         diagnosis = report.diagnosis if same else None
         return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
@@ -65,35 +68,43 @@ class Baseline:
         return [entry for entry in self.entries if _concerns(entry, side)]
 
     def updated(self, report: Report, reason: str | None) -> Baseline:
-        """Return the baseline that lists all failures of a report, and no other of the cases that were compared.
+        """Return the baseline that lists all failures of a report, and no others of the cases that were compared.
 
-        Entries that still hold, and those of cases that did not run or of other models, stay as they are; `reason` is
-        that of the new ones.
+        Entries that still apply, and those of other models or of cases that did not run, are kept; `reason` is for the
+        new ones.
 
         Raises:
             TokverifyError: If there are new ones, but no reason.
         """
+        failures = {(result.name, digest(result)): result for result in report.results if result.status in _FAILING}
+        kept = self._keep(report, failures)
+        mine = set(self.concerning(report.actual))
+        listed = {(entry.case, entry.difference) for entry in kept if entry in mine}
+        new = [result for key, result in failures.items() if key not in listed]
+        if new and not reason:
+            raise TokverifyError(f"{self.source}: it lacks {_list_names(new)}; give --reason to accept them")
+        added = [_entry(result, report.actual, reason or "") for result in new]
+        entries = sorted([*kept, *added], key=_order)
+        # The line of an entry is known only once the file is read again.
+        return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
+
+    def _keep(self, report: Report, failures: Container[tuple[str, str]]) -> list[KnownDifference]:
+        """Return the entries that a report does not refute."""
         mine = set(self.concerning(report.actual))
         compared = {result.name for result in report.results if result.status is not Status.SKIPPED}
-        failing = {(result.name, digest(result)): result for result in report.results if result.status in _FAILING}
-        kept = [
-            entry
-            for entry in self.entries
-            if entry not in mine or entry.case not in compared or (entry.case, entry.difference) in failing
-        ]
-        listed = {(entry.case, entry.difference) for entry in kept if entry in mine}
-        new = [result for key, result in failing.items() if key not in listed]
-        if new and not reason:
-            names = ", ".join(result.name for result in new[:_MOST_NAMES])
-            more = f" and {len(new) - _MOST_NAMES:,} more" if len(new) > _MOST_NAMES else ""
-            raise TokverifyError(f"{self.source}: not in it are {names}{more}; say with --reason why they are accepted")
-        entries = sorted([*kept, *(_entry(result, report.actual, reason or "") for result in new)], key=_order)
-        # Where an entry stands is known only once it is read again.
-        return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
+        refutable = [entry for entry in self.entries if entry in mine and entry.case in compared]
+        refuted = {entry for entry in refutable if (entry.case, entry.difference) not in failures}
+        return [entry for entry in self.entries if entry not in refuted]
+
+
+def _list_names(results: Sequence[CaseResult]) -> str:
+    names = ", ".join(result.name for result in results[:_MAX_NAMES])
+    left_out = len(results) - _MAX_NAMES
+    return f"{names} and {left_out:,} more" if left_out > 0 else names
 
 
 class Judge:
-    """Judges the results of one model by the entries of a baseline that concern it."""
+    """Applies the entries of a baseline that concern a model to its results."""
 
     def __init__(self, baseline: Baseline, side: Side) -> None:
         self._baseline = baseline
@@ -102,10 +113,10 @@ class Judge:
         for entry in self._entries:
             self._by_case.setdefault(entry.case, []).append(entry)
 
-    def judged(self, result: CaseResult) -> CaseResult:
-        """Return a result as known if an entry accepts it; if one nearly does, say why it does not."""
+    def apply(self, result: CaseResult) -> CaseResult:
+        """Return a result as known if an entry accepts it; if an entry nearly does, note why it does not."""
         entries = self._by_case.get(result.name)
-        if not entries or result.status not in {Status.MISMATCH, Status.ERROR}:
+        if not entries or result.status not in FAILING:
             return result
         found = digest(result)
         alike = [entry for entry in entries if entry.difference == found]
@@ -116,11 +127,12 @@ class Judge:
             notes = [f"accepted until {entry.expires} by {entry.place}, which has expired" for entry in alike]
         else:
             notes = [f"{entry.place} accepts another failure of this case, not this one" for entry in entries]
-        told = (f"{note} (reason: {entry.reason})" for note, entry in zip(notes, alike or entries, strict=True))
-        return replace(result, refusals=tuple(told))
+        reasons = [f"(reason: {entry.reason})" for entry in alike or entries]
+        refusals = tuple(f"{note} {reason}" for note, reason in zip(notes, reasons, strict=True))
+        return replace(result, refusals=refusals)
 
     def outcome(self, results: Iterable[CaseResult]) -> BaselineOutcome:
-        """Say which entries are not needed for these results, as their cases match or did not run."""
+        """Return the entries that these results do not need, as their cases match or did not run."""
         statuses = {result.name: result.status for result in results}
         return BaselineOutcome(
             self._baseline.source,
@@ -129,22 +141,22 @@ class Judge:
         )
 
 
-def _unjudged(result: CaseResult) -> CaseResult:
+def _revert(result: CaseResult) -> CaseResult:
     if result.status is not Status.KNOWN:
         return replace(result, refusals=())
     return replace(result, status=Status.MISMATCH if result.difference else Status.ERROR, known=None)
 
 
 def digest(result: CaseResult) -> str:
-    """Return what stands for the way in which a case fails: by these ids and those, or by this message."""
-    told: list[object] = ["error", result.message]
+    """Return a digest of the way in which a case fails: of the ids on both sides, or of the message."""
+    way: list[object] = ["error", result.message]
     if result.difference:
-        told = ["ids", result.actual, result.expected, result.expect]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:_DIGITS]
+        way = ["ids", result.actual, result.expected, result.expect]
+    return hashlib.sha256(json.dumps(way).encode()).hexdigest()[:_DIGITS]
 
 
 def utc_today() -> date:
-    """Return the day in UTC, so that an entry expires everywhere at once."""
+    """Return the current day in UTC, so that an entry expires everywhere at the same time."""
     return datetime.now(UTC).date()
 
 
@@ -152,7 +164,7 @@ def read_baseline(path: Path, today: date) -> Baseline:
     """Read a baseline, in YAML or JSON.
 
     Raises:
-        TokverifyError: If anything is wrong, with all complaints, one a line.
+        TokverifyError: If the file is invalid; the message lists all complaints, one per line.
     """
     from tokverify.cases.entry_file import read_entries
 
@@ -163,7 +175,7 @@ def read_baseline(path: Path, today: date) -> Baseline:
         if entry:
             key = (entry.case, entry.difference, entry.model)
             if key in seen:
-                checker.complain(node.line, f"this failure of {entry.case} is listed above already; remove one")
+                checker.complain(node.line, f"this failure of {entry.case} is already listed above; remove one")
             seen.add(key)
         return entry
 
@@ -220,7 +232,7 @@ def _read_entry(checker: Checker, node: Node, place: str) -> KnownDifference | N
 
 def _read_digest(checker: Checker, node: Node, what: str) -> str | None:
     value: str = getattr(node, "value", "")
-    # subtle: YAML takes a digest of digits only for a number, and `12345e67` for a float.
+    # subtle: YAML reads a digest that has only digits as an integer, and `12345e67` as a float.
     if _DIGEST.fullmatch(value):
         return value
     checker.complain(node.line, f"{what} is not {_DIGITS} hexadecimal digits; let --update-baseline write it")
@@ -234,5 +246,5 @@ def _read_date(checker: Checker, node: Node, what: str) -> date | None:
             return date.fromisoformat(value)
     except ValueError:
         pass
-    checker.complain(node.line, f"{what} is no date; write the last day it is accepted, such as 2027-01-31")
+    checker.complain(node.line, f"{what} is not a date; write the last day on which it is accepted, such as 2027-01-31")
     return None

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.run_summary import FAILING
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
 from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.baseline import Judge
 from tokverify.verify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
-from tokverify.verify.failure import FAILURES, Failure, blame, joined
+from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 from tokverify.verify.side import side_of
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -45,9 +46,9 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 
     Args:
         actual: The tokenizer under test.
-        expected: The one that is taken to be right; None to go by what each case itself expects of `actual`.
-        cases: What to encode, in the order of the report.
-        sides: How the report describes the two; worked out from the tokenizers if not given.
+        expected: The one that is assumed to be right; None to compare with what each case itself expects of `actual`.
+        cases: The texts to encode, in the order of the report.
+        sides: How the report describes the two; derived from the tokenizers by default.
         baseline: The failures that are known and accepted.
         fail_fast: Stop after the first case that does not pass.
         on_progress: Called after each case with the number of cases done and of all.
@@ -58,8 +59,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = Judge(baseline, sides[0]) if baseline else None
     compared = map(_comparison(actual, expected, sides).result, cases)
-    judged = map(judge.judged, compared) if judge else compared
-    results = tuple(_told(judged, len(cases), fail_fast, on_progress))
+    judged = map(judge.apply, compared) if judge else compared
+    results = tuple(_watch(judged, len(cases), fail_fast, on_progress))
     return Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
@@ -72,19 +73,19 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 
 
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
-    """Yield the ids whose tokens no difference in the report holds."""
+    """Yield the ids whose tokens are not part of a difference in the report."""
     return (id for result in results if result.difference is None for id in result.actual)
 
 
-def _told(
+def _watch(
     results: Iterable[CaseResult], count: int, fail_fast: bool, on_progress: Callable[[int, int], None] | None
 ) -> Iterator[CaseResult]:
-    """Pass results on as they come, and tell how far it is; with `fail_fast`, the first failure is the last result."""
+    """Pass results on as they come and report the progress; with `fail_fast`, end with the first failure."""
     for done, result in enumerate(results, 1):
         yield result
         if on_progress:
             on_progress(done, count)
-        if fail_fast and result.status in {Status.MISMATCH, Status.ERROR}:
+        if fail_fast and result.status in FAILING:
             return
 
 
@@ -103,13 +104,13 @@ class _Mode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Comparison(ABC):
-    """A tokenizer with how the report names it, to be compared case by case."""
+    """Compares a tokenizer with something else, case by case."""
 
     actual: Tokenizer
     actual_side: Side
 
     def result(self, case: Case) -> CaseResult:
-        """Compare on one case."""
+        """Compare one case."""
         mode = self._common_mode(case)
         try:
             return self._compare(case, mode)
@@ -120,14 +121,14 @@ class _Comparison(ABC):
 
     @abstractmethod
     def _common_mode(self, case: Case) -> _Mode:
-        """Return the options of the case as far as they can be honored."""
+        """Return the options of the case as far as both sides can honor them."""
 
     @abstractmethod
     def _compare(self, case: Case, mode: _Mode) -> CaseResult:
-        """Compare on one case with these options."""
+        """Compare one case with these options."""
 
     def _encode_actual(self, text: str, mode: _Mode) -> tuple[int, ...]:
-        with _blame("actual", self.actual_side):
+        with _name_side("actual", self.actual_side):
             return tuple(self.actual.encode(text, **mode._asdict()))
 
 
@@ -151,7 +152,7 @@ class _ExpectComparison(_Comparison):
             actual,
             tuple(token.id for token in tokens),
             difference=compare(shown_tokens(self.actual, actual), tokens),
-            notes=_missing_notes(tokens),
+            notes=_describe_missing(tokens),
             expect=expect,
             **mode._asdict(),
         )
@@ -169,7 +170,7 @@ class _ExpectComparison(_Comparison):
 
 @dataclass(frozen=True, slots=True)
 class _ReferenceComparison(_Comparison):
-    """Compares with another tokenizer, and with what a case itself expects of either."""
+    """Compares with another tokenizer, and with what a case itself expects of either side."""
 
     expected: Tokenizer
     expected_side: Side
@@ -185,9 +186,9 @@ class _ReferenceComparison(_Comparison):
         expect, owner = self._expect(case)
         actual, expected = self._encode(case.text, mode, is_expected=expect is not None)
         notes = _NO_NOTES
-        # What a shipped case expects is for the one model that it was found with.
+        # The expectation of a shipped case is for the one model with which it was found.
         if case.expect and expect is None and not case.shipped:
-            notes = (f"`expect` is for {', '.join(case.expect)}, which neither side is, and was not checked",)
+            notes = (f"`expect` is for {', '.join(case.expect)}, which names neither side; it was not checked",)
         asked = _Mode(case.add_special, case.parse_special)
         if mode != asked and self._encode_actual(case.text, asked) != actual:
             expect, notes = None, self._mode_notes(asked, mode, expect)
@@ -220,12 +221,12 @@ class _ReferenceComparison(_Comparison):
         return tuple(notes)
 
     def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
-        notes = result.notes + _expect_notes(result, owner)
+        notes = result.notes + _describe_expect(result, owner)
         if result.actual != result.expected or result.expect is None:
             right = shown_tokens(self.expected, result.expected)
         else:
             right = expected_tokens(result.expect, owner, result.actual)
-            notes += _missing_notes(right)
+            notes += _describe_missing(right)
         return replace(
             result,
             status=Status.MISMATCH,
@@ -234,7 +235,7 @@ class _ReferenceComparison(_Comparison):
         )
 
     def _encode(self, text: str, mode: _Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
-        """Encode on both sides; that neither can is an error where the case itself expects tokens."""
+        """Encode on both sides; if neither can, that is an error only if the case itself expects tokens."""
         results: list[tuple[int, ...]] = []
         failures: list[Failure] = []
         for encode in (self._encode_actual, self._encode_expected):
@@ -243,27 +244,27 @@ class _ReferenceComparison(_Comparison):
             except FAILURES as failure:
                 failures.append(failure)
         if failures:
-            both = joined(failures)
+            both = combine(failures)
             raise EncodeError(str(both)) if is_expected and not results else both
         return results
 
     def _encode_expected(self, text: str, mode: _Mode) -> tuple[int, ...]:
-        with _blame("expected", self.expected_side):
+        with _name_side("expected", self.expected_side):
             return tuple(self.expected.encode(text, **mode._asdict()))
 
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
         """Decode the same ids on both sides; return how the results differ, and notes."""
         try:
-            with _blame("actual", self.actual_side):
+            with _name_side("actual", self.actual_side):
                 actual = decoding_of(self.actual, self.expected)(ids)
-            with _blame("expected", self.expected_side):
+            with _name_side("expected", self.expected_side):
                 expected = decoding_of(self.expected, self.actual)(ids)
         except FAILURES as failure:
             return None, (f"decoding was not compared: {failure}",)
         return compare_decoded(actual, expected), ()
 
     def _expect(self, case: Case) -> tuple[Expect | None, Tokenizer]:
-        """Return what the case itself wants of one of the two sides, and that side."""
+        """Return what the case itself expects of one of the two sides, and that side."""
         expect = expect_of(case, self.actual_side)
         if expect is not None:
             return expect, self.actual
@@ -271,15 +272,15 @@ class _ReferenceComparison(_Comparison):
 
 
 @contextmanager
-def _blame(role: str, side: Side) -> Iterator[None]:
-    """Put the side that failed in front of the message."""
+def _name_side(role: str, side: Side) -> Iterator[None]:
+    """Name the side in the message of a failure."""
     try:
         yield
     except FAILURES as failure:
-        raise blame(role, side.name, failure) from failure
+        raise name_side(role, side.name, failure) from failure
 
 
-def _expect_notes(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
+def _describe_expect(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
     if result.expect is None:
         return ()
     if result.actual == result.expected:
@@ -289,6 +290,6 @@ def _expect_notes(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
     return (f"the case's own `expect` agrees {' and '.join(right) or 'with neither side'}",)
 
 
-def _missing_notes(tokens: Iterable[Token]) -> tuple[str, ...]:
+def _describe_missing(tokens: Iterable[Token]) -> tuple[str, ...]:
     missing = dict.fromkeys(repr(token.piece) for token in tokens if token.id == NO_TOKEN)
     return (f"no token has the expected piece {', '.join(missing)}",) if missing else ()

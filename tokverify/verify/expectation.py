@@ -1,4 +1,4 @@
-"""Expectation: what a case itself says its tokens are, by ids or by pieces, and whether a tokenizer agrees."""
+"""Expectation: the ids or pieces that a case itself expects, and whether a tokenizer agrees."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NO_TOKEN = -1
 """The id of an expected piece that no token of the vocabulary has."""
 
 _MIN_FINGERPRINT_DIGITS = 8
-_CAVEAT = "compared with the cases' own `expect` only: nothing vouches for those, and decoding was not compared"
+_CAVEAT = "compared with the cases' own `expect` only: nothing confirms those, and decoding was not compared"
 
 
 def expect_of(case: Case, side: Side) -> Expect | None:
-    """Return what a case expects of a side, by the key that names it most closely; None if none does."""
+    """Return what a case expects of a side, by the key that names it most precisely; None if no key does."""
     for names in _NAMING:
         for key, expect in case.expect.items():
             if names(key, side):
@@ -30,7 +30,7 @@ def expect_of(case: Case, side: Side) -> Expect | None:
 
 
 def is_name_of(key: str, side: Side) -> bool:
-    """Tell whether what a case expects under this key is expected of a side."""
+    """Check whether a key of a case's `expect` names a side."""
     return any(names(key, side) for names in _NAMING)
 
 
@@ -50,13 +50,13 @@ _NAMING: tuple[Callable[[str, Side], bool], ...] = (_by_fingerprint, _by_name, _
 
 
 def agrees(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) -> bool:
-    """Tell whether ids are those expected, or their pieces are."""
+    """Check whether the ids, or their pieces, are as expected."""
     return expect == tuple(ids) or expect == tuple(map(tokenizer.piece, ids))
 
 
 def expected_tokens(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
-    """Look up what is expected, to be shown opposite `ids`; a piece that no token has gets the id `NO_TOKEN`."""
-    # subtle: several tokens may have one piece; that of `ids` is then as good as any.
+    """Look up the expected tokens, to be shown opposite `ids`; a piece that no token has gets the id `NO_TOKEN`."""
+    # subtle: several tokens may have the same piece; the one in `ids` is then as good as any.
     known: dict[str, int] = {tokenizer.piece(id): id for id in ids}
     pieces = None
     tokens: list[Token] = []
@@ -70,12 +70,12 @@ def expected_tokens(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) ->
 
 
 def expect_side(cases: Iterable[Case] = (), actual: Side | None = None) -> Side:
-    """Describe the side that is nothing but what `cases` expect.
+    """Describe the side that consists of what `cases` expect.
 
-    `actual` is the other side, if all of them name it and that is why no reference was looked for.
+    `actual` is the other side, if no reference was looked for because all cases name it.
     """
     files = ", ".join(dict.fromkeys(case.file for case in cases if case.file))
     reason = "as requested"
     if actual:
-        reason = f"every case has an `expect` for {actual.name}, so that no reference was looked for"
+        reason = f"every case has an `expect` for {actual.name}, so no reference was looked for"
     return Side(EXPECT, f"as in {files}" if files else EXPECT, reason=reason, caveat=_CAVEAT)

@@ -1,7 +1,7 @@
-"""Failure: what it means that a side of a comparison cannot encode a text.
+"""Failure: what it means if a side of a comparison cannot encode a text.
 
-If one side cannot, that is an error. What neither can encode shows no difference between them, and a side that is not
-made for a text has nothing to say of it: such a text is skipped, and the reasons are told.
+If one side cannot, that is an error. A text that neither can encode shows no difference, and a side that does not
+support a text proves nothing about it: such a text is skipped with the reasons.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from tokverify.errors import EncodeError, UnsupportedError
 
 FAILURES = (EncodeError, UnsupportedError)
-"""What a tokenizer may raise over one text."""
+"""What a tokenizer may raise for one text."""
 
 Failure = EncodeError | UnsupportedError
 
 
-def blame(role: str, name: str, failure: Failure) -> Failure:
-    """Put the side that failed in front of the message."""
+def name_side(role: str, name: str, failure: Failure) -> Failure:
+    """Return a failure whose message begins with the side."""
     return type(failure)(f"{role} ({name}): {failure}")
 
 
-def joined(failures: Sequence[Failure]) -> Failure:
-    """Return the failure that those of one or both sides come to: an EncodeError, or an UnsupportedError to skip."""
+def combine(failures: Sequence[Failure]) -> Failure:
+    """Combine the failures of one or both sides; the text is skipped if the result is an UnsupportedError."""
     if len(failures) == 1:
         return failures[0]
     return UnsupportedError(f"neither side can encode this text: {'; '.join(map(str, failures))}")

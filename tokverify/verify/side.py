@@ -1,4 +1,4 @@
-"""Describe a tokenizer for a report: its name, fingerprint, effective settings and what overrode them."""
+"""Describe a tokenizer in a report: its name, fingerprint, effective settings and overrides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def side_of(tokenizer: Tokenizer) -> Side:
-    """Describe one side as far as the tokenizer itself tells.
+    """Describe one side as far as the tokenizer shows.
 
     Only an `Encoder` has settings and a fingerprint.
     """
@@ -27,7 +27,7 @@ def side_of(tokenizer: Tokenizer) -> Side:
 
 
 def reference_side(found: FoundReference) -> Side:
-    """Describe a reference, with where it came from."""
+    """Describe a reference and where it came from."""
     return replace(
         side_of(found.tokenizer), source=found.source, reason=found.reason, caveat=found.caveat, sha256=found.sha256
     )
@@ -41,19 +41,19 @@ def _encoder_side(encoder: Encoder) -> Side:
         aliases=(general_name,) if general_name else (),
         family=encoder.spec.model,
         fingerprint=encoder.fingerprint,
-        settings=settings_shown(encoder.settings),
+        settings=describe_settings(encoder.settings),
         overrides=tuple(map(str, encoder.settings.overrides)),
     )
 
 
-def settings_shown(settings: Settings) -> dict[str, object]:
-    """Keep what fits a line; arrays are told by their length."""
-    told: dict[str, object] = {"algorithm": settings.algorithm}
+def describe_settings(settings: Settings) -> dict[str, object]:
+    """Return the settings that fit on a line each; large arrays are described by their length."""
+    shown: dict[str, object] = {"algorithm": settings.algorithm}
     for field in fields(settings):
         value = getattr(settings, field.name)
         if isinstance(value, bool | int | str):
-            told[field.name] = value
-    return told | {
+            shown[field.name] = value
+    return shown | {
         "special_ids": dict(settings.special_ids),
         "eog_ids": sorted(settings.eog_ids),
         "added_tokens": len(settings.added_tokens),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference:
     """Compare two vocabularies id by id.
 
-    Stored strings that are equal are taken to stand for the same bytes; only where they differ are the bytes
-    looked at, so that another way to spell a token (`▁▁` for two spaces) does not count as a difference.
+    Equal strings are assumed to represent the same bytes. If strings differ, their bytes are compared, so that a token
+    that is only stored differently (`▁▁` for two spaces) does not count as a difference.
     """
     pieces, others = pieces_of(actual), pieces_of(expected)
     differing, respelled = [], 0

@@ -58,7 +58,7 @@ TRIGGERS = [
     ("TV103", replace(SPM, add_bos=None), INFO, "add_bos: not declared, effective True"),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a")), ERROR, '"a" as 260 (type 1), 261 (type 1)'),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a\0b")), ERROR, "1 text stands for more than one token"),
-    ("TV104", replace(SPM, tokens=tokens(SPM, id261="")), WARNING, "llama.cpp names it [EMPTY_261]"),
+    ("TV104", replace(SPM, tokens=tokens(SPM, id261="")), WARNING, "llama.cpp calls it [EMPTY_261]"),
     ("TV105", replace(SPM, scores=[0.0]), ERROR, "tokenizer.ggml.scores has 1 element for 265 tokens"),
     ("TV105", replace(SPM, types=[1, 1]), ERROR, "tokenizer.ggml.token_type has 2 elements"),
     ("TV105", declared(SPM, embedding_rows=300), ERROR, "token_embd.weight has 300 rows for 265 tokens"),
@@ -70,7 +70,7 @@ TRIGGERS = [
         "2 tokens at the end are padding",
     ),
     ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 260}), ERROR, 'is the ordinary token "a": a generation ends'),
-    ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is put around every text"),
+    ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
     (
         "TV106",
@@ -78,21 +78,21 @@ TRIGGERS = [
         INFO,
         "chat templates that begin with bos_token",
     ),
-    ("TV106", replace(BPE, special_ids={"eos": 261}, chat_template="{{ bos_token }}"), WARNING, "bos_token write it"),
-    ("TV106", replace(BERT, special_ids={"bos": 2, "sep": 6}), ERROR, '"▁b": it is put around every text'),
-    ("TV106", replace(BERT, special_ids={"sep": 3}), ERROR, "the token bos goes around every text"),
-    ("TV107", replace(BPE, merges=None), ERROR, "nothing is ever merged"),
-    ("TV107", replace(BPE, merges=[*BPE.merges, "x y"]), ERROR, 'no token: "x y"'),
+    ("TV106", replace(BPE, special_ids={"eos": 261}, chat_template="{{ bos_token }}"), WARNING, "bos_token contain it"),
+    ("TV106", replace(BERT, special_ids={"bos": 2, "sep": 6}), ERROR, '"▁b": it is added to every text'),
+    ("TV106", replace(BERT, special_ids={"sep": 3}), ERROR, "the bos token is added to every text"),
+    ("TV107", replace(BPE, merges=None), ERROR, "texts are never merged"),
+    ("TV107", replace(BPE, merges=[*BPE.merges, "x y"]), ERROR, 'not a token: "x y"'),
     ("TV107", replace(BPE, merges=[*BPE.merges, "xy"]), ERROR, 'without two parts: "xy"'),
-    ("TV107", replace(BPE, merges=[]), ERROR, "nothing is ever merged"),
-    ("TV107", replace(BPE, merges=BPE.merges[:1]), ERROR, "no merge makes 3 ordinary tokens"),
+    ("TV107", replace(BPE, merges=[]), ERROR, "texts are never merged"),
+    ("TV107", replace(BPE, merges=BPE.merges[:1]), ERROR, "no merge produces 3 ordinary tokens"),
     ("TV107", replace(BPE, merges=BPE.merges[:3]), INFO, '259 "12"'),
-    ("TV108", replace(SPM, scores=[0.0] * 265), ERROR, "the score 0, which ranks nothing"),
-    ("TV106", replace(T5, model="plamo2", special_ids={"bos": 4}, add_bos=True), ERROR, "it is put around every text"),
-    ("TV108", replace(T5, model="plamo3", scores=None), ERROR, "nothing tells which token comes first"),
-    ("TV108", replace(T5, scores=None), ERROR, "nothing tells which token comes first"),
+    ("TV108", replace(SPM, scores=[0.0] * 265), ERROR, "the same score, 0, so nothing ranks them"),
+    ("TV106", replace(T5, model="plamo2", special_ids={"bos": 4}, add_bos=True), ERROR, "it is added to every text"),
+    ("TV108", replace(T5, model="plamo3", scores=None), ERROR, "nothing ranks the tokens"),
+    ("TV108", replace(T5, scores=None), ERROR, "nothing ranks the tokens"),
     ("TV109", replace(SPM, tokens=tokens(SPM, id13="x")), ERROR, "1 byte token missing (<0x0A>): llama.cpp stops"),
-    ("TV109", replace(SPM, types=types(SPM, id13=1)), ERROR, "so decoding writes the name"),
+    ("TV109", replace(SPM, types=types(SPM, id13=1)), ERROR, "so it is decoded to its name"),
     ("TV109", replace(SPM, types=types(SPM, id260=BYTE)), ERROR, "typed BYTE but not named like one"),
     ("TV109", replace(GEMMA4, tokens=["x", *GEMMA4.tokens[1:]]), ERROR, "drops the character"),
     (
@@ -104,11 +104,11 @@ TRIGGERS = [
         "never used",
     ),
     ("TV110", replace(SPM, types=None), WARNING, "token_type is missing"),
-    ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template writes 1 token that looks special"),
-    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "comes out in pieces"),
-    ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which comes out in pieces: 6 "<extra_id_0>'),
+    ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template contains 1 token that looks special"),
+    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "falls apart into pieces"),
+    ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which falls apart into pieces: 6 "<extra_id_0>'),
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),
-    ("TV112", replace(SPM, chat_template=CHATML), WARNING, "which no token stands for"),
+    ("TV112", replace(SPM, chat_template=CHATML), WARNING, "for which there is no token"),
     ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that begins something"),
     ("TV113", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'EOS is 1 "<s>"'),
     (
@@ -125,13 +125,13 @@ TRIGGERS = [
     ("TV114", replace(SPM, chat_template="{% if x %}{% endif %}\n{{- bos_token }}"), INFO, "BOS is added to texts"),
     ("TV114", replace(SPM, chat_template="{{ '<s>[INST]' }}"), INFO, "BOS is added to texts"),
     ("TV114", replace(SPM, chat_template="<s>{{ messages }}"), INFO, "BOS is added to texts"),
-    ("TV115", replace(T5, general={"architecture": "nomic-bert-moe"}), WARNING, "add_bos_token does not say"),
-    ("TV115", declared(BPE, pooling=True), WARNING, "add_eos_token does not say"),
-    ("TV116", replace(PHI3, general={"name": "My Phi-3 tune"}), WARNING, "makes added tokens swallow white space"),
-    ("TV116", replace(PHI3, general={"name": "My tune"}), WARNING, "looks like that of Phi-3"),
+    ("TV115", replace(T5, general={"architecture": "nomic-bert-moe"}), WARNING, "add_bos_token does not declare"),
+    ("TV115", declared(BPE, pooling=True), WARNING, "add_eos_token does not declare"),
+    ("TV116", replace(PHI3, general={"name": "My Phi-3 tune"}), WARNING, "makes added tokens strip whitespace"),
+    ("TV116", replace(PHI3, general={"name": "My tune"}), WARNING, "looks like Phi-3's"),
     ("TV117", replace(T5, charsmap=None), WARNING, "texts are not normalized"),
     ("TV117", replace(T5, charsmap=b"ab"), ERROR, "2 bytes"),
-    ("TV117", replace(T5, charsmap=b"\x40\0\0\0ab"), ERROR, "cut short"),
+    ("TV117", replace(T5, charsmap=b"\x40\0\0\0ab"), ERROR, "truncated"),
     ("TV117", replace(SPM, charsmap=b"\0\0\0\0\0"), WARNING, "which llama.cpp ignores for the model llama"),
     (
         "TV118",
@@ -141,14 +141,14 @@ TRIGGERS = [
     ),
     ("TV118", replace(SPM, tokens=tokens(SPM, id259="Ġa", id260="Ġb", id261="Ġc")), ERROR, "3 tokens begin with Ġ"),
     ("TV119", bpe_spec([], {"Ċ": USER_DEFINED}, tokens=["Ċ"]), WARNING, "1 added token in the byte alphabet"),
-    ("TV119", bpe_spec([], tokens=["\n"]), WARNING, "that is not in the byte alphabet"),
+    ("TV119", bpe_spec([], tokens=["\n"]), WARNING, "outside the byte alphabet"),
     ("TV119", bpe_spec([], {"<|a|>": CONTROL, "x<|a|>": CONTROL}), INFO, '"<|a|>" in "x<|a|>"'),
     ("TV120", replace(SPM, tokens=tokens(SPM, id262="  ")), ERROR, "1 ordinary token with a real space"),
     (
         "TV120",
         replace(SPM, tokens=tokens(SPM, id262="▁▁"), types=types(SPM, id262=USER_DEFINED)),
         WARNING,
-        "with ▁ in it",
+        "with ▁, which",
     ),
 ]
 
@@ -246,7 +246,7 @@ def test_out_of_range_id_is_found_in_a_file_that_is_refused():
 
     subject = declared(replace(SPM, special_ids={"eos": 999}), refusal=BrokenFileError("eos is out of range"))
     report = audit(subject, RULES.values())
-    assert "TV106 tokenizer.ggml.eos_token_id is 999, and there are 265 tokens" in {
+    assert "TV106 tokenizer.ggml.eos_token_id is 999, but there are only 265 tokens" in {
         f"{finding.code} {finding.message}" for finding in report.findings
     }
     assert "TV111" in {rule.code for rule in report.not_evaluated}

@@ -90,16 +90,16 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV201",
         gguf(tokens=SWAPPED),
         ERROR,
-        '2 ids stand for other tokens than in the reference: 256 "Ġa" instead of "ab"',
+        '2 ids with a different token than in the reference: 256 "Ġa" instead of "ab"',
     ),
-    ("TV201", gguf(**PADDED), INFO, "1 id that the reference lacks are padding"),
-    ("TV201", gguf(**MORE), WARNING, '1 id are not in the reference: 263 "extra"'),
-    ("TV201", gguf(**FEWER), WARNING, '1 id of the reference are not in the file: 262 "<think>"'),
+    ("TV201", gguf(**PADDED), INFO, "1 id only in the file, as padding"),
+    ("TV201", gguf(**MORE), WARNING, '1 id only in the file: 263 "extra"'),
+    ("TV201", gguf(**FEWER), WARNING, '1 id only in the reference: 262 "<think>"'),
     (
         "TV201",
         gguf(beside={"tokenizer_config": {"eos_token": "<|im_start|>"}}),
         ERROR,
-        "eos is 261, and 260 in the reference",
+        "eos is 261, but 260 in the reference",
     ),
     (
         "TV201",
@@ -111,7 +111,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV202",
         gguf(types=typed(id262=1)),
         ERROR,
-        "1 token added in the reference and ordinary here, so not found in a text: 262",
+        "1 token added in the reference and ordinary here, so not matched in a text: 262",
     ),
     ("TV202", gguf(types=typed(id260=4)), WARNING, "special in the reference and USER_DEFINED here"),
     ("TV202", gguf(types=typed(id262=3)), WARNING, "not special in the reference and CONTROL here"),
@@ -128,7 +128,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         "1 token with normalized",
     ),
-    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that cut alike: starcoder"),
+    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that cut the same way: starcoder"),
     (
         "TV204",
         gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS, merges=MERGES[:3]), merges=MERGES[:3]),
@@ -140,25 +140,25 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV205",
         reference(normalizer={"type": "Replace", "pattern": {"String": "never there"}, "content": ""}),
         INFO,
-        "no probe text shows it",
+        "no probe text shows a difference",
     ),
-    ("TV205", bert(lowercase=True), ERROR, "lowercase is True, and False in the reference"),
-    ("TV206", gguf(add_bos=True), ERROR, '260 "<|im_start|>" before a text, and nothing goes in the reference'),
+    ("TV205", bert(lowercase=True), ERROR, "lowercase is True, but False in the reference"),
+    ("TV206", gguf(add_bos=True), ERROR, '260 "<|im_start|>" before a text, but nothing in the reference'),
     (
         "TV206",
         reference(post_processor=ROBERTA),
         ERROR,
-        'nothing goes after a text, and 261 "<|im_end|>" in the reference',
+        'nothing after a text, but 261 "<|im_end|>" in the reference',
     ),
     ("TV207", gguf(merges=[MERGES[1], MERGES[0], *MERGES[2:]]), ERROR, "the first difference is at rank 0"),
-    ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 lost, 0 added"),
+    ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 missing, 0 extra"),
     (
         "TV207",
         gguf(document=bpe_json(BPE, merges=MERGES[:3]), merges=MERGES[:3], pre="llama-bpe"),
         ERROR,
         "ignore_merges is True",
     ),
-    ("TV208", config(add_eos_token=True), WARNING, "add_eos_token true, and the tokenizer adds none"),
+    ("TV208", config(add_eos_token=True), WARNING, "add_eos_token true, but the tokenizer adds none"),
     ("TV208", config(do_lower_case=True), WARNING, "does not lowercase"),
     (
         "TV208",
@@ -166,16 +166,16 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         WARNING,
         'the tokenizer adds 261 "<|im_end|>"',
     ),
-    ("TV209", config(**LLAMA_CONFIG), WARNING, "replace ByteLevel by Metaspace"),
+    ("TV209", config(**LLAMA_CONFIG), WARNING, "replaces ByteLevel by Metaspace"),
     ("TV209", config(fix_mistral_regex=True), WARNING, "fix_mistral_regex is set"),
     ("TV210", config(chat_template="{{ messages }}"), WARNING, "first in line 1"),
-    ("TV210", config(chat_template=CHATML.replace("{% for", "{%  for")), INFO, "other white space"),
-    ("TV210", config(chat_template=[{"name": "default", "template": "x"}]), WARNING, 'there "x"'),
+    ("TV210", config(chat_template=CHATML.replace("{% for", "{%  for")), INFO, "only in whitespace"),
+    ("TV210", config(chat_template=[{"name": "default", "template": "x"}]), WARNING, 'but "x" in the reference'),
     (
         "TV210",
         gguf(beside={"tokenizer_config": {"chat_template": "x"}}, chat_template=None),
         WARNING,
-        "and the file none",
+        "but the file has none",
     ),
 ]
 
@@ -209,7 +209,7 @@ def test_needs_a_real_reference(code, location):
 
 def test_only_what_llama_cpp_does_otherwise_is_left_of_a_bert_normalizer(tmp_path):
     [found] = findings("TV205", bert(lowercase=False)(tmp_path))
-    assert "the reference normalizes texts (BertNormalizer) and llama.cpp does not do the same" in found.message
+    assert "the reference normalizes texts (BertNormalizer) and llama.cpp does not" in found.message
 
 
 def test_broken_config_is_reported_as_not_evaluated(tmp_path):
@@ -225,7 +225,7 @@ def test_template_file_beside(tmp_path):
     subject = gguf(chat_template="y")(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("x")
     [found] = findings("TV210", subject)
-    assert '"y", there "x"' in found.message
+    assert '"y", but "x" in the reference' in found.message
 
 
 def test_unreadable_template_beside(tmp_path):
@@ -240,7 +240,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
     template = CHATML + "<|assistant|>"
     subject = gguf(chat_template=template)(tmp_path)
     [found] = findings("TV112", subject)
-    assert (found.severity, "as in the reference" in found.message) == (INFO, True)
+    assert (found.severity, "here and in the reference" in found.message) == (INFO, True)
     [alone] = findings("TV112", replace(BPE, chat_template=template))
     assert alone.severity == ERROR
     rebuilt = Subject(subject.declaration, open_reference("rebuilt", spec=subject.spec))
@@ -250,7 +250,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
 def test_ordinary_in_the_reference_too_is_no_warning(tmp_path):
     plain = replace(BPE, types=[*BPE.types[:260], 1, *BPE.types[261:]], chat_template=None)
     [found] = findings("TV111", against(plain, bpe_json(plain), tmp_path))
-    assert (found.severity, "ordinary in the reference too" in found.message) == (INFO, True)
+    assert (found.severity, "ordinary in the reference as well" in found.message) == (INFO, True)
 
 
 def test_missing_pre_tokenizer_that_cuts_alike_is_only_a_warning(tmp_path):

@@ -37,11 +37,11 @@ def test_pieces_do_not_touch_each_other():
         ("🦙🦙", ["🦙", "🦙"]),
     ],
 )
-def test_parts_are_cut_at_every_hard_boundary(text: str, parts: list[str]):
+def test_parts_are_split_at_every_hard_boundary(text: str, parts: list[str]):
     assert PartSplitter(adjacent_pairs(PIECES)).split(text) == parts
 
 
-def test_parts_are_the_same_when_no_more_pairs_are_remembered(monkeypatch: pytest.MonkeyPatch):
+def test_parts_are_the_same_when_the_cache_of_pairs_is_full(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(PartSplitter, "ENTRIES", 1)
     splitter = PartSplitter({"ab"})
     assert [splitter.split("abba") for _ in range(2)] == [["ab", "b", "a"]] * 2
@@ -64,7 +64,7 @@ def test_words_begin_with_their_spaces(text: str, words: list[str]):
     assert split(text) == words
 
 
-def test_a_word_goes_on_over_a_space_that_a_piece_crosses():
+def test_a_word_continues_across_a_space_that_a_piece_crosses():
     split = word_splitter(adjacent_pairs(["a▁", "▁b"]), {*"ab▁"})
     assert split("a▁b▁b") == ["a▁b", "▁b"]
 
@@ -81,7 +81,7 @@ def test_a_word_goes_on_over_a_space_that_a_piece_crosses():
         ([".\n", "\n\n", "\nb", "b\n"], ["a.\n\nb\n"]),
     ],
 )
-def test_lines_are_cut_before_or_after_line_feeds(pieces: list[str], lines: list[str]):
+def test_lines_are_split_before_or_after_line_feeds(pieces: list[str], lines: list[str]):
     assert line_splitter(adjacent_pairs(pieces))("a.\n\nb\n") == lines
 
 
@@ -89,7 +89,7 @@ def test_an_empty_text_has_no_lines():
     assert line_splitter(set())("") == []
 
 
-def test_marks_with_a_meaning_in_patterns_are_taken_as_they_are():
+def test_pattern_characters_are_matched_literally():
     marks = "]^-\\[&~|#\n"
     split = word_splitter(set(), set(marks))
     assert split(f"{marks}a") == [*marks, "a"]
@@ -100,7 +100,7 @@ pieces = st.lists(st.text(characters, min_size=1, max_size=4), max_size=8)
 
 
 @given(pieces, st.text(characters + "é", max_size=40))
-def test_texts_are_cut_at_hard_boundaries_only(pieces: list[str], text: str):
+def test_texts_are_split_only_at_hard_boundaries(pieces: list[str], text: str):
     pairs = adjacent_pairs(pieces)
     for split in (line_splitter(pairs), word_splitter(pairs, set(characters))):
         chunks = split(text)

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.spec_maker import BYTE_ALPHABET
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.errors import EncodeError
 
 GPT2 = PRE_TOKENIZERS["gpt-2"]
@@ -49,16 +50,16 @@ def plain_encoder(ids: Mapping[str, int], merges: Sequence[str], pre: PreTokeniz
     return encode
 
 
-def test_joins_the_pair_listed_first():
+def test_merges_the_pair_listed_first():
     assert pieces_of(["a", "b", "c", "ab", "bc"], ["b c", "a b"], "abc") == ["a", "bc"]
     assert pieces_of(["a", "b", "c", "ab", "abc"], ["a b", "ab c"], "abc") == ["abc"]
 
 
-def test_the_leftmost_of_equal_pairs_is_joined_first():
+def test_the_leftmost_of_equal_pairs_is_merged_first():
     assert pieces_of(["a", "aa"], ["a a"], "aaaaa") == ["aa", "aa", "a"]
 
 
-def test_of_a_merge_listed_twice_the_first_counts():
+def test_the_first_of_duplicate_merges_counts():
     assert pieces_of(["a", "b", "c", "ab", "bc"], ["a b", "b c", "a b"], "abc") == ["ab", "c"]
 
 
@@ -71,11 +72,11 @@ def test_bytes_are_mapped_to_the_alphabet():
 
 
 @pytest.mark.parametrize("merge", ["ab", "", " ab", "ab ", " a b", "a  b", "a b c", "a", " "])
-def test_a_merge_that_is_no_pair_has_no_effect(merge: str):
+def test_a_merge_that_is_not_a_pair_has_no_effect(merge: str):
     assert pieces_of(["a", "b", "ab", "c"], [merge], "abc") == ["a", "b", "c"]
 
 
-def test_a_joined_pair_that_is_no_piece_vanishes():
+def test_a_merged_pair_that_is_not_a_piece_is_dropped():
     # llama.cpp looks the bytes of the mapped string up one by one: letters are found, what is beyond ASCII is not.
     assert pieces_of(["a", "b", "c"], ["a b"], "abc") == ["a", "b", "c"]
     assert pieces_of(["Ġ", "a", "c"], ["Ġ a"], "c ac") == ["c", "a", "c"]
@@ -87,7 +88,7 @@ def test_a_byte_without_a_piece_is_dropped():
     assert pieces_of(["a"], [], "aba") == ["a", "a"]
 
 
-def test_characters_are_kept_where_the_name_maps_no_bytes():
+def test_characters_are_kept_if_the_name_maps_no_bytes():
     assert pieces_of(["é", "▁é", "▁"], ["▁ é"], "▁éé", GEMMA4) == ["▁é", "é"]
     assert pieces_of(["a", *HEX], [], "a🦙", GEMMA4) == ["a", "<0xF0>", "<0x9F>", "<0xA6>", "<0x99>"]
     assert pieces_of(["a"], [], "a🦙", GEMMA4) == ["a"]
@@ -100,7 +101,7 @@ def test_a_whole_pre_token_is_taken_where_the_name_ignores_merges():
     assert pieces_of(tokens, [], "aba", WHOLE) == ["a", "b", "a"]
 
 
-def test_a_part_of_a_pre_token_is_no_whole_one():
+def test_a_part_of_a_pre_token_is_not_treated_as_a_whole_one():
     # No merge crosses from b to c, so that `ab` and `c` are worked out apart.
     assert pieces_of(["a", "b", "c", "ab", "xb"], ["x b"], "abc", WHOLE) == ["a", "b", "c"]
 
@@ -113,7 +114,7 @@ def test_gemma4_takes_a_run_of_newlines_as_one_piece():
 def test_a_space_among_others_is_an_error_where_it_is_neither_mapped_nor_escaped():
     plain = dataclasses.replace(GEMMA4, escape_whitespaces=False)
     assert pieces_of(["a", " "], [], " ", plain) == [" "]
-    with pytest.raises(EncodeError, match="a space inside the pre-token 'a a'"):
+    with pytest.raises(EncodeError, match="the pre-token 'a a' contains a space"):
         pieces_of(["a", " "], [], "a a", plain)
 
 
@@ -127,21 +128,21 @@ merge_lists = st.lists(st.tuples(part, part).map(" ".join), max_size=15)
 
 
 @given(merge_lists, st.sets(part | st.sampled_from(["\udcc3", "\udca9"])), st.text("ab é", max_size=40))
-def test_cutting_pre_tokens_changes_nothing(merges: list[str], other: set[str], text: str):
+def test_splitting_pre_tokens_changes_nothing(merges: list[str], other: set[str], text: str):
     made = {merge.replace(" ", "") for merge in merges[::2]}  # what the others make is mostly no piece
     ids = {token: id for id, token in enumerate(sorted({*BYTE_ALPHABET, *made, *other}))}
     assert Bpe(ids, merges, GPT2).encode(text) == plain_encoder(ids, merges, GPT2)(text)
 
 
 @given(merge_lists, st.text("ab", min_size=5, max_size=12))
-def test_nor_does_it_in_a_long_word(merges: list[str], text: str):
+def test_the_same_in_a_long_word(merges: list[str], text: str):
     made = {merge.replace(" ", "") for merge in merges}
     ids = {token: id for id, token in enumerate(sorted({*BYTE_ALPHABET, *made}))}
     assert Bpe(ids, merges, GPT2).encode(text * 40) == plain_encoder(ids, merges, GPT2)(text * 40)
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "qwen2", "gemma-4"])
-def test_nor_on_real_vocabularies(spec_of, encoder_of, name: str):
+def test_the_same_on_real_vocabularies(spec_of, encoder_of, name: str):
     merges, encoder = spec_of(name).merges, encoder_of(name)
     ids = encoder.settings.ids
     pre_tokenizer = dataclasses.replace(PRE_TOKENIZERS[encoder.settings.pre], newline_pieces=False)

@@ -1,7 +1,8 @@
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.hybriddna import HybridDna
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.spec import TokenizerSpec, TokenType
 
 ALPHABET = [byte_alphabet()[byte] for byte in range(0x100)]
@@ -25,16 +26,16 @@ def test_outside_of_dna_the_same_letters_are_text():
     assert pieces_of("CCCCCC<dna>CCCCCC</dna>CCCCCC") == ["CCCCCC", "<dna>", "CCCCCC\ue000", "</dna>", "CCCCCC"]
 
 
-def test_small_letters_are_bases_too():
+def test_lowercase_letters_are_bases_too():
     assert pieces_of("<dna>acGtAa") == ["<dna>", "ACGTAA\ue000"]
 
 
-def test_the_last_bases_are_filled_up():
+def test_the_last_bases_are_padded():
     assert pieces_of("<dna>CCCCCCt</dna>") == ["<dna>", "CCCCCC\ue000", "TAAAAA\ue000", "</dna>"]
     assert pieces_of("<dna>a") == ["<dna>", "AAAAAA\ue000"]
 
 
-def test_what_is_no_kmer_is_out_of_vocabulary():
+def test_anything_but_a_kmer_is_out_of_vocabulary():
     assert pieces_of("<dna>CCCCCN ACGTA</dna>") == ["<dna>", "<oov>", "<oov>", "</dna>"]
 
 

@@ -38,7 +38,7 @@ def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -
         ("abc", {"a b": 5, "ab c": -3}, ["abc"]),
     ],
 )
-def test_joins_the_cheapest_pair_first(join, text: str, costs: dict[str, float], symbols: list[str]):
+def test_merges_the_cheapest_pair_first(join, text: str, costs: dict[str, float], symbols: list[str]):
     assert join(list(text), costs, " ") == symbols
 
 
@@ -55,13 +55,13 @@ costs_with_ties = st.dictionaries(
 
 
 @given(st.text("abc", max_size=40), costs_with_ties)
-def test_both_ways_equal_the_plain_one(text: str, costs: dict[str, float]):
+def test_both_algorithms_equal_the_simple_one(text: str, costs: dict[str, float]):
     expected = merge_plainly(list(text), costs, " ")
     assert merge_short(list(text), costs, " ") == expected
     assert merge_long(list(text), costs, " ") == expected
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=6), min_size=40, max_size=60), costs_with_ties)
-def test_long_texts_equal_the_plain_one(words: list[str], costs: dict[str, float]):
+def test_long_texts_equal_the_simple_algorithm(words: list[str], costs: dict[str, float]):
     symbols = list("".join(words) * (LONG // 40 + 1))
     assert merge(list(symbols), costs, " ") == merge_short(list(symbols), costs, " ")

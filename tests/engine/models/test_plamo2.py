@@ -30,7 +30,7 @@ def test_takes_the_pieces_with_the_greatest_sum_of_scores():
     assert pieces_of("abc", {"a": -1, "ab": -5, "bc": -2, "c": -1, "abc": -2.5}) == ["abc"]
 
 
-def test_of_equal_sums_the_longest_first_piece_wins():
+def test_the_longest_first_piece_wins_if_sums_are_equal():
     assert pieces_of("ab", {"a": -1, "b": -1, "ab": -2}) == ["ab"]
     assert pieces_of("abc", {"a": -1, "ab": -2, "bc": -2, "c": -1}) == ["ab", "c"]
 
@@ -44,7 +44,7 @@ def test_scores_are_rounded_to_ten_thousandths_away_from_zero():
     assert pieces_of("ab", {"a": 0.0313, "b": 0, "ab": 0.03125}) == ["ab"]
 
 
-def test_what_is_no_piece_is_spelled_in_bytes():
+def test_unknown_characters_are_encoded_as_bytes():
     assert pieces_of("aé", {"a": -1}) == ["a", "<0xC3>", "<0xA9>"]
     assert pieces_of("🦙\n", {}) == ["<0xF0>", "<0x9F>", "<0xA6>", "<0x99>", "<0x0A>"]
     # Byte tokens are never found by their texts.
@@ -102,7 +102,7 @@ def test_a_byte_without_a_token_is_refused(pieces: list[str], byte: str):
         Plamo2(ids_of(pieces), [0.0] * len(pieces), byte_ids)
 
 
-def test_the_last_token_of_a_byte_counts_in_whatever_case():
+def test_the_last_token_of_a_byte_counts_in_any_case():
     pieces = ["a", *BYTES, "<0x0a>", "<0x0A", "<0xZZ>"]
     model = Plamo2(ids_of(pieces), [0.0] * len(pieces), range(1, len(pieces)))
     assert model.encode("\n") == [257]

@@ -41,7 +41,7 @@ def test_stored_tokens_are_unescaped(piece: str, expected: bytes):
 
 
 @given(st.binary())
-def test_what_python_writes_is_read_back(data: bytes):
+def test_repr_of_python_is_read_back(data: bytes):
     assert unescape(repr(data)[2:-1]) == data
 
 
@@ -51,12 +51,12 @@ def test_takes_the_longest_token_from_left_to_right():
     assert pieces_of("abab", pieces) == ["ab", "ab"]
 
 
-def test_tokens_may_begin_and_end_inside_characters():
+def test_tokens_can_begin_and_end_inside_characters():
     pieces = ["<s>", *BYTES, "a\\xe4\\xb8", "\\xad\\n", "\\xe4\\xb8"]
     assert pieces_of("a中\n中", pieces) == ["a\\xe4\\xb8", "\\xad\\n", "\\xe4\\xb8", "\\xad"]
 
 
-def test_of_two_tokens_for_the_same_bytes_the_later_counts():
+def test_the_later_of_two_tokens_for_the_same_bytes_counts():
     assert pieces_of("aa", ["\\n", "a", "\\x61", "\\a"]) == ["\\a", "\\a"]
 
 
@@ -69,8 +69,8 @@ def test_an_escape_without_an_end_is_no_token():
 
 
 @pytest.mark.parametrize("text", ["b", "ab", "abd", "xb", "bcb"])
-def test_where_llama_cpp_never_finishes_is_an_error(text: str):
-    with pytest.raises(EncodeError, match=r"begin with the byte 0x62, but none fits at 'bd?'; llama.cpp never"):
+def test_a_text_that_llama_cpp_never_finishes_is_an_error(text: str):
+    with pytest.raises(EncodeError, match=r"begin with the byte 0x62, but none matches at 'bd?'; llama.cpp never"):
         make(["a", "bc", "\\n"]).encode(text)
 
 

@@ -36,25 +36,25 @@ def encode_plainly(ids: Mapping[str, int], scores: Mapping[str, float], text: st
     return [ids[piece] for pieces in spelled for piece in pieces]
 
 
-def test_joins_the_best_scored_pair_first():
+def test_merges_the_pair_with_the_highest_score_first():
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -2, "bc": -1}, "abc") == ["a", "bc"]
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -2, "abc": -9}, "abc") == ["abc"]
 
 
-def test_of_equal_scores_the_leftmost_is_joined_first():
+def test_the_leftmost_pair_is_merged_first_if_scores_are_equal():
     assert pieces_of({"a": 0, "aa": -1}, "aaaaa") == ["aa", "aa", "a"]
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -1}, "abc") == ["ab", "c"]
 
 
-def test_a_piece_that_no_two_pieces_make_is_never_formed():
+def test_a_piece_without_a_possible_merge_is_never_formed():
     assert pieces_of({"a": 0, "b": 0, "c": 0, "abc": 5}, "abc") == ["a", "b", "c"]
 
 
-def test_two_characters_join_even_where_they_are_no_pieces():
+def test_two_characters_merge_even_if_they_are_not_pieces():
     assert pieces_of({"ab": 0} | BYTE_SCORES, "abé") == ["ab", "<0xC3>", "<0xA9>"]
 
 
-def test_a_character_that_is_no_piece_is_spelled_in_bytes():
+def test_a_character_that_is_not_a_piece_is_encoded_as_bytes():
     assert pieces_of({"a": 0} | BYTE_SCORES, "a🦙\n\0") == [
         "a",
         "<0xF0>",
@@ -66,7 +66,7 @@ def test_a_character_that_is_no_piece_is_spelled_in_bytes():
     ]
 
 
-def test_a_byte_without_a_piece_of_its_own_may_be_a_raw_one():
+def test_a_byte_without_a_byte_piece_can_have_a_raw_piece():
     first, second = "é".encode().decode("ascii", "surrogateescape")
     assert pieces_of({first: 0, second: 0}, "é") == [first, second]
 
@@ -80,11 +80,11 @@ def test_an_empty_text_has_no_tokens():
     assert pieces_of({"a": 0}, "") == []
 
 
-def test_the_lowest_score_of_all_rules_no_piece_out():
+def test_the_lowest_possible_score_excludes_no_piece():
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -inf, "bc": -1e30}, "abcab") == ["a", "bc", "ab"]
 
 
-def test_scores_that_are_no_numbers_are_refused():
+def test_scores_that_are_not_numbers_are_refused():
     with pytest.raises(BrokenFileError, match="NaN"):
         make({"a": 0, "b": nan})
 
@@ -108,13 +108,13 @@ def both_ways(model: Spm, text: str) -> list[int]:
 
 
 @given(vocabularies, st.text(alphabet + "é", max_size=40))
-def test_cutting_the_text_changes_nothing(scores: dict[str, float], text: str):
+def test_splitting_the_text_changes_nothing(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
     assert both_ways(model, text) == encode_plainly(ids, scores, text)
 
 
-def test_texts_are_cut_once_they_are_many():
+def test_texts_are_split_once_there_are_many():
     model, ids = make({"a": 0, "aa": -1})
     model._encode_in_parts = lambda _: (7,)
     assert model.encode("a" * 50_000) == [ids["aa"]] * 25_000
@@ -123,14 +123,14 @@ def test_texts_are_cut_once_they_are_many():
 
 
 @given(vocabularies, st.text(alphabet, min_size=5, max_size=12))
-def test_nor_does_it_in_a_long_word(scores: dict[str, float], text: str):
+def test_the_same_in_a_long_word(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
     assert both_ways(model, text * 30) == encode_plainly(ids, scores, text * 30)
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gemma-3"])
-def test_nor_on_real_vocabularies(spec_of, encoder_of, name: str):
+def test_the_same_on_real_vocabularies(spec_of, encoder_of, name: str):
     spec, encoder = spec_of(name), encoder_of(name)
     scores = dict(zip(spec.tokens, spec.scores, strict=True))
     model = Spm(encoder.settings.ids, spec.scores)

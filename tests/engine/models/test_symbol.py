@@ -32,7 +32,7 @@ def test_symbols_of_texts(text: str, expected: str):
     assert Symbols().of_text(text) == expected
 
 
-def test_pieces_teach_their_symbols():
+def test_symbols_of_pieces_are_recognized():
     symbols = Symbols()
     first, second, third = symbols.of_pieces(["a\udce2bc", "\udcc3", "a"])
     assert (len(first), len(second), third) == (2, 1, "a")

@@ -47,7 +47,7 @@ def test_what_is_lora(encoder_of: Callable[[str], Encoder]):
     assert [encoder.piece(id) for id in ids] == ["▁What", "▁is", "▁Lo", "RA", "?", "</s>"]
 
 
-def test_of_equal_sums_the_longest_last_piece_wins():
+def test_the_longest_last_piece_wins_if_sums_are_equal():
     assert split({"a": -1, "b": -1, "ab": -2}, "ab") == "ab"
     assert split({"a": -1, "b": -1, "c": -1, "ab": -2, "bc": -2}, "abc") == "a|bc"
 
@@ -64,12 +64,12 @@ def test_runs_of_unknown_characters_are_one_token():
     assert split({"a": -1, "xy": -900}, "xyza", {"xy": UNUSED}) == "<unk>|a"
 
 
-def test_runs_of_an_ordinary_token_that_is_called_unknown_are_one_token():
+def test_runs_of_an_ordinary_token_declared_unknown_are_one_token():
     spec = unigram_spec({"a": -1, "b": -1}, special_ids={"unk": 3})
     assert pieces(spec, "aaxaba") == ["a", "b", "a"]
 
 
-def test_added_tokens_part_runs_of_unknown_ones():
+def test_added_tokens_separate_runs_of_unknown_ones():
     assert split({"a": -1}, "xx</s>xx") == "<unk>|</s>|<unk>"
 
 
@@ -78,7 +78,7 @@ def test_an_unknown_token_that_is_missing_is_minus_one():
     assert Encoder(spec).encode("axxa") == [0, -1, 0]
 
 
-def test_which_types_are_pieces():
+def test_types_that_are_matched():
     types = {"u": UNUSED, "d": USER_DEFINED, "c": CONTROL, "<0x41>": BYTE}
     model = Encoder(unigram_spec({"n": -1, "u": -1, "d": -1, "c": -1, "<0x41>": -1}, types)).model
     assert [model.encode(text) for text in types] == [[4], [5], [2], [2]]
@@ -120,7 +120,7 @@ def test_rounding_decides_between_sums_that_are_nearly_equal():
     assert UnigramTwin(unigram_spec(scores)).encode("xab") == [6, 5]
 
 
-def test_what_is_remembered_of_a_short_text_is_not_used_for_a_long_one():
+def test_the_cache_of_short_texts_is_not_used_for_long_ones():
     scores = {"a": -0.5, "b": -0.5 + 2**-25, "ab": -1, "x": -(2**20)}
     encoder = Encoder(unigram_spec(scores))
     assert encoder.encode("ab") == [3, 4]
@@ -130,7 +130,7 @@ def test_what_is_remembered_of_a_short_text_is_not_used_for_a_long_one():
 
 
 @pytest.mark.parametrize("score", [math.nan, -math.inf, math.inf])
-def test_a_score_that_is_no_number(score: float):
+def test_a_score_that_is_not_a_number(score: float):
     spec = unigram_spec({"a": -1, "b": score, "c": -1, "ab": -3})
     twin = UnigramTwin(spec)
     for text in ("abc", "cb", "cabab", "bcb", "ccx"):
@@ -162,7 +162,7 @@ def test_no_flags_leave_spaces_alone():
     assert split({"▁": -1, "a": -1}, " a  a") == "▁|a|▁|▁|a"
 
 
-def test_a_piece_may_cross_words():
+def test_a_piece_can_cross_words():
     scores = {"▁": -1, "a": -1, "b": -1, "a▁b": -1, "▁▁": -1}
     assert split(scores, "a b  b", remove_extra_whitespaces=True) == "▁|a▁b|▁|b"
     assert split(scores, "a b  b") == "a▁b|▁▁|b"
@@ -185,7 +185,7 @@ def test_a_string_of_the_charsmap_may_begin_with_any_character():
     assert split(scores, "ee\u0301\u0301 \u0301é", charsmap=charsmap) == "e|é|´|E"
 
 
-def test_what_begins_a_user_defined_piece_passes_the_charsmap():
+def test_the_beginning_of_a_user_defined_piece_is_not_mapped():
     charsmap = make_charsmap({"<": "E", "a": "A", "b": "B"})
     spec = unigram_spec(dict.fromkeys("<>abAEB", -1.0) | {"<ab>": 0}, {"<ab>": USER_DEFINED}, charsmap=charsmap)
     assert pieces(spec, "a<ab>b") == ["A", "<ab>", "B"]
@@ -193,7 +193,7 @@ def test_what_begins_a_user_defined_piece_passes_the_charsmap():
     assert pieces(spec, "<ab<a<bb") == ["<", "a", "b", "<", "a", "<", "B", "B"]
 
 
-def test_what_begins_a_long_user_defined_piece_passes_the_charsmap():
+def test_the_beginning_of_a_long_user_defined_piece_is_not_mapped():
     piece = "<" + "a" * 100
     spec = unigram_spec(
         {"<": -1, "a": -1, "A": -1, piece: 0}, {piece: USER_DEFINED}, charsmap=make_charsmap({"a": "A"})
@@ -201,7 +201,7 @@ def test_what_begins_a_long_user_defined_piece_passes_the_charsmap():
     assert pieces(spec, f"{piece[:90]}\naa") == ["<", *"a" * 89, "<unk>", "A", "A"]
 
 
-def test_what_shares_only_bytes_with_a_user_defined_piece_is_broken_up():
+def test_characters_that_share_only_bytes_with_a_user_defined_piece_are_broken_up():
     # "–" is E2 80 93, "—" E2 80 94, "€" E2 82 AC: two bytes and one pass, the others become U+FFFD. llama.cpp then
     # takes the first byte and the two after it for one character, and what is left of a U+FFFD for one each.
     spec = unigram_spec({"a": -1, "–": 0, "—": -1, "€": -1, "\ufffd": -1}, {"–": USER_DEFINED})
@@ -230,9 +230,9 @@ def test_too_many_broken_characters_are_unsupported():
 # Files that llama.cpp refuses, and texts that it aborts on.
 
 
-def test_a_charsmap_that_is_cut_short_is_refused():
+def test_a_truncated_charsmap_is_refused():
     charsmap = make_charsmap({"a": "b"})
-    with pytest.raises(BrokenFileError, match="is cut short"):
+    with pytest.raises(BrokenFileError, match="is truncated"):
         Encoder(unigram_spec({"a": -1}, charsmap=charsmap[:100]))
     with pytest.raises(BrokenFileError, match="too few"):
         Encoder(unigram_spec({"a": -1}, charsmap=b""))

@@ -1,4 +1,4 @@
-"""The fast unigram model against the literal algorithm, and both against llama.cpp."""
+"""The fast unigram model compared with the literal algorithm, and both compared with llama.cpp."""
 
 import random
 from collections.abc import Callable

@@ -21,16 +21,16 @@ def test_spaces_are_dropped_and_never_crossed():
     assert pieces_of(" \t\n") == pieces_of("") == []
 
 
-def test_what_is_no_space_to_unicode_is_a_character():
+def test_characters_that_are_not_spaces_in_unicode_are_kept():
     assert pieces_of("a\x1cb\x1c ab") == ["a", "\x1c", "b", "\x1c", "ab"]
 
 
-def test_lower_case_goes_character_by_character():
+def test_lowercasing_is_per_character():
     assert pieces_of("AB ΣAΣ İ") == ["A", "B", "Σ", "A", "Σ", "İ"]
     assert pieces_of("AB ΣAΣ İ", lowercase=True) == ["ab", "σ", "a", "σ", "i"]
 
 
-def test_bytes_of_what_is_no_piece_are_dropped_unless_they_are_pieces():
+def test_bytes_of_unknown_symbols_are_dropped_unless_they_are_pieces():
     assert pieces_of("aéb") == ["a", "<0xC3>", "b"]
 
 
@@ -38,7 +38,7 @@ def test_bytes_of_what_is_no_piece_are_dropped_unless_they_are_pieces():
     ("pre", "declared", "effective"),
     [("whitespace", None, False), ("whitespace", True, True), ("gpt-2", None, True), ("gpt-2", False, False)],
 )
-def test_the_pre_tokenizers_name_decides_about_lower_case(pre: str, declared: bool | None, effective: bool):
+def test_the_name_of_the_pre_tokenizer_determines_lowercasing(pre: str, declared: bool | None, effective: bool):
     spec = TokenizerSpec(model="whitespace", tokens=PIECES, merges=MERGES, pre=pre, lowercase=declared)
     encoder = Encoder(spec)
     assert encoder.settings.lowercase is effective

@@ -48,7 +48,7 @@ def test_never_goes_back_for_a_shorter_piece():
     assert pieces_of("unaff", ["[UNK]", "▁un", "▁una", "aff"]) == ["[UNK]"]
 
 
-def test_a_word_that_cannot_be_spelled_is_one_unknown_token():
+def test_a_word_that_cannot_be_composed_is_one_unknown_token():
     assert pieces_of("abx a xab") == ["[UNK]", "▁a", "[UNK]"]
 
 
@@ -62,7 +62,7 @@ def test_punctuation_and_chinese_characters_are_words():
     assert pieces_of("a中中ab") == ["▁a", "▁中", "▁中", "▁ab"]
 
 
-def test_lower_case_and_accents():
+def test_lowercase_and_accents():
     assert pieces_of("AB É") == ["▁ab", "▁é"]
     assert pieces_of("AB É", lowercase=False) == ["[UNK]", "[UNK]"]
     assert pieces_of("á", strip_accents=True) == ["▁a"]
@@ -77,7 +77,7 @@ def test_a_text_without_words_has_no_tokens():
     assert pieces_of("") == pieces_of(" \n\t\x1c\x00") == []
 
 
-def test_a_piece_may_be_a_part_of_a_character():
+def test_a_piece_can_be_a_part_of_a_character():
     # é is C3 A9, and ▁ is E2 96 81.
     pieces = ["[UNK]", "▁\udcc3", "\udca9", "\udca9a", "\udce2\udc96", "\udc81a"]
     assert pieces_of("é éa a", pieces) == ["▁\udcc3", "\udca9", "▁\udcc3", "\udca9a", "\udce2\udc96", "\udc81a"]
@@ -118,7 +118,7 @@ def test_equals_the_literal_algorithm(pieces: list[str], texts: list[str]):
 
 
 @pytest.mark.parametrize(("text", "differs"), [("한", True), ("e\u0301", False), ("café", False)])
-def test_where_llama_cpp_departs_from_the_reference(vocabs, encoder_of, text: str, differs: bool):
+def test_differences_between_llama_cpp_and_the_reference(vocabs, encoder_of, text: str, differs: bool):
     from tokenizers import Tokenizer
 
     reference = Tokenizer.from_file(str(vocabs / "bert-bge.tokenizer.json"))

@@ -1,4 +1,4 @@
-"""Metadata is changed, everything else copied."""
+"""Metadata is changed, and everything else is copied."""
 
 import shutil
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_without_changes_the_file_is_the_same(tmp_path: Path, order: str):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_values_are_replaced_in_place_added_last_and_left_out(tmp_path: Path, order: str):
+def test_values_are_replaced_in_place_added_at_the_end_and_removed(tmp_path: Path, order: str):
     changes = {
         "list": strings(["zzz", "\udcff", ""]),
         "first": None,
@@ -94,9 +94,9 @@ def test_a_large_file_is_streamed(tmp_path: Path):
     assert target.stat().st_size == size
 
 
-def test_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_is_detected_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
-    with pytest.raises(TokverifyError, match=r"needs [\d,]+ bytes and the disk has 10 free"):
+    with pytest.raises(TokverifyError, match=r"needs [\d,]+ bytes, but the disk has 10 free"):
         patched(tmp_path, with_tensors(), {})
     assert not (tmp_path / "target.gguf").exists()
 

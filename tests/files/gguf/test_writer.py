@@ -7,7 +7,8 @@ from support.spec_maker import bpe_spec, spm_spec
 from tokverify.errors import UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import read_metadata
-from tokverify.files.gguf.writer import gguf_values, named, write_gguf
+from tokverify.files.gguf.values import gguf_values
+from tokverify.files.gguf.writer import named, write_gguf
 
 FULL = replace(
     spm_spec({"▁a": -1.5, "b\0": -2.0, "\udcff": -3.0, "[/INST]\x1b": 0.0}),
@@ -27,7 +28,7 @@ FULL = replace(
 
 
 @pytest.mark.parametrize("spec", [FULL, bpe_spec(["a b", "ab c"], {"<|x|>": 3}, add_bos=False)])
-def test_what_is_written_is_read_back(tmp_path, spec):
+def test_written_files_read_back_unchanged(tmp_path, spec):
     write_gguf(tmp_path / "x.gguf", spec)
     again = read_spec(tmp_path / "x.gguf")
     for name in spec.__dataclass_fields__:
@@ -53,13 +54,13 @@ def test_the_names_of_templates_are_listed(tmp_path):
     assert values["tokenizer.chat_template.tool_use"].data == "{{ tools }}"
 
 
-def test_what_is_not_declared_has_no_key():
+def test_undeclared_values_have_no_key():
     assert set(gguf_values(spm_spec({"a": 0.0}))) == {
         f"tokenizer.ggml.{key}" for key in ("model", "tokens", "scores", "token_type")
     }
 
 
-def test_what_llama_cpp_would_not_load_is_not_written(tmp_path):
+def test_files_that_llama_cpp_would_not_load_are_not_written(tmp_path):
     with pytest.raises(UnsupportedError, match="it has no merges"):
         write_gguf(tmp_path / "x.gguf", bpe_spec([]))
     assert not list(tmp_path.iterdir())

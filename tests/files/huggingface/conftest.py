@@ -1,4 +1,4 @@
-"""Tokenizers of the library, made small, and our reading of their tokenizer.json."""
+"""Small tokenizers of the library, and how their tokenizer.json is read."""
 
 import random
 from collections.abc import Callable

@@ -53,7 +53,9 @@ def train(pre_tokenizer, **options):
         (by(r" ?[^(\s|[.,!?…。，、।۔،])]+"), {}, None, "bloom"),
     ],
 )
-def test_the_name_is_found_by_what_the_pre_tokenizer_does(require_equal, pre_tokenizer, options, post_processor, name):
+def test_the_name_is_found_by_the_behavior_of_the_pre_tokenizer(
+    require_equal, pre_tokenizer, options, post_processor, name
+):
     tokenizer = train(pre_tokenizer, **options)
     if post_processor:
         tokenizer.post_processor = post_processor
@@ -62,7 +64,7 @@ def test_the_name_is_found_by_what_the_pre_tokenizer_does(require_equal, pre_tok
     assert (spec.add_bos, spec.add_eos) == (post_processor is not None, False)
 
 
-def test_the_probes_tell_all_pre_tokenizers_apart_that_differ():
+def test_the_probes_distinguish_all_different_pre_tokenizers():
     cuts = {}
     for name, pre_tokenizer in PRE_TOKENIZERS.items():
         cuts.setdefault(pre_tokenizer.patterns, (name, [splitter(pre_tokenizer)(text) for text in PROBES]))
@@ -71,7 +73,7 @@ def test_the_probes_tell_all_pre_tokenizers_apart_that_differ():
     assert same <= {"stablelm2 bailingmoe"}
 
 
-def test_added_tokens_and_what_goes_around_a_text(require_equal):
+def test_added_tokens_and_tokens_around_a_text(require_equal):
     tokenizer = train(GPT2)
     tokenizer.add_tokens([AddedToken("<tool>", normalized=False), AddedToken("fox", normalized=False)])
     tokenizer.add_special_tokens(["<turn>"])
@@ -99,7 +101,7 @@ def test_old_files_write_merges_as_strings_and_no_type(read):
     assert read(json.dumps(content)) == new
 
 
-def test_ids_that_no_token_has_are_unused(read):
+def test_ids_without_a_token_are_unused(read):
     content = json.loads(train(GPT2).to_str())
     content["model"]["vocab"]["last"] = 400
     spec = read(json.dumps(content))
@@ -107,7 +109,7 @@ def test_ids_that_no_token_has_are_unused(read):
     assert spec.types[399:] == [5, 1]
 
 
-def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
+def test_roles_are_declared_by_the_files_next_to_it(read, tmp_path):
     (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "</s>", "pad_token": "absent", "cls_token": "<s>"}')
     assert read(train(GPT2)).special_ids == {"eos": 1}
 
@@ -118,12 +120,15 @@ def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
         ({"normalizer": normalizers.NFC()}, "normalizer NFC: GGUF cannot express it"),
         ({"normalizer": normalizers.Sequence([normalizers.Lowercase()])}, "normalizer Lowercase"),
         ({"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=True)}, "add_prefix_space"),
-        ({"pre_tokenizer": by("x+")}, "pre_tokenizer: llama.cpp has none that cuts texts so; the nearest, "),
+        (
+            {"pre_tokenizer": by("x+")},
+            "pre_tokenizer: llama.cpp has no pre-tokenizer that splits texts like this; the most similar, ",
+        ),
         # llama.cpp's own version of GPT-4o's pattern takes combining marks for no part of a word.
         ({"pre_tokenizer": by(_O200K)}, "model.ignore_merges: is False, but .*granite-embed-multi-97m"),
         (
             {"post_processor": processors.TemplateProcessing(single="<s> <s> $A", special_tokens=[("<s>", 0)])},
-            "post_processor: puts 2 tokens before a text",
+            "post_processor: adds 2 tokens before a text",
         ),
         (
             {
@@ -131,11 +136,11 @@ def test_roles_are_told_by_the_files_beside_it(read, tmp_path):
                     single="<s> $A </s> </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
                 )
             },
-            "post_processor: puts 2 tokens after a text",
+            "post_processor: adds 2 tokens after a text",
         ),
         (
             {"post_processor": processors.TemplateProcessing(single="$A $A", special_tokens=[])},
-            "post_processor TemplateProcessing: holds the text 2 times",
+            "post_processor TemplateProcessing: contains the text 2 times",
         ),
     ],
 )
@@ -165,17 +170,17 @@ def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
         ({"vocab": {"a": True}}, BrokenFileError, "model.vocab: must map pieces to ids"),
         ({"vocab": {"a": -1}}, BrokenFileError, "model.vocab: must map pieces to ids"),
         ({"vocab": {"a": 5, "b": 5}}, BrokenFileError, "two tokens have the same id"),
-        ({"vocab": {"a": 10**12}}, BrokenFileError, "id 1000000000000 of 3 tokens"),
+        ({"vocab": {"a": 10**12}}, BrokenFileError, "the highest id is 1000000000000, but there are only 3 tokens"),
         ({"vocab": {"\ud800": 5}}, BrokenFileError, "lone surrogate"),
         ({"merges": {}}, BrokenFileError, "model.merges: must be a list"),
         ({"merges": ["a"]}, BrokenFileError, "model.merges: merge 0 must be two pieces"),
         ({"merges": ["a b", "a b c"]}, BrokenFileError, "merge 1 must be two pieces"),
         ({"merges": [["a", 1]]}, BrokenFileError, "merge 0 must be two pieces"),
         ({"merges": [7]}, BrokenFileError, "merge 0 must be two pieces"),
-        ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 holds a space"),
+        ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 contains a space"),
     ],
 )
-def test_a_model_that_makes_no_sense_is_one_clear_line(read, change, error, problem):
+def test_an_invalid_model_is_one_clear_line(read, change, error, problem):
     content = json.loads(train(GPT2).to_str())
     content["model"] |= change
     with pytest.raises(error, match=problem) as raised:

@@ -25,7 +25,7 @@ from tokverify.files.huggingface.document import load_around
         ('{"model": {"type": "BPE"}, "added_tokens": {}}', "cannot load it"),
     ],
 )
-def test_what_is_no_tokenizer_json_is_one_clear_line(read, content, problem):
+def test_anything_but_a_tokenizer_json_is_one_clear_line(read, content, problem):
     with pytest.raises(BrokenFileError, match=problem) as raised:
         read(content)
     assert "tokenizer.json: " in str(raised.value)
@@ -45,7 +45,7 @@ def test_an_absent_file_is_named(tmp_path):
 
 def test_a_model_that_gguf_lacks_is_named(convert):
     with pytest.raises(
-        UnsupportedError, match=f"the model is WordLevel; of its kinds GGUF has {', '.join(CONVERTERS)}"
+        UnsupportedError, match=f"the model is WordLevel, but GGUF supports only {', '.join(CONVERTERS)}"
     ):
         convert(models.WordLevel({"a": 0}, unk_token="a"))  # noqa: S106 - no password
 
@@ -54,7 +54,7 @@ def test_a_model_that_gguf_lacks_is_named(convert):
     ("model", "kind"),
     [({"vocab": {"a": 0}, "unk_token": "a"}, "WordLevel"), ({"type": "Nonsense"}, "Nonsense"), ({"type": 7}, "7")],
 )
-def test_the_type_of_a_model_may_be_left_out(read, model, kind):
+def test_the_type_of_a_model_can_be_omitted(read, model, kind):
     with pytest.raises(UnsupportedError, match=f"the model is {kind}"):
         read(json.dumps({"model": model}))
 
@@ -121,7 +121,7 @@ def places(value, path=()):
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_whatever_stands_anywhere_is_never_worse_than_an_error(tmp_path, document):
+def test_no_content_causes_more_than_an_error(tmp_path, document):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document))
     assert Encoder(read_spec(path)).vocab_size >= 3
@@ -140,14 +140,14 @@ def test_whatever_stands_anywhere_is_never_worse_than_an_error(tmp_path, documen
                 Encoder(read_spec(path))
 
 
-def test_an_id_around_the_text_that_no_token_has_is_broken(read):
+def test_an_id_around_the_text_without_a_token_is_broken(read):
     document = copy.deepcopy(DOCUMENTS[0])
     document["post_processor"]["special_tokens"]["<s>"]["ids"] = [9]
-    with pytest.raises(BrokenFileError, match="post_processor: adds the id 9, which no token has"):
+    with pytest.raises(BrokenFileError, match="post_processor: adds the id 9, which has no token"):
         read(json.dumps(document))
 
 
-def test_a_piece_of_a_million_characters_takes_no_time(read):
+def test_a_piece_of_a_million_characters_is_fast(read):
     document = copy.deepcopy(DOCUMENTS[1])
     document["model"]["vocab"]["a" * 1_000_000] = 4
     assert len(read(json.dumps(document)).tokens) == 5
@@ -165,12 +165,12 @@ def require_same_around_the_model(document: dict, texts: list[str]):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_loading_around_a_model_is_as_loading_the_whole(document):
+def test_loading_around_a_model_equals_loading_everything(document):
     require_same_around_the_model(document, ["<s>aaanew", "new a"])
 
 
 @pytest.mark.parametrize("name", ["bert-bge", "llama-spm", "gpt-2"])
-def test_loading_around_a_real_model_is_as_loading_the_whole(vocabs, name):
+def test_loading_around_a_real_model_equals_loading_everything(vocabs, name):
     document = json.loads((vocabs / f"{name}.tokenizer.json").read_bytes())
     added = {"id": 10**6, "content": "new", **_ADDED, "special": False, "lstrip": True}
     changed = document | {"added_tokens": [*document["added_tokens"][1:], added], "normalizer": {"type": "NFC"}}

@@ -1,4 +1,4 @@
-"""BPE as sentencepiece has it: merges over `▁` and byte pieces, told by rank."""
+"""BPE in the style of sentencepiece: merges over `▁` and byte pieces, declared by rank."""
 
 import json
 
@@ -55,7 +55,7 @@ def replaced(trained, old, new):
         {"pre_tokenizer": pre_tokenizers.Metaspace(prepend_scheme="never", split=True)},
     ],
 )
-def test_where_every_way_to_make_a_piece_is_listed_scores_say_the_same(make, require_equal, trained, stages):
+def test_scores_are_equivalent_if_every_merge_for_a_piece_is_listed(make, require_equal, trained, stages):
     tokenizer = make(bpe(*trained), [*SPECIAL, ("<tool>", False), ("fox", False)], **stages)
     spec = require_equal(tokenizer)
     assert (spec.model, spec.pre, spec.merges) == ("llama", "default", None)
@@ -65,14 +65,14 @@ def test_where_every_way_to_make_a_piece_is_listed_scores_say_the_same(make, req
     assert spec.special_ids == {"unk": 0} | ({"bos": 1} if spec.add_bos else {})
 
 
-def test_metaspace_leaves_a_first_space_alone_where_llama_cpp_adds_another(make, read, trained):
+def test_metaspace_keeps_a_first_space_where_llama_cpp_adds_another(make, read, trained):
     tokenizer = make(bpe(*trained), SPECIAL, pre_tokenizer=pre_tokenizers.Metaspace(split=False))
     encoder = Encoder(read(tokenizer))
     assert encoder.encode("fox") == tokenizer.encode("fox").ids
     assert len(encoder.encode(" fox")) == len(tokenizer.encode(" fox").ids) + 1
 
 
-def test_gemma4_serves_where_scores_cannot(make, require_equal, trained):
+def test_gemma4_is_used_if_scores_cannot_express_the_merges(make, require_equal, trained):
     ids, merges = trained
     # A piece of the vocabulary that can be made of two others, but never is.
     left = [pair for pair in merges if "".join(pair) != "the"]
@@ -84,17 +84,17 @@ def test_gemma4_serves_where_scores_cannot(make, require_equal, trained):
 @pytest.mark.parametrize(
     ("stages", "more", "named"),
     [
-        ({"normalizer": normalizers.Sequence([PREPEND, REPLACE])}, [], "puts no space before a text"),
-        ({"normalizer": REPLACE}, [], "always puts BOS before a text"),
+        ({"normalizer": normalizers.Sequence([PREPEND, REPLACE])}, [], "adds no space before a text"),
+        ({"normalizer": REPLACE}, [], "always adds BOS before a text"),
         (
             {"normalizer": REPLACE, "post_processor": BOS},
             [("\n", "e")],
-            "merges nothing across a line end, as rank 0 does",
+            "does not merge across line ends, as rank 0 does",
         ),
-        ({"normalizer": REPLACE, "post_processor": BOS}, [("\n", "\n")], r"takes '\\n\\n\\n' as one token"),
+        ({"normalizer": REPLACE, "post_processor": BOS}, [("\n", "\n")], r"encodes '\\n\\n\\n' as one token"),
     ],
 )
-def test_where_gemma4_cannot_serve_either_the_reason_is_named(convert, trained, stages, more, named):
+def test_the_reason_is_named_if_gemma4_cannot_be_used_either(convert, trained, stages, more, named):
     ids, merges = trained
     last = max(ids.values())
     ids = ids | {piece: last + index for index, piece in enumerate(["\n", "\ne", "\n\n", "\n\n\n"], 1)}
@@ -127,19 +127,19 @@ def test_a_stage_that_gguf_cannot_express_is_named(convert, trained, stages, nam
         convert(bpe(*trained), SPECIAL, **stages)
 
 
-def test_ignore_merges_is_not_for_such_pieces(convert, trained):
+def test_ignore_merges_is_refused_for_such_pieces(convert, trained):
     with pytest.raises(UnsupportedError, match=r"model\.ignore_merges"):
         convert(bpe(*trained, ignore_merges=True), SPECIAL, normalizer=REPLACE)
 
 
-def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(make, read, trained):
+def test_pieces_across_a_space_are_refused_if_metaspace_splits(make, read, trained):
     ids, merges = replaced(trained, "<0x00>", "e▁")
     tokenizer = make(bpe(ids, [*merges, ("e", "▁")]), pre_tokenizer=pre_tokenizers.Metaspace(prepend_scheme="never"))
-    with pytest.raises(UnsupportedError, match=r"Metaspace split: llama\.cpp would make e▁"):
+    with pytest.raises(UnsupportedError, match=r"Metaspace split: llama\.cpp can produce e▁"):
         read(tokenizer)
 
 
-def test_an_unknown_token_that_is_not_there_is_broken(make, read, trained):
+def test_a_missing_unknown_token_is_broken(make, read, trained):
     content = json.loads(make(bpe(*trained), normalizer=REPLACE).to_str())
     content["model"] |= {"unk_token": "absent"}
     with pytest.raises(BrokenFileError, match=r"model\.unk_token: 'absent' is not in the vocabulary"):

@@ -31,7 +31,7 @@ def after_charsmap(trained, *stages):
     return normalizers.Sequence([normalizers.Precompiled(trained.charsmap), *stages])
 
 
-def test_as_older_files_have_it(make, require_equal, trained):
+def test_older_files_are_supported(make, require_equal, trained):
     stages = {"normalizer": after_charsmap(trained), "pre_tokenizer": SPLIT_AND_METASPACE, "post_processor": EOS}
     tokenizer = make(unigram(trained), [*SPECIAL, ("<tool>", False)], **stages)
     # subtle: the library's model itself has a piece `</s>`, which it finds in a text even where none are to be parsed.
@@ -54,7 +54,7 @@ def test_as_older_files_have_it(make, require_equal, trained):
         ([], pre_tokenizers.Metaspace(prepend_scheme="first"), (True, False)),
     ],
 )
-def test_spaces_are_told_in_many_ways(convert, trained, normalizer, pre_tokenizer, told):
+def test_spaces_are_declared_in_many_ways(convert, trained, normalizer, pre_tokenizer, told):
     stages = {"pre_tokenizer": pre_tokenizer} if pre_tokenizer else {}
     spec = convert(unigram(trained), SPECIAL, normalizer=after_charsmap(trained, *normalizer), **stages)
     assert (spec.add_space_prefix, spec.remove_extra_whitespaces) == told
@@ -65,13 +65,13 @@ def test_a_file_without_a_charsmap(convert, trained):
     assert convert(unigram(trained), SPECIAL, pre_tokenizer=METASPACE).charsmap is None
 
 
-def test_byte_pieces_are_typed_so(convert, trained):
+def test_byte_pieces_have_the_type_byte(convert, trained):
     byte_pieces = [(f"<0x{byte:02X}>", 0.0) for byte in range(256)]
     model = unigram(trained, byte_pieces, byte_fallback=True)
     assert convert(model, SPECIAL, pre_tokenizer=METASPACE).types[len(trained.tokens) :] == [6] * 256
 
 
-def test_added_tokens_past_the_model_have_a_score_too(convert, trained):
+def test_added_tokens_beyond_the_model_have_a_score_too(convert, trained):
     spec = convert(unigram(trained), [*SPECIAL, ("<tool>", False)], pre_tokenizer=METASPACE)
     assert len(spec.scores) == len(spec.tokens) == len(trained.tokens) + 1
     assert (spec.tokens[-1], spec.types[-1]) == ("<tool>", 4)
@@ -82,8 +82,8 @@ def test_added_tokens_past_the_model_have_a_score_too(convert, trained):
     [
         (normalizers.NFKC(), METASPACE, "normalizer NFKC"),
         (normalizers.Sequence([normalizers.Lowercase(), STRIP, MERGE]), METASPACE, "normalizer Lowercase"),
-        (MERGE, METASPACE, "normalizer Replace: GGUF can say to merge and strip spaces only as one"),
-        (STRIP, METASPACE, "normalizer Strip: GGUF can say to merge and strip spaces only as one"),
+        (MERGE, METASPACE, "normalizer Replace: GGUF can declare merging and stripping spaces only together"),
+        (STRIP, METASPACE, "normalizer Strip: GGUF can declare merging and stripping spaces only together"),
         (MERGE, pre_tokenizers.WhitespaceSplit(), "neither ByteLevel nor one that writes spaces"),
         (REPLACE, pre_tokenizers.Whitespace(), "pre_tokenizer Whitespace"),
     ],
@@ -99,7 +99,7 @@ def test_a_charsmap_after_other_stages_is_named(convert, trained):
         convert(unigram(trained), normalizer=normalizer, pre_tokenizer=METASPACE)
 
 
-def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(convert, trained):
+def test_pieces_across_a_space_are_refused_if_metaspace_splits(convert, trained):
     with pytest.raises(UnsupportedError, match="Metaspace split"):
         convert(unigram(trained, [("a▁b", -1.0)]), pre_tokenizer=METASPACE)
 
@@ -108,8 +108,8 @@ def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(co
     ("change", "problem"),
     [
         ({"vocab": {"a": 0}}, "model.vocab: must be a list"),
-        ({"vocab": [["a"]]}, "entry 0 must be a piece of its own and its score"),
-        ({"vocab": [["a", 0.0], ["a", 1.0]]}, "entry 1 must be a piece of its own and its score"),
+        ({"vocab": [["a"]]}, "entry 0 must be a unique piece and its score"),
+        ({"vocab": [["a", 0.0], ["a", 1.0]]}, "entry 1 must be a unique piece and its score"),
         ({"vocab": [["a", float("nan")]]}, "entry 0 must be"),
         ({"vocab": [["a", 10**400]]}, "entry 0 must be"),
         ({"vocab": [["a", "b"]]}, "entry 0 must be"),
@@ -118,7 +118,7 @@ def test_pieces_that_go_on_across_a_space_are_not_for_a_metaspace_that_splits(co
         ({"unk_id": "0"}, "model.unk_id: must be"),
     ],
 )
-def test_a_model_that_makes_no_sense_is_one_clear_line(make, read, trained, change, problem):
+def test_an_invalid_model_is_one_clear_line(make, read, trained, change, problem):
     content = json.loads(make(unigram(trained), pre_tokenizer=METASPACE).to_str())
     content["model"] |= change
     with pytest.raises(BrokenFileError, match=problem):

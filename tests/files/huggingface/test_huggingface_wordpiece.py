@@ -54,7 +54,7 @@ def test_every_flag_that_gguf_has_is_kept(make, require_equal, flags):
     require_equal(make(wordpiece(), [(text, True) for text in SPECIAL], **stages))
 
 
-def test_a_template_says_the_same(convert):
+def test_a_template_is_equivalent(convert):
     template = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", IDS["[CLS]"]), ("[SEP]", IDS["[SEP]"])]
     )
@@ -70,7 +70,7 @@ def test_a_template_says_the_same(convert):
         ({"normalizer": normalizers.BertNormalizer(handle_chinese_chars=False)}, "BertNormalizer: clean_text and"),
         ({"normalizer": normalizers.Lowercase()}, "normalizer: with WordPiece"),
         ({"pre_tokenizer": pre_tokenizers.Whitespace()}, "pre_tokenizer: with WordPiece"),
-        ({"post_processor": processors.ByteLevel()}, "post_processor: llama.cpp always puts"),
+        ({"post_processor": processors.ByteLevel()}, "post_processor: llama.cpp always adds"),
     ],
 )
 def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
@@ -78,7 +78,7 @@ def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
         convert(wordpiece(), **STAGES | change)
 
 
-def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_equal):
+def test_stages_that_match_llama_cpp_where_it_differs_from_bert(make, require_equal):
     """With them, accents kept, and characters that no stage can treat alike as tokens, all texts agree."""
     from tokverify.engine.word_cutting import UNEQUAL
     from tokverify.spec import TokenType
@@ -94,7 +94,10 @@ def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_e
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"normalizer": normalizers.BertNormalizer(lowercase=False)}, r"Split: with this, \\x0b inside a word is"),
+        (
+            {"normalizer": normalizers.BertNormalizer(lowercase=False)},
+            r"Split: with this stage, \\x0b inside a word",
+        ),
         ({"normalizer": normalizers.Sequence([normalizers.NFC(), normalizers.BertNormalizer()])}, "normalizer: with"),
         (
             {"normalizer": normalizers.Sequence([normalizers.Replace("th", "z"), normalizers.BertNormalizer()])},
@@ -106,7 +109,7 @@ def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_e
                     [normalizers.Replace(Regex("[q]"), "k"), normalizers.BertNormalizer()]
                 )
             },
-            "Replace: with this, .* inside a word is treated otherwise",
+            "Replace: with this stage, .* inside a word is treated differently",
         ),
         (
             {
@@ -118,17 +121,17 @@ def test_stages_that_follow_llama_cpp_where_it_departs_from_bert(make, require_e
         ),
     ],
 )
-def test_stages_that_do_anything_else_are_named(convert, change, named):
+def test_stages_with_other_effects_are_named(convert, change, named):
     with pytest.raises(UnsupportedError, match=named):
         convert(wordpiece(), [(text, True) for text in SPECIAL], **FOLLOWING | change)
 
 
-def test_another_mark_for_the_rest_of_a_word_is_named(convert):
+def test_another_continuation_prefix_is_named(convert):
     with pytest.raises(UnsupportedError, match=r"model\.continuing_subword_prefix"):
         convert(wordpiece(continuing_subword_prefix="@@"), **STAGES)
 
 
-def test_a_vocabulary_that_makes_no_sense_is_broken(make, read):
+def test_an_invalid_vocabulary_is_broken(make, read):
     content = json.loads(make(wordpiece(), **STAGES).to_str())
     content["model"]["vocab"] = ["a"]
     with pytest.raises(BrokenFileError, match=r"model\.vocab: must map pieces to ids"):

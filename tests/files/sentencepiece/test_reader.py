@@ -23,7 +23,7 @@ from support.sentencepiece_maker import (
 )
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.files.gguf import declaration as gguf_file
+from tokverify.files.gguf import declaration as gguf_declaration
 from tokverify.files.sentencepiece.reader import read_spec
 
 SPECIAL = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
@@ -76,19 +76,19 @@ def test_every_field_has_its_place(read):
     }
 
 
-def test_what_the_file_leaves_out_has_sentencepieces_defaults(read):
+def test_missing_fields_have_sentencepieces_defaults(read):
     spec = read(make_model(SPECIAL))
     assert (spec.model, spec.add_space_prefix, spec.remove_extra_whitespaces, spec.charsmap) == ("t5", True, True, None)
 
 
-def test_special_tokens_are_found_by_the_names_that_the_file_gives_them(read):
+def test_special_tokens_are_found_by_their_names_in_the_file(read):
     pieces = [("[PAD]", 0, CONTROL), ("[GO]", 0, CONTROL), ("<s>", 0, NORMAL), ("<unk>", 0, UNKNOWN)]
     spec = read(make_model(pieces, {46: b"[GO]", 48: b"[PAD]", 47: b"<s>"}))
     # An ordinary piece is never special, whatever its name.
     assert spec.special_ids == {"bos": 1, "pad": 0, "unk": 3}
 
 
-def test_a_config_beside_the_file_tells_what_goes_around_a_text(read, tmp_path):
+def test_a_config_next_to_the_file_declares_the_tokens_around_a_text(read, tmp_path):
     config = {"add_bos_token": True, "add_eos_token": False, "bos_token": {"content": "</s>"}, "eos_token": "absent"}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     spec = read(make_model(SPECIAL))
@@ -106,7 +106,7 @@ def test_a_config_beside_the_file_tells_what_goes_around_a_text(read, tmp_path):
         ({}, {5: 0}, "escape_whitespaces"),
     ],
 )
-def test_what_gguf_cannot_express_is_named(read, trainer, normalizer, named):
+def test_unsupported_features_are_named(read, trainer, normalizer, named):
     with pytest.raises(UnsupportedError, match=named):
         read(make_model(SPECIAL, trainer, normalizer))
 
@@ -114,12 +114,12 @@ def test_what_gguf_cannot_express_is_named(read, trainer, normalizer, named):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "there are no pieces"),
+        (b"", "it contains no pieces"),
         (b"\0", "not a sentencepiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "not a sentencepiece model"),
         (b'{"model": {}}', "not a sentencepiece model"),
         (b"\x0a\xff\xff\xff\xff\x0f", "not a sentencepiece model"),
-        (make_model([]), "there are no pieces"),
+        (make_model([]), "it contains no pieces"),
         (make_model([*SPECIAL, ("a", 0, 9)]), "type of piece 3 is 9"),
         (make_model([*SPECIAL, ("a", 0, 0)]), "type of piece 3 is 0"),
         (make_model([*SPECIAL, ("a", float("nan"), NORMAL)]), "score of piece 3 is nan"),
@@ -133,14 +133,14 @@ def test_a_broken_file_is_one_clear_line(read, data, problem):
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_cut_short_anywhere_is_broken(read):
+def test_a_file_truncated_anywhere_is_broken(read):
     data = make_model([*SPECIAL, ("▁a", -1, NORMAL)], {3: BPE, 46: b"<s>"}, {3: 0})
     for length in range(len(data)):
         with pytest.raises(BrokenFileError, match=r"tokenizer\.model: "):
             read(data[:length])
 
 
-def test_a_damaged_file_is_never_worse_than_an_error(read):
+def test_a_damaged_file_never_causes_more_than_an_error(read):
     data = make_model([*SPECIAL, ("▁a", -1, NORMAL), ("<0x0A>", 0, BYTE)], {3: BPE, 46: b"<s>"}, {3: 0})
     for position in range(len(data)):
         for byte in (0x00, 0x01, 0x0A, 0x7F, 0x80, 0xFF):
@@ -192,7 +192,7 @@ def test_a_trained_model_encodes_as_sentencepiece_does(read, options):
         (LIKE_T5 | {"vocab_size": 320, "byte_fallback": True}, "z", ["▁", "<unk>"], ["▁", "<0x7A>"]),
     ],
 )
-def test_what_llama_cpp_does_otherwise_is_left_as_a_difference(read, options, text, actual, expected):
+def test_deviations_of_llama_cpp_remain_differences(read, options, text, actual, expected):
     data = train_model(**options)
     encoder = Encoder(read(data))
     assert list(map(encoder.piece, encoder.encode(text))) == actual
@@ -224,7 +224,7 @@ def test_the_toy_strings_of_the_seed(read, text):
     assert list(map(encoder.piece, encoder.encode(text))) == processor_of(data).encode_as_pieces(text)
 
 
-def test_control_tokens_in_a_text_are_plain_to_sentencepiece_but_not_to_llama_cpp(read):
+def test_control_tokens_in_a_text_are_plain_text_for_sentencepiece_but_not_for_llama_cpp(read):
     data = train_model(**LIKE_GEMMA)
     encoder, processor = Encoder(read(data)), processor_of(data)
     assert encoder.encode("<bos>Heyllo", parse_special=False) == processor.encode("<bos>Heyllo")
@@ -234,8 +234,8 @@ def test_control_tokens_in_a_text_are_plain_to_sentencepiece_but_not_to_llama_cp
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "t5", "xlnet"])
-def test_a_real_model_says_what_its_gguf_file_says(vocabs, name):
-    spec, converted = read_spec(vocabs / f"{name}.tokenizer.model"), gguf_file.read_spec(vocabs / f"{name}.gguf")
+def test_a_real_model_matches_its_gguf_file(vocabs, name):
+    spec, converted = read_spec(vocabs / f"{name}.tokenizer.model"), gguf_declaration.read_spec(vocabs / f"{name}.gguf")
     assert spec.model == converted.model
     assert spec.tokens == converted.tokens
     assert list(spec.scores) == list(converted.scores)
@@ -261,7 +261,7 @@ def test_a_real_model_encodes_as_sentencepiece_does(shared, name, but):
     assert [encoder.encode(text, parse_special=False) for text in strings] == processor.encode(strings)
 
 
-def test_user_defined_pieces_of_xlnet_are_what_llama_cpp_gets_wrong(shared):
+def test_llama_cpp_handles_user_defined_pieces_of_xlnet_incorrectly(shared):
     path = shared / "vocabs" / "xlnet.tokenizer.model"
     encoder, processor = Encoder(read_spec(path)), processor_of(path.read_bytes())
     assert encoder.encode("a.b") != processor.encode("a.b")

@@ -31,7 +31,7 @@ def ranks(*tokens: bytes) -> dict[bytes, int]:
     return {token: rank for rank, token in enumerate([*BYTES, *tokens])}
 
 
-def test_each_token_is_merged_from_the_two_that_the_ranks_below_it_lead_to():
+def test_each_token_is_merged_from_the_two_tokens_found_by_lower_ranks():
     assert recover_merges(ranks(b"ab", b"bc", b"abc", b"cd", b"abcd")) == [
         (b"a", b"b"),
         (b"b", b"c"),
@@ -43,7 +43,7 @@ def test_each_token_is_merged_from_the_two_that_the_ranks_below_it_lead_to():
     ]
 
 
-def test_a_token_that_nothing_leads_to_has_no_merge():
+def test_an_unreachable_token_has_no_merge():
     assert recover_merges(ranks(b"abc", b"bc")) == [(b"b", b"c")]
 
 
@@ -61,23 +61,23 @@ def test_a_file_becomes_a_byte_level_tokenizer(make):
     ("pattern", "pre"),
     [("gpt2", "gpt-2"), ("qwen", "qwen2"), ("llama3", "llama-bpe"), ("o200k_base", "granite-embed-multi-97m")],
 )
-def test_the_pattern_decides_the_pre_tokenizer(make, pattern, pre):
+def test_the_pattern_determines_the_pre_tokenizer(make, pattern, pre):
     assert read_spec(f"{make(*WORDS)}:{pattern}").pre == pre
 
 
-def test_a_written_out_pattern_will_do(make):
+def test_an_explicit_pattern_is_accepted(make):
     pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
     assert read_spec(f"{make(*WORDS)}:{pattern}").pre == "gpt-2"
 
 
-def test_a_token_without_a_merge_needs_a_pre_tokenizer_that_looks_whole_words_up(make):
+def test_a_token_without_a_merge_requires_a_pre_tokenizer_that_looks_up_whole_words(make):
     path = make(b"fox")
     assert read_spec(f"{path}:llama3").pre == "llama-bpe"
-    with pytest.raises(UnsupportedError, match="some tokens are made by no merge of two others"):
+    with pytest.raises(UnsupportedError, match="no merge of two tokens produces some of the tokens"):
         read_spec(f"{path}:gpt2")
 
 
-def test_a_config_beside_it_names_special_tokens_and_roles(make):
+def test_a_config_next_to_it_declares_special_tokens_and_roles(make):
     path = make(*WORDS, name="qwen.tiktoken")
     config = {
         "added_tokens_decoder": {"270": {"content": "<|end|>"}},
@@ -94,24 +94,28 @@ def test_a_config_beside_it_names_special_tokens_and_roles(make):
 @pytest.mark.parametrize(
     ("rest", "error", "problem"),
     [
-        ("", UnsupportedError, "holds no pattern; name one as in .*small.tiktoken:cl100k_base"),
-        (":nonsense", TokverifyError, "'nonsense' is no pattern"),
-        (r":\w+|\W+", UnsupportedError, "the pattern: llama.cpp has none that cuts texts so; the nearest, "),
+        ("", UnsupportedError, "contains no pattern; add its name, as in .*small.tiktoken:cl100k_base"),
+        (":nonsense", TokverifyError, "'nonsense' is neither a pattern"),
+        (
+            r":\w+|\W+",
+            UnsupportedError,
+            "the pattern: llama.cpp has no pre-tokenizer that splits texts like this; the most similar, ",
+        ),
         (":(", UnsupportedError, "the pattern cannot be used"),
     ],
 )
-def test_a_pattern_that_will_not_do_is_one_clear_line(make, rest, error, problem):
+def test_an_unusable_pattern_is_one_clear_line(make, rest, error, problem):
     with pytest.raises(error, match=problem) as raised:
         read_spec(f"{make(*WORDS)}{rest}")
     assert "\n" not in str(raised.value)
 
 
-def test_ids_that_make_no_sense_are_an_error(make):
-    with pytest.raises(BrokenFileError, match="ids from 2000000 to"):
+def test_implausible_ids_are_an_error(make):
+    with pytest.raises(BrokenFileError, match="ids range from 2000000 to"):
         read_spec(f"{make(shift=2_000_000)}:gpt2")
 
 
-def test_a_pattern_is_no_part_of_the_file_s_name(make, tmp_path):
+def test_a_pattern_is_not_part_of_the_file_name(make, tmp_path):
     path = make(*WORDS)
     assert file_of(Path(f"{path}:gpt2")) == path
     assert kind_of_model(Path(f"{path}:gpt2")) == "tiktoken"
@@ -134,7 +138,7 @@ def test_it_converts_and_agrees_with_tiktoken(make, tmp_path):
     source = Path(f"{make(*WORDS, b'</s>', b'</')}:llama3")
     done = convert(source, tmp_path / "out.gguf", count=500)
     assert done.unexplained == 0
-    assert "`</s>`: llama.cpp takes it for a control token, whatever a file says" in done.untransportable
+    assert "`</s>`: llama.cpp treats it as a control token, whatever the file declares" in done.untransportable
     done = convert(Path(f"{make(*WORDS)}:llama3"), tmp_path / "out.gguf", count=500)
     assert (done.written, done.kinds, done.pre_tokenizer.name) == (True, ("tiktoken", "gguf"), "llama-bpe")
 
@@ -142,7 +146,7 @@ def test_it_converts_and_agrees_with_tiktoken(make, tmp_path):
 @pytest.mark.parametrize("name", ["gpt-2", "qwen2"])
 def test_the_merges_of_real_vocabularies_are_recovered(spec_of, name):
     spec = spec_of(name)
-    from tokverify.engine.pre_tokenizer import from_byte_level
+    from tokverify.engine.byte_level import from_byte_level
 
     # Ids are ranks in these two: each merge makes the next token.
     known = {from_byte_level(text): id for id, text in enumerate(spec.tokens) if spec.types[id] == TokenType.NORMAL}
@@ -150,7 +154,7 @@ def test_the_merges_of_real_vocabularies_are_recovered(spec_of, name):
     assert recover_merges(known) == merges
 
 
-def test_the_encoder_is_that_of_the_gguf_file(make, tmp_path):
+def test_the_encoder_equals_that_of_the_gguf_file(make, tmp_path):
     source = f"{make(*WORDS)}:qwen"
     assert convert(Path(source), tmp_path / "out.gguf", count=0).written
     assert load_model(tmp_path / "out.gguf").encode("fox 123") == load_model(source).encode("fox 123")

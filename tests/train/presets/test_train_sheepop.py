@@ -59,7 +59,8 @@ def test_nothing_is_learned_across_more_than_three_digits(trained_on):
     ],
 )
 def test_texts_are_split_by_the_pattern(text: str, chunks: list[str]):
-    from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter, to_byte_level
+    from tokverify.engine.byte_level import to_byte_level
+    from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
     from tokverify.train.bpe import _sheepop_layout
     from tokverify.train.presets import sheepop
 

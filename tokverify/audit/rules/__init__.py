@@ -1,6 +1,7 @@
 """The rules of `tokverify audit`, one file each.
 
-A new rule is one file and one line in `_RULES`; its docstring is its manual (docs/rules.md is made from it).
+A new rule is one file and one line in `_RULES`. Rules are named after the pattern that they report; a rule's docstring
+is its manual, from which docs/rules.md is made.
 """
 
 from __future__ import annotations
@@ -8,37 +9,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.audit.rules.byte_token import byte_token
-from tokverify.audit.rules.charsmap import charsmap
+from tokverify.audit.rules.added_token_flag_mismatch import added_token_flag_mismatch
+from tokverify.audit.rules.added_token_mismatch import added_token_mismatch
+from tokverify.audit.rules.ambiguous_reference import ambiguous_reference
+from tokverify.audit.rules.broken_byte_tokens import broken_byte_tokens
+from tokverify.audit.rules.broken_charsmap import broken_charsmap
+from tokverify.audit.rules.broken_merges import broken_merges
 from tokverify.audit.rules.constant_score import constant_score
+from tokverify.audit.rules.contradictory_reference import contradictory_reference
 from tokverify.audit.rules.double_bos import double_bos
 from tokverify.audit.rules.duplicate_token import duplicate_token
-from tokverify.audit.rules.embedding_flag import embedding_flag
 from tokverify.audit.rules.escaped_space import escaped_space
-from tokverify.audit.rules.merge_list import merge_list
+from tokverify.audit.rules.missing_embedding_flag import missing_embedding_flag
 from tokverify.audit.rules.missing_pre_tokenizer import missing_pre_tokenizer
+from tokverify.audit.rules.missing_turn_end import missing_turn_end
 from tokverify.audit.rules.missing_type import missing_type
-from tokverify.audit.rules.name_rule import name_rule
-from tokverify.audit.rules.override import override
+from tokverify.audit.rules.name_dependent_stripping import name_dependent_stripping
+from tokverify.audit.rules.normalizer_mismatch import normalizer_mismatch
+from tokverify.audit.rules.overridden_setting import overridden_setting
 from tokverify.audit.rules.plain_marker import plain_marker
-from tokverify.audit.rules.reference_added_flag import reference_added_flag
-from tokverify.audit.rules.reference_added_token import reference_added_token
-from tokverify.audit.rules.reference_contradiction import reference_contradiction
-from tokverify.audit.rules.reference_loading import reference_loading
-from tokverify.audit.rules.reference_normalizer import reference_normalizer
-from tokverify.audit.rules.reference_post_processor import reference_post_processor
-from tokverify.audit.rules.reference_pre_tokenizer import reference_pre_tokenizer
-from tokverify.audit.rules.reference_ranking import reference_ranking
-from tokverify.audit.rules.reference_template import reference_template
-from tokverify.audit.rules.reference_vocabulary import reference_vocabulary
+from tokverify.audit.rules.post_processor_mismatch import post_processor_mismatch
+from tokverify.audit.rules.pre_tokenizer_mismatch import pre_tokenizer_mismatch
+from tokverify.audit.rules.ranking_mismatch import ranking_mismatch
 from tokverify.audit.rules.refused_file import refused_file
 from tokverify.audit.rules.size_mismatch import size_mismatch
-from tokverify.audit.rules.special_id import special_id
-from tokverify.audit.rules.template_literal import template_literal
-from tokverify.audit.rules.turn_end import turn_end
+from tokverify.audit.rules.template_mismatch import template_mismatch
 from tokverify.audit.rules.unknown_pre_tokenizer import unknown_pre_tokenizer
+from tokverify.audit.rules.unknown_template_token import unknown_template_token
 from tokverify.audit.rules.unmatched_text import unmatched_text
+from tokverify.audit.rules.vocabulary_mismatch import vocabulary_mismatch
 from tokverify.audit.rules.wrong_alphabet import wrong_alphabet
+from tokverify.audit.rules.wrong_special_id import wrong_special_id
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
@@ -47,34 +48,34 @@ _RULES: tuple[Rule, ...] = (
     refused_file,
     missing_pre_tokenizer,
     unknown_pre_tokenizer,
-    override,
+    overridden_setting,
     duplicate_token,
     size_mismatch,
-    special_id,
-    merge_list,
+    wrong_special_id,
+    broken_merges,
     constant_score,
-    byte_token,
+    broken_byte_tokens,
     missing_type,
     plain_marker,
-    template_literal,
-    turn_end,
+    unknown_template_token,
+    missing_turn_end,
     double_bos,
-    embedding_flag,
-    name_rule,
-    charsmap,
+    missing_embedding_flag,
+    name_dependent_stripping,
+    broken_charsmap,
     wrong_alphabet,
     unmatched_text,
     escaped_space,
-    reference_vocabulary,
-    reference_added_token,
-    reference_added_flag,
-    reference_pre_tokenizer,
-    reference_normalizer,
-    reference_post_processor,
-    reference_ranking,
-    reference_contradiction,
-    reference_loading,
-    reference_template,
+    vocabulary_mismatch,
+    added_token_mismatch,
+    added_token_flag_mismatch,
+    pre_tokenizer_mismatch,
+    normalizer_mismatch,
+    post_processor_mismatch,
+    ranking_mismatch,
+    contradictory_reference,
+    ambiguous_reference,
+    template_mismatch,
 )
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}

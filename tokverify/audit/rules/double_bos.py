@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import ADD_BOS, CHAT_TEMPLATE
+from tokverify.files.gguf.keys import ADD_BOS, CHAT_TEMPLATE
 from tokverify.report.finding import INFO, Finding
 from tokverify.text.wording import quoted
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 @rule(code="TV114", name="double-bos", severity=INFO)
 def double_bos(subject: Subject) -> Iterator[Finding]:
-    """Point out where BOS can come twice.
+    """Point out that BOS may be added twice.
 
     What it does:
-        Looks for a chat template that begins with BOS in a file whose tokenizer adds BOS as well.
+        Looks for a chat template that begins with BOS in a file whose tokenizer also adds BOS.
 
     Why it is bad:
-        Whoever renders the template and then encodes the result with `add_special` gets BOS twice, and the model a
-        beginning that it has never seen. llama-server takes one of them away; programs of the transformers kind do
+        A program that renders the template and then encodes the result with `add_special` produces two BOS tokens, a
+        beginning that the model has never seen. llama-server removes one of them; programs based on transformers do
         not.
 
     Example:
         `{{ bos_token }}` at the start of the template and `add_bos_token` true.
 
     How to repair:
-        Encode rendered chats without `add_special`. In the file, either of the two may go, but then plain texts or
-        other programs lack it.
+        Encode rendered chats without `add_special`. In the file, either of the two can be removed, but then plain texts
+        or other programs lack it.
 
     Threads:
         ggml-org/llama.cpp#7107, ggml-org/llama.cpp#7332, abetlen/llama-cpp-python#1501, LostRuins/koboldcpp#917
@@ -41,7 +41,7 @@ def double_bos(subject: Subject) -> Iterator[Finding]:
     if not settings.add_bos or bos is None or not subject.markers.begins_with(settings.pieces[bos]):
         return
     piece = quoted(settings.pieces[bos])
-    message = (
-        f"BOS is added to texts, and the chat template begins with it too ({piece}): encode rendered chats without"
+    message = f"BOS is added to texts, and the chat template also begins with it ({piece})"
+    yield Finding(
+        INFO, f"{message}: encode rendered chats without add_special", ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE)
     )
-    yield Finding(INFO, message, ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE))

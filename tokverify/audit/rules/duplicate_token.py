@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @rule(code="TV104", name="duplicate-token", severity=ERROR)
 def duplicate_token(subject: Subject) -> Iterator[Finding]:
-    """Require that every token has a text of its own.
+    """Require a distinct text for every token.
 
     What it does:
-        Looks for two tokens with the same bytes, as llama.cpp reads them, which is up to the first NUL, and for
-        tokens without any text.
+        Looks for two tokens with the same bytes, as llama.cpp reads them (up to the first NUL), and for tokens without
+        text.
 
     Why it is bad:
-        llama.cpp aborts on duplicates. An empty token, often what became of a NUL, is renamed to `[EMPTY_5]` by its
-        id: no text ever becomes it, and decoding it gives the name.
+        llama.cpp aborts on duplicates. An empty token, often what is left of a NUL, is renamed to `[EMPTY_5]` after its
+        id: no text is ever encoded to it, and decoding it produces that name.
 
     Example:
         An official Gemma 4 file had 262,144 tokens and 262,141 different texts.
 
     How to repair:
-        Find the ids in the reference and convert again; where only padding is duplicated, the converter must give it
+        Look up the ids in the reference and convert again; if only padding is duplicated, the converter must give it
         distinct names.
 
     Threads:
@@ -42,7 +42,7 @@ def duplicate_token(subject: Subject) -> Iterator[Finding]:
     if empty:
         shown = listed(f"[EMPTY_{id}]" for id in empty)
         message = (
-            f"{plural(len(empty), 'token')} without a text, or with a NUL at its start; llama.cpp names it {shown}"
+            f"{plural(len(empty), 'token')} without a text, or with a NUL at its start; llama.cpp calls it {shown}"
         )
         yield Finding(WARNING, message, ids=empty, keys=(TOKENS,))
     if len(set(read)) - bool(empty) < len(read) - len(empty):
@@ -60,7 +60,7 @@ def _duplicates(subject: Subject, read: Sequence[str]) -> Finding:
         f"{quoted(token)} as {listed(_with_type(id, types) for id in found)}" for token, found in ids.items()
     )
     verb = "stands" if len(ids) == 1 else "stand"
-    message = f"{plural(len(ids), 'text')} {verb} for more than one token, which llama.cpp aborts on: {shown}"
+    message = f"{plural(len(ids), 'text')} {verb} for more than one token, on which llama.cpp aborts: {shown}"
     return Finding(ERROR, message, ids=tuple(id for found in ids.values() for id in found), keys=(TOKENS,))
 
 

@@ -9,7 +9,7 @@ from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
-from tokverify.files.gguf.declaration import TOKENS, TYPES
+from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.text.wording import plural, tokens
 
@@ -21,19 +21,19 @@ _SPACE = "▁"
 
 @rule(code="TV120", name="escaped-space", severity=ERROR)
 def escaped_space(subject: Subject) -> Iterator[Finding]:
-    """Require ordinary pieces with `▁` for a space, and added ones with a real space.
+    """Require `▁` for a space in ordinary pieces, and a real space in added tokens.
 
     What it does:
-        Looks at models that write a space as `▁`. There, an ordinary token with a real space in it is an error. An
-        added token with `▁` in it is a warning, for it is found only where the text itself has that character.
+        Applies to models that write a space as `▁`. An ordinary token with a real space is an error. An added token
+        with `▁` is a warning, because it is matched only if the text itself contains that character.
 
     Why it is bad:
-        Added tokens are looked for in the text as it comes, in which a space is a space. Ordinary ones are put
-        together after every space has become `▁`. Written the other way, a token never comes up.
+        Added tokens are matched in the original text, in which a space is a space. Ordinary ones are merged after every
+        space has become `▁`. Written the wrong way, a token is never used.
 
     Example:
-        Gemma 3 has tokens for runs of 2 to 31 spaces. They are stored with real spaces and work because they are
-        typed USER_DEFINED; typed NORMAL, `word with` takes more tokens than the model was trained with.
+        Gemma 3 has tokens for runs of 2 to 31 spaces. They are stored with real spaces and work because they are typed
+        USER_DEFINED; typed NORMAL, a run of spaces takes more tokens than the model was trained with.
 
     How to repair:
         Type the tokens with real spaces USER_DEFINED (4), and write added tokens with real spaces: convert again, or
@@ -48,9 +48,9 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
     pieces, attributes, normal = settings.pieces, settings.attributes, Attribute.NORMAL.value
     plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)
     if plain:
-        message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text becomes: "
+        message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text is encoded to: "
         yield Finding(ERROR, message + tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES), repair=FIX)
     added = tuple(sorted(token.id for token in settings.added_tokens if _SPACE in token.text and not token.special))
     if added:
-        message = f"{plural(len(added), 'added token')} with ▁ in it, which spaces do not become: "
+        message = f"{plural(len(added), 'added token')} with ▁, which a space in a text does not match: "
         yield Finding(WARNING, message + tokens(added, pieces), ids=added, keys=(TOKENS, TYPES), repair=FIX)

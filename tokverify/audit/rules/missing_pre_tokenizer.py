@@ -10,7 +10,7 @@ from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.families import find_family
-from tokverify.files.gguf.declaration import PRE
+from tokverify.files.gguf.keys import PRE
 from tokverify.report.finding import ERROR, WARNING, Finding
 
 if TYPE_CHECKING:
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 @rule(code="TV101", name="missing-pre-tokenizer", severity=ERROR)
 def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
-    """Require byte-level BPE (`gpt2`) to name its pre-tokenizer.
+    """Require byte-level BPE (`gpt2`) to declare its pre-tokenizer.
 
     What it does:
-        Looks for `tokenizer.ggml.pre` where `tokenizer.ggml.model` is `gpt2`. It must be there and not be `default`.
-        With a reference that cuts every probe text just as `default` does, that is only a warning.
+        Looks for `tokenizer.ggml.pre` if `tokenizer.ggml.model` is `gpt2`. It must exist and not be `default`. With a
+        reference that cuts every probe text exactly as `default` does, that is only a warning.
 
     Why it is bad:
-        The name stands for the pattern that cuts a text before merging. Without one, llama.cpp falls back to a
-        pattern of its own, which no model was trained with: numbers, contractions and punctuation are cut otherwise,
-        and the text takes more tokens. Nothing but a line in the log tells.
+        The name stands for the pattern that cuts a text before merging. Without one, llama.cpp falls back to a pattern
+        of its own, with which no model was trained: numbers, contractions and punctuation are cut differently, and the
+        text takes more tokens. Only a line in the log mentions it.
 
     Example:
-        Llama 4 converted with `default` cuts `I've 12345 tokens` otherwise than it was trained to, and takes 8 to 10
-        % more tokens for the same text.
+        Llama 4 converted with `default` cuts `I've 12345 tokens` differently than in training, and takes 8 to 10 % more
+        tokens for the same text.
 
     How to repair:
-        Name the right one: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`. With the reference at hand, rule
-        TV204 tells which names cut as it does.
+        Declare the correct one: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`. With the reference at hand, rule
+        TV204 lists the names that cut the same way.
 
     Threads:
         ollama/ollama#17698, ollama/ollama#4126, ollama/ollama#4082, ggml-org/llama.cpp#7476, ggml-org/llama.cpp#6944
@@ -51,8 +51,8 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     except NotEvaluatedError:
         is_right = False
     if is_right:
-        message = f"{PRE} {declared}; the reference cuts the probe texts just so, but other programs may not"
+        message = f"{PRE} {declared}; the reference cuts the probe texts the same way, but other programs may not"
         yield Finding(WARNING, message, keys=(PRE,))
         return
-    message = f"{PRE} {declared}: llama.cpp cuts texts by a pattern of its own, which no model was trained with"
+    message = f"{PRE} {declared}: llama.cpp cuts texts by a pattern of its own, with which no model was trained"
     yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer("NAME"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import TYPES
+from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import WARNING, Finding
 
 if TYPE_CHECKING:
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 @rule(code="TV110", name="missing-type", severity=WARNING)
 def missing_type(subject: Subject) -> Iterator[Finding]:
-    """Expect the file to say which tokens are special.
+    """Expect the file to declare which tokens are special.
 
     What it does:
         Looks for `tokenizer.ggml.token_type`.
 
     Why it is bad:
-        Without it llama.cpp takes every token for NORMAL, but for those it knows by their text. Special tokens in a
-        chat are then cut into pieces, and byte tokens are written out by their names.
+        Without it, llama.cpp treats every token as NORMAL except those it recognizes by their text. Special tokens in a
+        chat are then split into pieces, and byte tokens are decoded to their names.
 
     Example:
         `<start_of_turn>` becomes several tokens, and the model does not see that a turn begins.
 
     How to repair:
-        Convert again, or take the types from the reference: `tokverify fix MODEL -r REFERENCE -o FIXED`.
+        Convert again, or copy the types from the reference: `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8240
     """
     if subject.spec.types is None:
-        message = f"{TYPES} is missing: every token counts as NORMAL, but for those llama.cpp knows by their text"
+        message = f"{TYPES} is missing: every token is NORMAL, except those that llama.cpp recognizes by their text"
         yield Finding(WARNING, message, keys=(TYPES,), repair=FIX)

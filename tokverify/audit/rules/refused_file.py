@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 
 @rule(code="TV100", name="refused-file", severity=ERROR)
 def refused_file(subject: Subject) -> Iterator[Finding]:
-    """Report a tokenizer that contradicts itself, or that llama.cpp refuses to load or aborts on.
+    """Report a tokenizer that contradicts itself, or on which llama.cpp fails.
 
     What it does:
-        Reads the tokenizer and loads it as llama.cpp does, and passes on what that stumbles over. The message says
-        which of the two it was. Rules that need a loaded tokenizer are then not evaluated; the others say more where
-        they can.
+        Reads the tokenizer, loads it as llama.cpp does, and reports the error; the message says which of the two steps
+        failed. Rules that need a loaded tokenizer are then not evaluated; the others report what they can.
 
     Why it is bad:
-        No program that is built on llama.cpp can use what that refuses. Where a file contradicts itself, llama.cpp may
-        still load it: it takes a default for a special id that is out of range, and ignores scores and types beyond the
-        last token. Other loaders guess otherwise, each with other ids.
+        No program based on llama.cpp can use what llama.cpp refuses. If a file contradicts itself, llama.cpp may still
+        load it: it uses a default for a special id that is out of range, and ignores scores and types beyond the last
+        token. Other loaders make other choices, with other ids.
 
     Example:
-        Refused by llama.cpp: two tokens with the same text, or a `general.name` with `phi-3` in it where the vocabulary
-        has no `</s>`. Contradicting itself: a special id beyond the end of the vocabulary, or more scores than tokens.
+        Refused by llama.cpp: two tokens with the same text, or `phi-3` in `general.name` without `</s>` in the
+        vocabulary. Contradicting itself: a special id beyond the end of the vocabulary, or more scores than tokens.
 
     How to repair:
         Convert the model again, with a newer converter or after correcting the tokenizer's files.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import PADDING
 from tokverify.audit.rule import rule
-from tokverify.files.gguf.declaration import SCORES, TYPES, VOCAB_SIZE
+from tokverify.files.gguf.keys import SCORES, TYPES, VOCAB_SIZE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import plural, tokens
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @rule(code="TV105", name="size-mismatch", severity=ERROR)
 def size_mismatch(subject: Subject) -> Iterator[Finding]:
-    """Require that everything in the file counts the same number of tokens.
+    """Require the same number of tokens everywhere in the file.
 
     What it does:
-        Compares the number of tokens with the lengths of scores and types, with the rows of the token embedding
-        (tensor `token_embd.weight`, where the file holds tensors), and with the model's own `vocab_size`. Counts the
-        padding at the end of the vocabulary.
+        Compares the number of tokens with the lengths of scores and types, with the rows of the token embedding (tensor
+        `token_embd.weight`, if the file contains tensors), and with the model's own `vocab_size`. Counts the padding at
+        the end of the vocabulary.
 
     Why it is bad:
-        Beyond the end of an array, every token has the wrong score or type. An embedding of another size does not
+        Beyond the end of an array, every token has the wrong score or type. An embedding of a different size does not
         load.
 
     Example:
-        A fine-tune added tokens to the tokenizer and did not resize the model, or the other way round.
+        A fine-tune added tokens to the tokenizer and did not resize the model, or vice versa.
 
     How to repair:
-        Convert again from a tokenizer and a model that belong together; the converter pads the vocabulary where the
-        model has room to spare.
+        Convert again from a tokenizer and a model that belong together; the converter pads the vocabulary if the model
+        is larger.
 
     Threads:
         ggml-org/llama.cpp#4958, paiml/aprender#1706, b4rtaz/distributed-llama#282, unslothai/unsloth#418,
@@ -48,7 +48,7 @@ def size_mismatch(subject: Subject) -> Iterator[Finding]:
     if rows not in {None, count}:
         yield Finding(ERROR, f"token_embd.weight has {plural(rows or 0, 'row')} for {count:,} tokens")
     if size not in {None, count}:
-        yield Finding(WARNING, f"the model's {VOCAB_SIZE} is {size:,}, and there are {count:,} tokens")
+        yield Finding(WARNING, f"the model's {VOCAB_SIZE} is {size:,}, but there are {count:,} tokens")
     if padding := _padding(subject.spec.tokens):
         message = f"{plural(len(padding), 'token')} at the end are padding: {tokens(padding, subject.spec.tokens)}"
         yield Finding(INFO, message, ids=padding)

@@ -10,7 +10,7 @@ from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import MODEL, PRE
+from tokverify.files.gguf.keys import MODEL, PRE
 from tokverify.report.finding import ERROR, Finding
 from tokverify.text.wording import quoted
 
@@ -25,18 +25,18 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     """Require names of models and pre-tokenizers that llama.cpp knows.
 
     What it does:
-        Looks `tokenizer.ggml.model`, and for byte-pair encoding `tokenizer.ggml.pre`, up in llama.cpp's tables. The
+        Looks up `tokenizer.ggml.model`, and for byte-pair encoding `tokenizer.ggml.pre`, in llama.cpp's tables. The
         tables are those of the build of October 2026; an older build may know fewer names.
 
     Why it is bad:
         llama.cpp does not load the file.
 
     Example:
-        Files that named `deepseek-v3.1`, or early on `deepseek-r1-qwen`, did not load in the builds of their time.
+        Files that declared `deepseek-v3.1`, or early on `deepseek-r1-qwen`, did not load in the builds of their time.
 
     How to repair:
-        Update llama.cpp if the name is new. Where a fork or a converter made it up, name the pre-tokenizer that cuts
-        alike: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
+        Update llama.cpp if the name is new. If a fork or a converter invented it, declare a pre-tokenizer that cuts the
+        same way: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
 
     Threads:
         ggml-org/llama.cpp#15495, ggml-org/llama.cpp#12021, ggml-org/llama.cpp#11341
@@ -48,7 +48,7 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, known)}"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif not family.in_llama_cpp:
-        message = f"{MODEL} is {quoted(spec.model)}, a model of tokverify's own, which llama.cpp does not know"
+        message = f"{MODEL} is {quoted(spec.model)}, a model that only tokverify supports, not llama.cpp"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif family.uses_pre_tokenizer and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
         message = f"{PRE} is {quoted(spec.pre or '')}, which llama.cpp does not know"

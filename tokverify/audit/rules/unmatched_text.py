@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, byte_alphabet
-from tokverify.files.gguf.declaration import TOKENS
+from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import listed, plural, quoted, tokens
 
@@ -25,24 +26,24 @@ _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 
 @rule(code="TV119", name="unmatched-text", severity=WARNING)
 def unmatched_text(subject: Subject) -> Iterator[Finding]:
-    r"""Expect token texts that can be found in a text, and do not hide each other.
+    r"""Expect token texts that can be matched and that do not hide each other.
 
     What it does:
-        For byte-level BPE: looks for added tokens that are written in the byte alphabet (`Ċ` for a line end), though
-        they are looked for in the text as it is, and for ordinary tokens with characters that are not in that
-        alphabet (a raw line end). For all models: tells which special token's text holds that of another one.
+        For byte-level BPE: looks for added tokens that are written in the byte alphabet (`Ċ` for a line break) although
+        they are matched in the original text, and for ordinary tokens with characters outside that alphabet (a raw line
+        break). For all models: reports special tokens whose text contains that of another one.
 
     Why it is bad:
-        Such a token never comes up. Where one special token is part of another, which of them is found depends on the
-        order in which a program looks for them.
+        Such a token is never used. If one special token is part of another, the one that is found depends on the order
+        in which a program looks for them.
 
     Example:
-        Falcon 3 has `\n` and `\t` as added tokens; written as `Ċ` and `ĉ` they were not found, and every line end
-        became another token than in the original.
+        Falcon 3 has `\n` and `\t` as added tokens; written as `Ċ` and `ĉ` they were not found, and every line break
+        became a different token than in the original.
 
     How to repair:
-        Write added tokens as they stand in a text, and ordinary ones in the byte alphabet: convert again, or take them
-        from the reference by `tokverify fix MODEL -r REFERENCE -o FIXED`.
+        Write added tokens as they occur in a text, and ordinary ones in the byte alphabet: convert again, or copy them
+        from the reference with `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         ggml-org/llama.cpp#10864, ggml-org/llama.cpp#10883, ggml-org/llama.cpp#8228
@@ -61,7 +62,7 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
         token.id for token in settings.added_tokens if any(mark in token.text for mark in (space, line_end, tab))
     )
     if ids:
-        message = f"{plural(len(ids), 'added token')} in the byte alphabet, looked for in texts as it is: "
+        message = f"{plural(len(ids), 'added token')} in the byte alphabet, matched in the original text: "
         yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
@@ -76,7 +77,7 @@ def _unmapped(subject: Subject) -> Iterator[Finding]:
         if foreign and settings.attributes[id] == normal and not foreign.isdisjoint(piece)
     )
     if ids:
-        message = f"{plural(len(ids), 'ordinary token')} with a character that is not in the byte alphabet: "
+        message = f"{plural(len(ids), 'ordinary token')} with a character outside the byte alphabet: "
         yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
@@ -87,7 +88,7 @@ def _nested(subject: Subject) -> Iterator[Finding]:
     pairs = [(part, whole) for whole in ids for part in _parts(whole, lengths) if part in ids]
     if pairs:
         shown = listed(f"{quoted(part)} in {quoted(whole)}" for part, whole in pairs)
-        message = f"special tokens are part of each other: {shown}; llama.cpp looks for the longest first"
+        message = f"special tokens contain each other: {shown}; llama.cpp matches the longest first"
         yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for pair in pairs for text in pair)))
 
 

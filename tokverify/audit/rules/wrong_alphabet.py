@@ -10,7 +10,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import MODEL, TOKENS
+from tokverify.files.gguf.keys import MODEL, TOKENS
 from tokverify.report.finding import ERROR, Finding
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ _FEWEST = 3
 
 @rule(code="TV118", name="wrong-alphabet", severity=ERROR)
 def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
-    """Require pieces in the alphabet that the model's algorithm reads.
+    """Require pieces in the alphabet that the model uses.
 
     What it does:
-        Counts the tokens that begin with `Ġ`, the space of byte-level BPE, and with `▁`, that of sentencepiece.
-        Models that write a space one way must not have a vocabulary that mostly writes it the other way.
+        Counts the tokens that begin with `Ġ`, the space of byte-level BPE, and with `▁`, that of sentencepiece. Models
+        that write a space one way must not have a vocabulary that mostly writes it the other way.
 
     Why it is bad:
-        No piece with a space in it is ever found. The text comes out in single letters and bytes.
+        No piece with a space in it is ever found. The text is split into single letters and bytes.
 
     Example:
         Llama 3, which is byte-level BPE, exported with `tokenizer.ggml.model` `llama`.
 
     How to repair:
-        Convert again; the model's name decides far more than the alphabet. Where it is only the pieces that are written
-        wrong, `tokverify fix MODEL -r REFERENCE -o FIXED` takes them from the reference.
+        Convert again; the model's name affects far more than the alphabet. If only the pieces are wrong, copy them from
+        the reference with `tokverify fix MODEL -r REFERENCE -o FIXED`.
 
     Threads:
         ggml-org/llama.cpp#26799, onnxruntime/mobius#543
@@ -51,7 +51,7 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
     if wrong >= _FEWEST and wrong > right:
         mark, other = ("▁", "Ġ") if reads_byte_level else ("Ġ", "▁")
         message = (
-            f"{wrong:,} tokens begin with {mark}, and {right:,} with {other}, which the model {subject.spec.model} "
-            "takes for a space"
+            f"{wrong:,} tokens begin with {mark}, and {right:,} with {other}, which the model "
+            f"{subject.spec.model} uses for a space"
         )
         yield Finding(ERROR, message, keys=(MODEL, TOKENS), repair=FIX)

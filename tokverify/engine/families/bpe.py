@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, from_byte_level, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.text.utf8 import replace_lone_bytes
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""Hard boundaries: places in a text that no merge can ever cross, so that it can be cut there without any effect.
+"""Split texts at hard boundaries: places that no merge can cross, so that splitting there does not change the result.
 
-A merge that is the first to cross the boundary between two characters joins a symbol that ends in the one with a
-symbol that begins with the other. If no possible merge does, the text falls apart there exactly. The parts are short,
-about a word each in most languages, and can be encoded once and remembered.
+The first merge that crosses the boundary between two characters merges a symbol that ends with the first character and
+a symbol that begins with the second. If no possible merge does that, the text can be split there exactly. The parts are
+short, about one word each in most languages, and can be cached.
 
-`pairs` are the two characters on either side of every place that some merge can cross. Lines and words are cut at few
-of the hard boundaries, but fast; parts at all of them.
+`pairs` are the two characters on either side of every place that a merge can cross. Lines and words are found fast, but
+use few of the hard boundaries; parts use all of them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from operator import add
 SPACE = "▁"
 LINE_FEED = "\n"
 CUT = "\ud800"
-"""A lone surrogate: no text that can be encoded holds one."""
+"""A lone surrogate, which does not occur in texts that can be encoded."""
 
 
 def adjacent_pairs(pieces: Iterable[str]) -> set[str]:
-    """Collect each two characters that stand side by side in some piece; no piece may hold a NUL."""
+    """Collect every two adjacent characters in the pieces, which must not contain NUL."""
     joined = "\0".join(pieces)
     pairs = set(map(add, joined, islice(joined, 1, None)))
     return {pair for pair in pairs if "\0" not in pair}
 
 
 class PartSplitter(dict[str, str]):
-    """Cuts a text between every two characters that are not among `pairs`.
+    """Splits a text between every two characters that are not in `pairs`.
 
-    Maps two neighboring characters to what follows the first: the second, after a cut where there is a hard boundary.
+    Maps two adjacent characters to the second one, preceded by `CUT` if there is a hard boundary between them.
     """
 
     ENTRIES = 1 << 20
@@ -52,33 +52,33 @@ class PartSplitter(dict[str, str]):
 
 
 def line_splitter(pairs: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return the function that cuts a text before line feeds, and after those that a piece goes on to."""
+    """Return the function that splits a text before line feeds, or after those that a piece can include."""
     before = "".join(pair[0] for pair in pairs if pair[1] == LINE_FEED)
     after = "".join(pair[1] for pair in pairs if pair[0] == LINE_FEED)
     line = r"\n?[^\n]*"
     if before:
-        inside = rf"(?<=[{_escaped(before)}])\n"
-        line += rf"(?:{inside}(?=[{_escaped(after)}])[^\n]*)*" if after else ""
+        inside = rf"(?<=[{_escape(before)}])\n"
+        line += rf"(?:{inside}(?=[{_escape(after)}])[^\n]*)*" if after else ""
         line += rf"(?:{inside})?"
     find = re.compile(line).findall
     return lambda text: find(text)[:-1]
 
 
 def word_splitter(pairs: Iterable[str], characters: Iterable[str], space: str = SPACE) -> Callable[[str], list[str]]:
-    """Return the function that cuts a text before spaces, and after punctuation that no piece goes on from.
+    """Return the function that splits a text before spaces, and after punctuation that no piece continues.
 
-    `characters` are those that are pieces by themselves.
+    `characters` are those that are pieces.
     """
     before_space = {pair[0] for pair in pairs if pair[1] == space} - {space}
-    # `re` looks characters up to U+FFFF up in a bitmap, but walks through a list of those above.
+    # `re` uses a bitmap for characters up to U+FFFF, but searches a list of those above.
     ending = {*characters, *(pair[1] for pair in pairs)} - {pair[0] for pair in pairs} - {space}
     last = {character for character in ending if character <= "\uffff" and not character.isalnum()}
-    end = f"[{_escaped(last)}]?" if last else ""
-    run = f"{space}*[^{space}{_escaped(last)}]*{end}"
-    glue = f"(?:(?<=[{_escaped(before_space)}])(?={space}){run})*" if before_space else ""
+    end = f"[{_escape(last)}]?" if last else ""
+    run = f"{space}*[^{space}{_escape(last)}]*{end}"
+    glue = f"(?:(?<=[{_escape(before_space)}])(?={space}){run})*" if before_space else ""
     word = re.compile(run + glue)
     return lambda text: word.findall(text)[:-1]
 
 
-def _escaped(characters: Iterable[str]) -> str:
+def _escape(characters: Iterable[str]) -> str:
     return "".join(map(re.escape, sorted(characters)))

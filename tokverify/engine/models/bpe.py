@@ -1,7 +1,7 @@
-"""BPE: byte-pair encoding by merge rank, as GPT-2 introduced it.
+"""Encode with BPE: byte-pair encoding by merge rank, as introduced by GPT-2.
 
-Each pre-token is cut into characters: of the byte-level alphabet, or the text's own. Of all adjacent pairs that the
-merge list holds, the one listed first is joined, the leftmost of equals first, until no pair is listed.
+Each pre-token is split into characters: of the byte-level alphabet, or of the text itself. Of all adjacent pairs in the
+merge list, the pair listed first is merged, its leftmost occurrence first, until no pair is listed.
 
 Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.models.boundary import PartSplitter
-from tokverify.engine.models.memory import Memory
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.pre_token import trace_pre_tokens
-from tokverify.engine.pre_tokenizer import splitter, to_byte_level
+from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
@@ -28,44 +29,44 @@ if TYPE_CHECKING:
 
 
 class Bpe:
-    """Encodes texts; `merges` are in the order of their ranks, each a pair joined by a space."""
+    """Encodes texts; `merges` are in order of rank, each a pair joined by a space."""
 
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
         self._ids = ids
         self._ranks = _ranks(merges)
         self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
-        self._cut_by(pre_tokenizer)
+        self._use(pre_tokenizer)
 
-    def _cut_by(self, pre_tokenizer: PreTokenizer) -> None:
+    def _use(self, pre_tokenizer: PreTokenizer) -> None:
         self._pre_tokenizer = pre_tokenizer
         self._pre_tokens = splitter(pre_tokenizer)
-        self._memory = Memory(self._encode_pre_token)
-        # subtle: a part is not a pre-token, so rules about whole pre-tokens must not see it.
-        self._part_memory = Memory(self._encode_part)
+        self._cache = ChunkCache(self._encode_pre_token)
+        # subtle: a part is not a pre-token, so rules for whole pre-tokens must not apply to it.
+        self._part_cache = ChunkCache(self._encode_part)
 
     def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer) -> Bpe:
-        """Return the same with another pre-tokenizer; the merges, most of what takes time to set up, are shared."""
-        made = copy.copy(self)
-        made._cut_by(pre_tokenizer)  # noqa: SLF001 - it is one of this class
-        return made
+        """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time."""
+        copied = copy.copy(self)
+        copied._use(pre_tokenizer)  # noqa: SLF001 - the same class
+        return copied
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`; bytes that no token stands for are dropped, as llama.cpp does.
+        """Encode `text`; bytes that no token represents are dropped, as in llama.cpp.
 
         Raises:
-            EncodeError: If a pair to be joined holds a space, which llama.cpp asserts against; only a pre-tokenizer
-                that neither maps nor escapes spaces lets one through.
+            EncodeError: If a pair to be merged contains a space, for which llama.cpp fails an assertion; only a
+                pre-tokenizer that neither maps nor escapes spaces can produce one.
         """
-        return list(chain.from_iterable(map(self._memory.__getitem__, self._pre_tokens(text))))
+        return list(chain.from_iterable(map(self._cache.__getitem__, self._pre_tokens(text))))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; a word is a pre-token, or a part of one that no merge can cross."""
-        cut = trace_pre_tokens(self._pre_tokenizer, text)
-        words = [
-            word for index, (chunk, pre_token) in enumerate(cut) for word in self._trace(chunk, pre_token.start, index)
-        ]
-        rewriting = _rewritten(text, [chunk for chunk, _ in cut])
-        return ModelTrace(rewriting, tuple(words), tuple(pre_token for _, pre_token in cut))
+        """Encode `text` and record how; a word is a pre-token, or a part of one that no merge can cross."""
+        traced = trace_pre_tokens(self._pre_tokenizer, text)
+        words: list[Word] = []
+        for index, (chunk, pre_token) in enumerate(traced):
+            words += self._trace(chunk, pre_token.start, index)
+        rewriting = _trace_inserted_spaces(text, [chunk for chunk, _ in traced])
+        return ModelTrace(rewriting, tuple(words), tuple(pre_token for _, pre_token in traced))
 
     def _trace(self, pre_token: str, start: int, index: int) -> Iterator[Word]:
         byte_level = self._pre_tokenizer.byte_level
@@ -90,8 +91,8 @@ class Bpe:
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
         if " " in word and len(word) > 1:
-            raise EncodeError(f"a space inside the pre-token {word!r}; llama.cpp aborts on such a text")
-        return tuple(chain.from_iterable(map(self._part_memory.__getitem__, self._parts(word))))
+            raise EncodeError(f"the pre-token {word!r} contains a space; llama.cpp aborts on such a text")
+        return tuple(chain.from_iterable(map(self._part_cache.__getitem__, self._parts(word))))
 
     def _encode_part(self, part: str) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(part), self._ranks, " "))))
@@ -103,8 +104,8 @@ class Bpe:
         id = self._ids.get(symbol)
         if id is not None:
             return [id]
-        # subtle: for a byte-level vocabulary llama.cpp looks the bytes of the *mapped* symbol up, so most of them are
-        # not found and dropped.
+        # subtle: for a byte-level vocabulary, llama.cpp looks up the bytes of the *mapped* symbol, so most of them are
+        # not found and are dropped.
         spellings = map(self._spell, symbol.encode())
         return [self._ids[spelling] for spelling in spellings if spelling in self._ids]
 
@@ -114,8 +115,8 @@ class Bpe:
         return f"<0x{byte:02X}>"
 
 
-def _rewritten(text: str, pre_tokens: Sequence[str]) -> Rewriting:
-    """Note what pre-tokens have that the text has not: a space before a line."""
+def _trace_inserted_spaces(text: str, pre_tokens: Sequence[str]) -> Rewriting:
+    """Record the spaces that a pre-tokenizer inserts before lines."""
     rewriting = Rewriting()
     place = 0
     for pre_token in pre_tokens:
@@ -127,10 +128,10 @@ def _rewritten(text: str, pre_tokens: Sequence[str]) -> Rewriting:
 
 
 def _ranks(merges: Sequence[str]) -> dict[str, int]:
-    """Map each merge to its rank; of a merge listed twice the first counts.
+    """Map each merge to its rank; if a merge is listed twice, the first one counts.
 
-    subtle: no symbol holds a space, so the stored string with its one space is itself a safe key, and a merge that does
-    not consist of two parts is never looked up.
+    subtle: no symbol contains a space, so the stored string with its one space is a safe key, and a merge that does not
+    consist of two parts is never looked up.
     """
     return dict(zip(reversed(merges), range(len(merges) - 1, -1, -1), strict=True))
 

@@ -1,6 +1,6 @@
-"""Classes of characters for regular expressions that only preselect: a class may hold more than it was asked for.
+"""Build character classes for regular expressions that only preselect: a class may contain extra characters.
 
-That makes them fast: `re` looks characters up to U+FFFF up in a bitmap, but walks through the ranges of those above.
+That makes them fast: `re` uses a bitmap for characters up to U+FFFF, but searches the ranges of those above.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from tokverify.engine.charsmap import character_size
 
 LEAST = (0, 0x80, 0x800, 0x10000)
-"""The least code point that takes 1, 2, 3, 4 bytes."""
+"""The lowest code points that take 1, 2, 3 and 4 bytes."""
 GAP = 1 << 12
-"""Above U+FFFF, ranges that are no further apart become one."""
+"""Above U+FFFF, ranges at most this far apart are merged."""
 
 
 def character_class(ranges: Iterable[tuple[int, int]], *, negated: bool = False) -> str:
-    """Write a class of all characters in some range, and perhaps a few more, or of all others.
+    """Write a class of all characters in the ranges, and perhaps a few more, or of all others if `negated`.
 
     A range is its first and its last code point.
     """
@@ -28,7 +28,8 @@ def character_class(ranges: Iterable[tuple[int, int]], *, negated: bool = False)
             merged.append((first, last))
     if not merged:
         return r"[\s\S]" if negated else "(?!)"
-    return f"[{'^' if negated else ''}{''.join(f'{_escape(first)}-{_escape(last)}' for first, last in merged)}]"
+    items = "".join(f"{_escape(first)}-{_escape(last)}" for first, last in merged)
+    return f"[{'^' if negated else ''}{items}]"
 
 
 def _escape(code_point: int) -> str:
@@ -36,12 +37,12 @@ def _escape(code_point: int) -> str:
 
 
 def only(character: str) -> tuple[int, int]:
-    """Return the range that holds one character."""
+    """Return the range of a single character."""
     return ord(character), ord(character)
 
 
 def alike(character: str) -> tuple[int, int]:
-    """Return the range of all characters whose first byte is that of this one."""
+    """Return the range of all characters that have the same first byte as this one."""
     size = character_size(character.encode()[0])
     bits = 6 * (size - 1)
     first = ord(character) >> bits << bits

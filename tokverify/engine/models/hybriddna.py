@@ -1,7 +1,7 @@
-"""Hybrid DNA: byte-pair encoding, and between `<dna>` and `</dna>` one token for each six bases.
+"""Encode with hybrid DNA: byte-pair encoding, and between `<dna>` and `</dna>` one token for every six bases.
 
-The last bases are filled up with `A`. A k-mer such as `CCCCCC` may also be an ordinary piece, so a GGUF file stores it
-with a marker behind it. What is no k-mer of the vocabulary becomes `<oov>`.
+The last bases are padded with `A`. A k-mer such as `CCCCCC` can also be an ordinary piece, so a GGUF file stores it
+followed by a marker. Other k-mers become `<oov>`.
 
 Source: `llm_tokenizer_hybriddna_session` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -9,12 +9,11 @@ Source: `llm_tokenizer_hybriddna_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.special_text import KMER_MARKER
-from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word, shifted
+from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word, shift, shift_pre_token
 from tokverify.text.utf8 import replace_lone_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -27,10 +26,10 @@ BASES = 6
 
 
 class HybridDna:
-    """Encodes texts; `bpe` encodes what is no DNA, and all of it if the vocabulary lacks one of the three DNA tokens.
+    """Encodes texts; `bpe` encodes what is not DNA, and everything if the vocabulary lacks one of the three DNA tokens.
 
-    subtle: where a file types `<dna>` as an added token, the text has been cut there before, and nothing of what
-    follows is taken for DNA.
+    subtle: if a file declares `<dna>` as an added token, the text has already been split there, and nothing is treated
+    as DNA.
     """
 
     def __init__(self, ids: Mapping[str, int], bpe: Bpe) -> None:
@@ -39,11 +38,11 @@ class HybridDna:
         self._knows_dna = {OPEN, CLOSE, OUT_OF_VOCABULARY} <= ids.keys()
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`; bytes outside DNA that no token stands for are dropped, as llama.cpp does."""
+        """Encode `text`; bytes outside DNA that no token represents are dropped, as in llama.cpp."""
         return self._encode(text, self._bpe.encode)
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends, which stay as they are inside DNA."""
+        """Encode `text` with lone bytes at its ends, which are kept inside DNA."""
         return self._encode(text, lambda plain: self._bpe.encode(replace_lone_bytes(plain)))
 
     def _encode(self, text: str, encode_plain: Callable[[str], list[int]]) -> list[int]:
@@ -60,7 +59,7 @@ class HybridDna:
         return ids
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; each six bases are a word."""
+        """Encode `text` and record how; every six bases are a word."""
         if not self._knows_dna:
             return self._bpe.trace(text)
         words: list[Word] = []
@@ -70,10 +69,8 @@ class HybridDna:
         while rest:
             plain, opened, rest = rest.partition(OPEN)
             traced = self._bpe.trace(plain)
-            words += (shifted(word, place, len(pre_tokens)) for word in traced.words)
-            pre_tokens += (
-                replace(found, start=found.start + place, end=found.end + place) for found in traced.pre_tokens
-            )
+            words += (shift(word, place, len(pre_tokens)) for word in traced.words)
+            pre_tokens += (shift_pre_token(pre_token, place) for pre_token in traced.pre_tokens)
             place += len(plain.encode())
             if opened:
                 dna, closed, rest = rest.partition(CLOSE)
@@ -92,7 +89,7 @@ class HybridDna:
             start = end
 
     def _encode_dna(self, dna: str) -> list[int]:
-        # Bytes, since six bytes need not be six characters; and upper case for ASCII alone.
+        # Bytes, because six bytes can be fewer characters; and only ASCII is converted to uppercase.
         bases = to_bytes(dna).upper()
         kmers = (bases[start : start + BASES].ljust(BASES, b"A") for start in range(0, len(bases), BASES))
         return [self._ids.get(_stored(kmer), self._ids[OUT_OF_VOCABULARY]) for kmer in kmers]

@@ -1,4 +1,4 @@
-"""The Viterbi algorithm of `tokverify.engine.models.unigram`, with a record of every piece it considered."""
+"""Trace the Viterbi algorithm of `tokverify.engine.models.unigram`: every piece that it considers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOWEST = -sys.float_info.max
 
 @dataclass(slots=True)
 class _Place:
-    """What is known of the text up to a place: the best sum, and all pieces that end there."""
+    """The state at one position of the text: the best sum, and all pieces that end there."""
 
     total: float = LOWEST
     best: int | None = None
@@ -23,7 +23,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class LatticeTracer:
-    """Segments symbols; `tokens`, `unknown` and `sizes` are those of the model, `data` is the whole normalized text."""
+    """Segments symbols; `tokens`, `unknown` and `sizes` are the model's, and `data` is the whole normalized text."""
 
     tokens: Mapping[str, tuple[int, float]]
     unknown: tuple[int, float]
@@ -31,9 +31,9 @@ class LatticeTracer:
     data: bytes
 
     def trace(self, symbols: str, offsets: Sequence[int], total: float) -> tuple[Word, float]:
-        """Find the best segmentation with sums that begin with `total`; return it as a word, and its sum.
+        """Find the best segmentation with sums that begin with `total`; return it as a word, with its sum.
 
-        `offsets` are where each symbol begins and where the last one ends, in bytes of `data`.
+        `offsets` are the start of each symbol and the end of the last one, in bytes of `data`.
         """
         places = [_Place() for _ in offsets]
         places[0].total = total
@@ -44,10 +44,10 @@ class LatticeTracer:
                     break
                 token = self.tokens.get(symbols[start:end]) or (self.unknown if size == 1 else None)
                 if token is not None:
-                    self._challenge(places, start, end, token, offsets)
+                    self._add_candidate(places, start, end, token, offsets)
         return self._word(places, offsets), places[-1].total
 
-    def _challenge(
+    def _add_candidate(
         self, places: Sequence[_Place], start: int, end: int, token: tuple[int, float], offsets: Sequence[int]
     ) -> None:
         place = places[end]

@@ -1,4 +1,4 @@
-"""Finding the longest piece that stands at a place in a text, which WordPiece and RWKV do at every step."""
+"""Find the longest piece at a position in a text, as WordPiece and RWKV do at every step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tokverify.engine.trace import RIVALS, Attempt
 T = TypeVar("T", int, str)
 
 HEAD = 4
-"""How many of its first bytes a longer piece is found by; with fewer there are more lengths to try."""
+"""The number of leading bytes by which longer pieces are indexed; with fewer, more lengths must be tried."""
 
 
 class LongestPiece:
-    """Looks pieces up by their bytes; none may be empty."""
+    """Looks up pieces by their bytes; no piece may be empty."""
 
     def __init__(self, ids: Mapping[bytes, int]) -> None:
         self._ids = ids
@@ -25,11 +25,11 @@ class LongestPiece:
         }
 
     def begins(self, byte: int) -> bool:
-        """Whether some piece begins with `byte`."""
+        """Check whether a piece begins with `byte`."""
         return byte in self._lengths
 
     def at(self, text: bytes, start: int) -> tuple[int, int] | None:
-        """Return the id of the longest piece at `start`, and where it ends; None if there is none."""
+        """Return the id and the end of the longest piece at `start`; None if there is none."""
         room = len(text) - start
         lengths = self._lengths_by_head.get(text[start : start + HEAD]) or self._short_lengths.get(text[start])
         for length in lengths or ():
@@ -40,7 +40,7 @@ class LongestPiece:
         return None
 
     def attempt(self, text: bytes, start: int) -> Attempt:
-        """Search as `at` does, noting what was tried; places inside a character are tried too, but not noted."""
+        """Search as `at` does, and record what was tried, except for ends inside a character."""
         found = self.at(text, start)
         end = start if found is None else found[1]
         ends = (start + length for length in self._lengths.get(text[start], ()))
@@ -54,17 +54,17 @@ def _is_boundary(text: bytes, place: int) -> bool:
 
 
 def _lengths_by_head(pieces: Iterable[bytes]) -> dict[bytes, list[int]]:
-    """Map the first `HEAD` bytes of pieces to the lengths of such pieces, the longest first."""
+    """Map the first `HEAD` bytes of pieces to the lengths of these pieces, longest first."""
     lengths: dict[bytes, set[int]] = {}
     for piece in pieces:
         if len(piece) >= HEAD:
             lengths.setdefault(piece[:HEAD], set()).add(len(piece))
-    return {head: sorted(found, reverse=True) for head, found in lengths.items()}
+    return {head: sorted(sizes, reverse=True) for head, sizes in lengths.items()}
 
 
 def lengths_by_first(pieces: Iterable[Sequence[T]]) -> dict[T, list[int]]:
-    """Map each byte or character to the lengths of the pieces that begin with it, the longest first."""
+    """Map each byte or character to the lengths of the pieces that begin with it, longest first."""
     lengths: dict[T, set[int]] = {}
     for piece in pieces:
         lengths.setdefault(piece[0], set()).add(len(piece))
-    return {first: sorted(found, reverse=True) for first, found in lengths.items()}
+    return {first: sorted(sizes, reverse=True) for first, sizes in lengths.items()}

@@ -1,7 +1,7 @@
-"""The merge loop that byte-pair encoding by rank and by score share: join the cheapest adjacent pair, again and again.
+"""Merge the cheapest adjacent pair repeatedly: the loop shared by byte-pair encoding by rank and by score.
 
-Of pairs that cost the same the leftmost is joined first. `costs` maps a pair, its two symbols joined by `separator`, to
-its cost; a pair that is not in it cannot be joined. Costs are finite numbers.
+Of pairs with equal costs, the leftmost is merged first. `costs` maps a pair, written as its two symbols joined by
+`separator`, to its cost; a pair that is missing cannot be merged. Costs are finite numbers.
 
 Source: the work queues of `llm_tokenizer_bpe_session` and `llm_tokenizer_spm_session` in llama.cpp's
 `src/llama-vocab.cpp`.
@@ -15,18 +15,18 @@ from itertools import pairwise
 from math import inf
 
 LONG = 256
-"""From this many symbols on, searching a list for its minimum loses against a heap."""
+"""From this number of symbols on, a heap is faster than searching a list for its minimum."""
 
 
 def merge(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
-    """Join symbols until no adjacent pair can be joined; `symbols` may be changed."""
+    """Merge symbols until no adjacent pair can be merged; `symbols` may be modified."""
     if len(symbols) < LONG:
         return merge_short(symbols, costs, separator)
     return merge_long(symbols, costs, separator)
 
 
 def merge_short(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
-    """Join by searching all pairs for the cheapest: quadratic, but fastest for words."""
+    """Merge by searching all pairs for the cheapest: quadratic, but fastest for words."""
     get = costs.get
     pair_costs = [get(f"{left}{separator}{right}", inf) for left, right in pairwise(symbols)]
     while pair_costs:
@@ -44,8 +44,8 @@ def merge_short(symbols: list[str], costs: Mapping[str, float], separator: str) 
 
 
 def merge_long(symbols: Sequence[str], costs: Mapping[str, float], separator: str) -> list[str]:
-    """Join with a heap of pairs and a linked list of symbols, in O(n log n)."""
-    # A joined symbol stays where its left part was; the place of its right part becomes empty.
+    """Merge with a heap of pairs and a linked list of symbols, in O(n log n)."""
+    # A merged symbol is stored at the position of its left part; the position of its right part becomes empty.
     symbol_at = [*symbols, ""]
     end = len(symbols)
     following = list(range(1, end + 1))
@@ -60,7 +60,7 @@ def merge_long(symbols: Sequence[str], costs: Mapping[str, float], separator: st
     while heap:
         _, index, joined = heappop(heap)
         right_index = following[index]
-        # subtle: a pair whose symbols have been joined with others since is stale; its text no longer fits.
+        # subtle: a pair is stale if its symbols have been merged with others since; its text no longer matches.
         if not symbol_at[index] or symbol_at[index] + symbol_at[right_index] != joined:
             continue
         symbol_at[index], symbol_at[right_index] = joined, ""

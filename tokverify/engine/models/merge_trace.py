@@ -1,4 +1,4 @@
-"""The merge loop of `tokverify.engine.models.merge`, with a record of every merge and the pairs that it beat."""
+"""Trace the loop of `tokverify.engine.models.merge`: every merge, and the pairs it was preferred to."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """What a byte-pair model goes by, as for `merge`; `by` is what a cost stands for, `rank` or `score`.
-
-    `spell` gives an id, or None, for each byte of a symbol that is no piece. Of a `byte_level` model each character of
-    a symbol stands for one byte of the text.
-    """
+    """The rules of a byte-pair model; `costs` and `separator` are those of `merge`."""
 
     by: str
+    """The meaning of a cost: `rank` or `score`."""
     costs: Mapping[str, float]
     separator: str
     ids: Mapping[str, int]
     spell: Callable[[str], Sequence[int | None]]
+    """Returns an id, or None, for each byte of a symbol that is not a piece."""
     byte_level: bool = False
+    """Whether each character of a symbol represents one byte of the text."""
 
 
 def trace_word(text: str, start: int, rules: MergeRules, pre_token: int | None = None) -> Word:
-    """Encode a word that begins at the byte `start`, noting every merge."""
+    """Encode a word that begins at the byte `start`, and record every merge."""
     weigh = _score if rules.by == "score" else float
     symbols, joins = trace_merge(list(text), rules.costs, rules.separator, weigh)
     tokens: list[Taken] = []
@@ -44,16 +43,16 @@ def trace_word(text: str, start: int, rules: MergeRules, pre_token: int | None =
         if symbol in rules.ids:
             tokens.append(Taken(rules.ids[symbol], place, place + size))
         else:
-            found = Spelled(symbol, tuple(rules.spell(symbol)))
-            spelled.append(found)
-            tokens += _spelled_tokens(found, (place, place + size), byte_level=rules.byte_level)
+            spelled_symbol = Spelled(symbol, tuple(rules.spell(symbol)))
+            spelled.append(spelled_symbol)
+            tokens += _byte_tokens(spelled_symbol, (place, place + size), byte_level=rules.byte_level)
         place += size
     merging = Merging(rules.by, tuple(text), tuple(joins), tuple(symbols), tuple(spelled))
     return Word(start, place, tuple(tokens), merging, pre_token)
 
 
-def _spelled_tokens(found: Spelled, span: Span, *, byte_level: bool) -> Iterator[Taken]:
-    for offset, id in enumerate(found.ids):
+def _byte_tokens(spelled: Spelled, span: Span, *, byte_level: bool) -> Iterator[Taken]:
+    for offset, id in enumerate(spelled.ids):
         if id is not None:
             place = span if byte_level else (span[0] + offset, span[0] + offset + 1)
             yield Taken(id, *place, spells=True)
@@ -70,14 +69,14 @@ Key = tuple[float, str, str]
 def trace_merge(
     symbols: Sequence[str], costs: Mapping[str, float], separator: str, weight: Callable[[float], float]
 ) -> tuple[list[str], list[Join]]:
-    """Join symbols as `merge` does; return those left and the merges in order.
+    """Merge symbols as `merge` does; return the remaining symbols and the merges in order.
 
-    `weight` turns a cost into what is noted of it.
+    `weight` converts a cost to the weight that is recorded.
     """
     line = _Line(symbols, costs, separator)
     joins = []
-    while (found := line.cheapest()) is not None:
-        key, index = found
+    while (cheapest := line.cheapest()) is not None:
+        key, index = cheapest
         pair, *others = line.pairs(key, weight)
         joins.append(Join(index, pair, tuple(others), max(0, line.count - 1 - len(others))))
         line.join(index)
@@ -85,7 +84,7 @@ def trace_merge(
 
 
 class _Line:
-    """Symbols in a row, a joined one where its left part was, and the places at which each pair stands."""
+    """A sequence of symbols, each merged one at the index of its left part, and the indexes of each pair."""
 
     def __init__(self, symbols: Sequence[str], costs: Mapping[str, float], separator: str) -> None:
         self._symbols: list[str] = [*symbols]
@@ -100,15 +99,15 @@ class _Line:
 
     @property
     def count(self) -> int:
-        """How many different pairs can be joined."""
+        """The number of different pairs that can be merged."""
         return len(self._keys)
 
     def left(self) -> list[str]:
-        """Return the symbols there are now."""
+        """Return the current symbols."""
         return [symbol for symbol in self._symbols if symbol]
 
     def cheapest(self) -> tuple[Key, int] | None:
-        """Return the pair to join and where: the leftmost of those that cost least."""
+        """Return the pair to merge and its index: the leftmost of the cheapest pairs."""
         if not self._keys:
             return None
         least = self._keys[0][0]
@@ -123,7 +122,7 @@ class _Line:
             yield Pair(key[1], key[2], weight(key[0]), len(self._places[key]))
 
     def join(self, index: int) -> None:
-        """Join the symbol at `index` with the one that follows it."""
+        """Merge the symbol at `index` with the one that follows it."""
         before, right = self._preceding[index], self._following[index]
         after = self._following[right]
         for place in (before, index, right):
@@ -139,7 +138,7 @@ class _Line:
                 insort(self._keys, key)
 
     def _key(self, place: int) -> Key | None:
-        """Return the pair that begins with the symbol at `place`, if it can be joined."""
+        """Return the pair that begins with the symbol at `place`, if it can be merged."""
         if place < 0 or self._following[place] >= len(self._symbols):
             return None
         left, right = self._symbols[place], self._symbols[self._following[place]]

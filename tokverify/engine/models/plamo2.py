@@ -1,11 +1,11 @@
-"""PLaMo 2: the cheapest way to write a text in pieces, found from its end to its beginning.
+"""Encode with PLaMo 2: find the cheapest segmentation of a text, from its end to its beginning.
 
-Each piece costs its negated score, times 10,000 and rounded. At every position, from the last to the first, the pieces
-that stand there are tried; the cost of one is its own plus that of the text behind it, which is known by then. Of
-equals the longest is taken. A character may also be spelled in byte pieces such as `<0x0A>`, at the cost of a piece
-with the score -1000.
+The cost of a piece is its negated score, multiplied by 10,000 and rounded. At every position, from the last to the
+first, all matching pieces are tried; the total is the cost of the piece plus that of the text after it, which is
+already known. If totals are equal, the longest piece is taken. A character can also be encoded as byte pieces such as
+`<0x0A>`, at the cost of a piece with the score -1000.
 
-Source: `llm_tokenizer_plamo2` in llama.cpp's `src/llama-vocab.cpp`, which looks pieces up in a table of all suffixes.
+Source: `llm_tokenizer_plamo2` in llama.cpp's `src/llama-vocab.cpp`, which looks up pieces in a table of all suffixes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from math import floor
 
 from tokverify.engine.added_token import prefix_tree_pattern
 from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
+from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.models.longest import lengths_by_first
-from tokverify.engine.models.memory import in_layers
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.engine.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
@@ -30,27 +30,24 @@ BYTE_ORDER_MARK = "\ufeff"
 SPELLED = -1
 UNKNOWN_COST = 10_000_000
 NEVER = 20_000_000
-"""A piece that costs this much or more is never used."""
+"""A piece with this cost or more is never used."""
 
 
 class Plamo2:
-    """Encodes texts; `ids` is in the order of the ids, as `scores` is, and `byte_ids` are those typed as bytes.
+    """Encodes texts; `ids` and `scores` are in order of the ids, and `byte_ids` are those of type BYTE.
 
-    subtle: in llama.cpp's table a piece of score -1000 looks like the end of a list. It hides all shorter pieces at its
-    place, and what it hides there is also missing from the lists of the places before it. Such pieces are padding, and
-    hardly ever occur in a text; where they do, `_reaches` follows the table.
+    subtle: in llama.cpp's table, a piece with the score -1000 looks like the end of a list. It hides all shorter pieces
+    at its position, and what it hides is also missing from the lists of earlier positions. Such pieces are padding and
+    rarely occur in a text; if they do, `_reaches` follows the table.
 
     Raises:
-        BrokenFileError: If a byte has no token, or the one with the id 0; llama.cpp refuses both.
+        BrokenFileError: If a byte has no token, or its id is 0; llama.cpp refuses both.
     """
 
     def __init__(self, ids: Mapping[str, int], scores: Sequence[float], byte_ids: Collection[int]) -> None:
         self._byte_ids = _byte_ids({piece: id for piece, id in ids.items() if id in byte_ids})
-        tokens = {
-            piece: (_cost(score), id)
-            for (piece, id), score in zip(ids.items(), scores, strict=True)
-            if id not in byte_ids
-        }
+        costs = dict(zip(ids, map(_cost, scores), strict=True))
+        tokens = {piece: (costs[piece], id) for piece, id in ids.items() if id not in byte_ids}
         self._pieces = list(tokens)
         self._tokens = {piece: token for piece, token in tokens.items() if token[0] < NEVER}
         self._lengths = lengths_by_first(self._tokens)
@@ -60,17 +57,17 @@ class Plamo2:
         self._split_lines = line_splitter(pairs)
         self._parts = PartSplitter(pairs).split
         words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1}, " ")
-        self._encode_words = in_layers(
+        self._encode_words = cached_stages(
             [words, self._parts], lambda part: self._encode_part(part, range(len(part), 0, -1))
         )
-        self._encode = in_layers([self.lines], self.encode_segment)
+        self._encode = cached_stages([self.lines], self.encode_segment)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, without a byte order mark at its beginning."""
         return list(self._encode(text.removeprefix(BYTE_ORDER_MARK)))
 
     def lines(self, text: str) -> list[str]:
-        """Cut `text` between lines where no piece crosses; nowhere if a piece hides others, be it from another line."""
+        """Split `text` between lines that no piece crosses; not at all if a piece hides others."""
         return [text] if self._is_hiding(text) else self._split_lines(text)
 
     def encode_segment(self, text: str) -> tuple[int, ...]:
@@ -81,7 +78,7 @@ class Plamo2:
         return bool(self._find_hiding and self._find_hiding(text))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; words are the parts that no piece can cross."""
+        """Encode `text` and record how; words are the parts that no piece can cross."""
         rewriting = Rewriting()
         rest = text.removeprefix(BYTE_ORDER_MARK)
         rewriting.replace(text[: len(text) - len(rest)], "")
@@ -89,7 +86,7 @@ class Plamo2:
         return ModelTrace(rewriting, tuple(self.trace_segment(rest, 0) if rest else ()))
 
     def trace_segment(self, text: str, start: int) -> Iterator[Word]:
-        """Encode all of `text`, which begins at the byte `start` and must not be empty, noting how."""
+        """Encode all of `text`, which begins at the byte `start` and must not be empty, and record how."""
         if self._is_hiding(text):
             yield self._trace_part(text, start, self._reaches(text))
             return
@@ -102,17 +99,17 @@ class Plamo2:
         costs = [0] * (len(part) + 1)
         rows: list[Row] = []
         for start in range(len(part) - 1, -1, -1):
-            found = [
-                Candidate(places[start], places[start + length], id, self._written(part, start, id, length), *weights)
+            candidates = [
+                Candidate(places[start], places[start + length], id, self._display(part, start, id, length), *weights)
                 for id, length, weights in self._candidates(part, start, reaches[start], costs)
             ]
-            # Of equals the first is taken, which is the longest.
-            best, *rivals = sorted(found, key=lambda candidate: candidate.total)
+            # If totals are equal, the first and longest one is taken.
+            best, *rivals = sorted(candidates, key=lambda candidate: candidate.total)
             costs[start] = int(best.total)
             rows.append(Row(best, tuple(rivals[:RIVALS]), max(0, len(rivals) - RIVALS), on_path=False))
         return _follow(rows, shift, places[-1], self._byte_ids)
 
-    def _written(self, part: str, start: int, id: int, length: int) -> str:
+    def _display(self, part: str, start: int, id: int, length: int) -> str:
         if id != SPELLED:
             return part[start : start + length]
         return "".join(f"<0x{byte:02X}>" for byte in part[start].encode())
@@ -120,7 +117,7 @@ class Plamo2:
     def _candidates(
         self, part: str, start: int, reach: int, costs: Sequence[int]
     ) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Yield the id, the length and the costs, its own and the sum, of each piece that `_cheapest` looks at."""
+        """Yield the id, the length, and the cost and total of each piece that `_cheapest` considers."""
         for length in self._lengths.get(part[start], ()):
             token = self._tokens.get(part[start : start + length]) if length <= reach else None
             if token is not None:
@@ -143,7 +140,7 @@ class Plamo2:
         return tuple(ids)
 
     def _cheapest(self, part: str, start: int, reach: int, costs: Sequence[int]) -> tuple[int, tuple[int, int]]:
-        """Return the cost of the part from `start` on, with the id and the length of the piece to take there."""
+        """Return the cost of the part from `start` on, and the id and length of the piece to take there."""
         best: tuple[int, tuple[int, int]] | None = None
         for length in self._lengths.get(part[start], ()):
             token = self._tokens.get(part[start : start + length]) if length <= reach else None
@@ -158,7 +155,7 @@ class Plamo2:
         return spelled if best is None or spelled[0] < best[0] else best
 
     def _reaches(self, text: str) -> list[int]:
-        """Return how many characters llama.cpp's table looks ahead at each place of `text`."""
+        """Return how many characters llama.cpp's table looks ahead at each position of `text`."""
         reaches = [0] * (len(text) + 1)
         for start in range(len(text) - 1, -1, -1):
             for end in range(start + 1 + reaches[start + 1], start, -1):
@@ -175,7 +172,7 @@ class Plamo2:
 
 
 def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:
-    """Take the best piece at each place from the beginning on; `rows` are in the order of their places, reversed."""
+    """Take the best pieces from the beginning on; `rows` are in reverse order of their positions."""
     tokens: list[Taken] = []
     followed: list[Row] = []
     place = start
@@ -196,7 +193,7 @@ def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) 
 
 
 def _cost(score: float) -> int:
-    """Return the cost of a piece; one that no 32 bits can hold is never used."""
+    """Return the cost of a piece; a piece whose cost does not fit into 32 bits is never used."""
     scaled = abs(score) * 1e4 + 0.5
     if scaled >= 1 << 31:
         return NEVER
@@ -205,13 +202,13 @@ def _cost(score: float) -> int:
 
 
 def _byte_ids(byte_tokens: Mapping[str, int]) -> list[int]:
-    """Return the ids of the 256 bytes; tokens typed as bytes but not of the form `<0x0A>` are ignored."""
-    found = [0] * 256
+    """Return the ids of the 256 bytes; ignore tokens of type BYTE that are not of the form `<0x0A>`."""
+    ids = [0] * 256
     for piece, id in byte_tokens.items():
         if BYTE_PIECE.fullmatch(piece):
-            found[int(piece[3:5], 16)] = id
-    if 0 in found:
+            ids[int(piece[3:5], 16)] = id
+    if 0 in ids:
         raise BrokenFileError(
-            f"the vocabulary has no token for the byte <0x{found.index(0):02X}>, or its id is 0; llama.cpp refuses it"
+            f"the vocabulary has no token for the byte <0x{ids.index(0):02X}>, or its id is 0; llama.cpp refuses it"
         )
-    return found
+    return ids

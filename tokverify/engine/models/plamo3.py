@@ -1,7 +1,7 @@
-"""PLaMo 3: the pieces and costs of PLaMo 2, in segments that no piece crosses.
+"""Encode with PLaMo 3: the pieces and costs of PLaMo 2, in segments that no piece crosses.
 
-A marker such as `<|plamo:bos|>` is a segment even where it is not parsed as a token; so is a run of two or more
-spaces, or of four or more of any other character but a line feed. U+EE00 ends a segment, and is dropped.
+A marker such as `<|plamo:bos|>` is a segment even if it is not parsed as a token, and so is a run of two or more
+spaces, or of four or more of any other character except a line feed. U+EE00 ends a segment and is dropped.
 
 Source: `llm_tokenizer_plamo2::encode` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -9,9 +9,10 @@ Source: `llm_tokenizer_plamo2::encode` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.memory import in_layers
+from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Word
 
@@ -29,14 +30,14 @@ class Plamo3:
 
     def __init__(self, plamo2: Plamo2) -> None:
         self._plamo2 = plamo2
-        self._encode = in_layers([plamo2.lines, segments], plamo2.encode_segment)
+        self._encode = cached_stages([plamo2.lines, segments], plamo2.encode_segment)
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`; unlike PLaMo 2, a byte order mark at its beginning too."""
+        """Encode `text`; unlike PLaMo 2, this includes a byte order mark at its beginning."""
         return list(self._encode(text))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; U+EE00 is dropped."""
+        """Encode `text` and record how; U+EE00 is dropped."""
         rewriting = Rewriting()
         words: list[Word] = []
         place = 0
@@ -51,13 +52,14 @@ class Plamo3:
 
 
 def segments(text: str) -> list[str]:
-    """Cut `text` into its segments, none of them empty; where it is cut does not depend on other lines."""
-    parts = [part for piece in _MARKERS.split(text) for part in _split_at_runs(piece)]
-    return [segment for part in parts for segment in part.split(BOUNDARY) if segment]
+    """Split `text` into its segments, none of them empty; the split does not depend on other lines."""
+    parts = chain.from_iterable(map(_split_at_runs, _MARKERS.split(text)))
+    pieces = chain.from_iterable(part.split(BOUNDARY) for part in parts)
+    return [piece for piece in pieces if piece]
 
 
 def _split_at_runs(text: str) -> list[str]:
     parts = _RUNS.split(text)
-    # The second group, which is only there to be repeated, comes with every run.
+    # Every run is followed by its second group, which exists only for the back-reference.
     del parts[2::3]
     return parts

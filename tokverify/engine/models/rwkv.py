@@ -1,7 +1,7 @@
-r"""RWKV: the "world" tokenizer, which takes the longest token at each place of the text, from left to right.
+r"""Encode with RWKV's "world" tokenizer, which takes the longest token at each position, from left to right.
 
-Tokens are bytes, and may begin or end inside a character; a GGUF file writes them escaped, as a Python literal would
-(`\n`, `\xe4`). There are no merges and no scores.
+Tokens are bytes and can begin or end inside a character; a GGUF file stores them escaped, like a Python literal (`\n`,
+`\xe4`). There are no merges and no scores.
 
 Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 
 from tokverify.engine.models.boundary import CUT, LINE_FEED, PartSplitter, line_splitter, word_splitter
+from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
 from tokverify.engine.models.longest import LongestPiece
-from tokverify.engine.models.memory import Memory, in_layers
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import Matching, ModelTrace, Taken, Word
 from tokverify.errors import BrokenFileError, EncodeError
@@ -24,7 +24,7 @@ _ESCAPES = {ord("t"): 0x09, ord("n"): 0x0A, ord("r"): 0x0D}
 
 
 class Rwkv:
-    """Encodes texts; `unknown_id` stands for a byte that no token begins with.
+    """Encodes texts; `unknown_id` represents a byte that no token begins with.
 
     Raises:
         BrokenFileError: If llama.cpp never finishes loading such a vocabulary.
@@ -37,7 +37,7 @@ class Rwkv:
         self._unknown_id = unknown_id
         splitter = _PartSplitter(tokens)
         self._parts = splitter.split
-        self._encode = in_layers([splitter.lines(), splitter.words(), self._parts], self._encode_part)
+        self._encode = cached_stages([splitter.lines(), splitter.words(), self._parts], self._encode_part)
         try:
             self.encode("\n")  # as llama.cpp does when it loads a vocabulary
         except EncodeError as error:
@@ -55,12 +55,12 @@ class Rwkv:
         """Encode `text` with lone bytes at its ends.
 
         Raises:
-            EncodeError: As `encode` does.
+            EncodeError: As for `encode`.
         """
         return list(self._encode_part(text))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; words are the parts that no token can cross."""
+        """Encode `text` and record how; words are the parts that no token can cross."""
         words: list[Word] = []
         for part in self._parts(text) if text else ():
             words.append(self._trace_part(part.encode(), words[-1].end if words else 0))
@@ -87,20 +87,20 @@ class Rwkv:
         return tuple(ids)
 
     def _unknown(self, rest: bytes, start: int) -> tuple[int, int]:
-        # subtle: where tokens begin as the text does but none ends, llama.cpp goes back to the beginning of the text,
-        # again and again until the memory is used up.
+        # subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the text,
+        # again and again until it runs out of memory.
         if self._longest.begins(rest[start]):
             raise EncodeError(
-                f"some tokens begin with the byte 0x{rest[start]:02X}, but none fits at "
+                f"tokens begin with the byte 0x{rest[start]:02X}, but none matches at "
                 f"{rest[start : start + 12].decode(errors='replace')!r}; llama.cpp never finishes here"
             )
         return self._unknown_id, start + 1
 
 
 def unescape(piece: str) -> bytes:
-    r"""Return the bytes that a stored token stands for: `\t`, `\n`, `\r` and `\xNN` are known, `\` quotes the rest.
+    r"""Convert a stored token to bytes: `\t`, `\n`, `\r` and `\xNN` are escapes, and `\` quotes other characters.
 
-    subtle: llama.cpp takes any two bytes after `\x` for hexadecimal digits, and computes with them modulo 256.
+    subtle: llama.cpp treats any two bytes after `\x` as hexadecimal digits, and computes with them modulo 256.
     """
     stored = iter(piece.encode("utf-8", "surrogateescape"))
     unescaped = bytearray()
@@ -118,41 +118,38 @@ def unescape(piece: str) -> bytes:
 
 
 def _digit(byte: int) -> int:
-    # llama.cpp compares signed bytes, so that those from 0x80 on count as less than `a`.
+    # llama.cpp compares signed bytes, so those from 0x80 on are less than `a`.
     return byte - ord("a") + 10 if byte in ASCII and byte >= ord("a") else byte - ord("0")
 
 
 class _PartSplitter(PartSplitter):
-    """Cuts a text where no token goes on from one character to the next, tokens that cut characters included."""
+    """Splits a text where no token continues from one character to the next, including tokens that split characters."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
-        texts, broken = [], []
-        for token in tokens:
-            try:
-                texts.append(token.decode())
-            except UnicodeDecodeError:
-                broken.append(token)
+        texts, broken = _decode_tokens(tokens)
         self._characters = set("".join(texts))
         crossings = set(chain.from_iterable(map(_crossings, broken)))
-        # What goes on from a part of a character, or into one.
+        # Crossings from or to a part of a character.
         self._partial = {crossing for crossing in crossings if None in map(from_utf8, crossing)}
         ends = {left for left, _ in self._partial}
-        self._ends = Memory(lambda character: [tail for tail in _tails(character) if tail in ends])
-        whole = {left.decode() + right.decode() for left, right in crossings - self._partial}
-        super().__init__(whole.union(first + second for text in texts for first, second in pairwise(text)))
+        self._ends = ChunkCache(lambda character: [tail for tail in _tails(character) if tail in ends])
+        pairs = {left.decode() + right.decode() for left, right in crossings - self._partial}
+        for text in texts:
+            pairs.update(first + second for first, second in pairwise(text))
+        super().__init__(pairs)
 
     def lines(self) -> Callable[[str], list[str]]:
-        """Return the function that cuts a text between lines, if that is certain to be where `split` would cut it."""
+        """Return the function that splits a text between lines, provided that `split` would split it there too."""
         if any(LINE_FEED.encode() in crossing for crossing in self._partial):
             return _whole
         return line_splitter(set(self))
 
     def words(self) -> Callable[[str], list[str]]:
-        """Return the function that cuts a text at few, but easily found places, where `split` would cut it too."""
+        """Return the function that splits a text at a few easily found places where `split` would split it too."""
         if any(right == b" " for _, right in self._partial):
             return _whole
-        going_on = {character + CUT for character in self._characters if self._ends[character]}
-        return word_splitter({*self, *going_on}, self._characters, " ")
+        continued = {character + CUT for character in self._characters if self._ends[character]}
+        return word_splitter({*self, *continued}, self._characters, " ")
 
     def __missing__(self, pair: str) -> str:
         if not any((end, start) in self._partial for end in self._ends[pair[0]] for start in _heads(pair[1])):
@@ -162,12 +159,24 @@ class _PartSplitter(PartSplitter):
         return pair[1]
 
 
+def _decode_tokens(tokens: Iterable[bytes]) -> tuple[list[str], list[bytes]]:
+    """Separate tokens that are UTF-8 from those that are not."""
+    texts, broken = [], []
+    for token in tokens:
+        text = from_utf8(token)
+        if text is None:
+            broken.append(token)
+        else:
+            texts.append(text)
+    return texts, broken
+
+
 def _whole(text: str) -> list[str]:
     return [text] if text else []
 
 
 def _crossings(token: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield what `token` has of the two characters on either side of each boundary inside of it."""
+    """Yield the two characters, or parts of characters, on either side of each boundary inside `token`."""
     starts = [place for place, byte in enumerate(token) if place == 0 or byte & 0xC0 != 0x80]  # noqa: PLR2004 - UTF-8
     for before, start, after in zip(starts, starts[1:], [*starts[2:], len(token)], strict=False):
         yield token[before:start], token[start:after]

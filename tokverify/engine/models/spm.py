@@ -1,8 +1,8 @@
-"""SPM: sentencepiece's byte-pair encoding, which joins the pair whose piece has the highest score.
+"""Encode with SPM, sentencepiece's byte-pair encoding, which merges the pair whose piece has the highest score.
 
-The text is cut into characters. Of all adjacent pairs that form a piece of the vocabulary, the one whose piece scores
-highest is joined, the leftmost of equals first, until no pair forms a piece. A character that is no piece is spelled in
-byte pieces such as `<0x0A>`.
+The text is split into characters. Of all adjacent pairs that form a piece of the vocabulary, the pair whose piece has
+the highest score is merged, the leftmost first if scores are equal, until no pair forms a piece. A character that is
+not a piece is encoded as byte pieces such as `<0x0A>`.
 
 Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -18,7 +18,7 @@ from operator import neg
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
-from tokverify.engine.models.memory import in_layers
+from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.models.symbol import steps
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     Splitter = Callable[[str], list[str]]
 
 
-_WORTH_CUTTING = 100_000
-"""How many characters are encoded in about the time that working out where texts can be cut takes."""
+_WORTH_SPLITTING = 100_000
+"""The number of characters that can be encoded in the time it takes to find where texts can be split."""
 
 
 class Spm:
-    """Encodes texts whose spaces are already written as `▁`; `ids` is in the order of the ids, as `scores` is."""
+    """Encodes texts whose spaces are already written as `▁`; `ids` and `scores` are in order of the ids."""
 
     def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
         self._ids = ids
         self._costs = dict(zip(ids, _costs(scores), strict=True))
-        self._whole_left = _WORTH_CUTTING
+        self._whole_left = _WORTH_SPLITTING
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`.
 
         Raises:
-            EncodeError: If a character is no piece and the vocabulary lacks a byte piece for it.
+            EncodeError: If a character is not a piece and the vocabulary lacks a byte piece for it.
         """
         self._whole_left -= len(text)
         return list(self._encode_whole(text) if self._whole_left >= 0 else self._encode_in_parts(text))
@@ -57,13 +57,13 @@ class Spm:
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes at its ends.
 
-        subtle: each of those before the first character is a symbol, but those after the last one are a symbol all
-        together (`unicode_len_utf8`).
+        subtle: each lone byte before the first character is a symbol, but those after the last character form a single
+        symbol (`unicode_len_utf8`).
         """
         return list(self._encode_symbols([step.decode("utf-8", "surrogateescape") for step in steps(text)]))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how: words are the parts between hard boundaries, which no merge can cross."""
+        """Encode `text` and record how: words are the parts between hard boundaries, which no merge can cross."""
         rules = MergeRules(
             "score", self._costs, "", self._ids, lambda symbol: list(map(self._byte_id, symbol.encode()))
         )
@@ -75,14 +75,14 @@ class Spm:
 
     @cached_property
     def _splitters(self) -> tuple[Splitter, Splitter, Splitter]:
-        """What cuts a text into lines, these into words, and these into parts."""
+        """The functions that split a text into lines, lines into words, and words into parts."""
         pairs = adjacent_pairs(self._ids)
         words = word_splitter(pairs, {piece for piece in self._ids if len(piece) == 1})
         return line_splitter(pairs), words, PartSplitter(pairs).split
 
     @cached_property
     def _encode_in_parts(self) -> Callable[[str], tuple[int, ...]]:
-        return in_layers(self._splitters, self._encode_whole)
+        return cached_stages(self._splitters, self._encode_whole)
 
     def _encode_whole(self, text: str) -> tuple[int, ...]:
         return self._encode_symbols(list(text))
@@ -108,8 +108,8 @@ class Spm:
 
 def _costs(scores: Sequence[float]) -> Iterable[float]:
     if any(map(isnan, scores)):
-        raise BrokenFileError("tokenizer.ggml.scores holds NaN, by which no pieces can be ranked; write real scores")
+        raise BrokenFileError("tokenizer.ggml.scores contains NaN, which cannot be ranked; write real scores")
     if -inf in scores:
-        # subtle: such a piece is still formed, after all others; a cost of infinity would rule it out.
+        # subtle: such a piece is still formed, after all others; an infinite cost would exclude it.
         return (min(-score, sys.float_info.max) for score in scores)
     return map(neg, scores)

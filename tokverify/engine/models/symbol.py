@@ -1,8 +1,8 @@
-"""Symbols: what llama.cpp's unigram model takes for the characters of a normalized text.
+"""Convert texts to symbols: what llama.cpp's unigram model treats as the characters of a normalized text.
 
-It steps over bytes as the first byte of each step tells (`unicode_len_utf8`). Of UTF-8 that makes characters. But a
-normalizer can leave parts of characters behind, and a step over one takes in some of what follows; and a token can hold
-any bytes. Here every step is written as one character, so that texts and pieces can be compared as strings.
+The first byte of each step determines its length (`unicode_len_utf8`). In UTF-8, steps are characters. But a normalizer
+can leave parts of characters, and the step over such a part includes some of the following bytes; and a token can
+contain any bytes. Here every step is written as one character, so that texts and pieces can be compared as strings.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ import re
 from collections.abc import Collection, Iterator
 
 from tokverify.engine.charsmap import character_size
-from tokverify.engine.models.memory import Memory
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.errors import UnsupportedError
 from tokverify.text.utf8 import from_utf8
 
 UNKNOWN = "\ud801"
-"""Stands for each step that is no character and occurs in no piece."""
+"""Represents each step that is not a character and does not occur in any piece."""
 FIRST, LAST = 0xD802, 0xDFFF
-"""The lone surrogates that stand for those that occur in pieces."""
+"""The lone surrogates that represent steps that are not characters but occur in pieces."""
 BROKEN = re.compile("[\udc80-\udcff](?:[^\udc80-\udcff]{0,3}[\udc80-\udcff])*[^\udc80-\udcff]{0,3}")
-"""Bytes that are not UTF-8 with all that a step over them can take in: three more bytes, if not whole characters."""
+"""Bytes that are not UTF-8, with all that a step over them can include: up to three more bytes or characters."""
 
 
 class Symbols:
-    """Writes strings as symbols; in these, bytes that are not UTF-8 are lone surrogates (`surrogateescape`)."""
+    """Converts strings to symbols; in the strings, bytes that are not UTF-8 are lone surrogates (`surrogateescape`)."""
 
     def __init__(self) -> None:
         self._symbols: dict[bytes, str] = {}
-        self._memory = Memory(self._of_broken)
+        self._cache = ChunkCache(self._convert_broken)
 
     def of_pieces(self, pieces: Collection[str]) -> Collection[str]:
-        """Write the pieces of a vocabulary, whose symbols are then recognized in texts.
+        """Convert the pieces of a vocabulary, so that their symbols are recognized in texts.
 
         Raises:
-            UnsupportedError: If the pieces hold more broken characters than there are surrogates.
+            UnsupportedError: If the pieces contain more broken characters than there are surrogates.
         """
         if _is_utf8("".join(pieces)):
             return pieces
@@ -47,18 +47,18 @@ class Symbols:
             if from_utf8(step) is None and step not in self._symbols:
                 code_point = FIRST + len(self._symbols)
                 if code_point > LAST:
-                    raise UnsupportedError(f"over {LAST - FIRST + 1} characters of the tokens are not UTF-8")
+                    raise UnsupportedError(f"more than {LAST - FIRST + 1} characters of the tokens are not UTF-8")
                 self._symbols[step] = chr(code_point)
 
     def of_text(self, text: str) -> str:
-        """Write a normalized text."""
-        return text if _is_utf8(text) else BROKEN.sub(lambda match: self._memory[match[0]], text)
+        """Convert a normalized text."""
+        return text if _is_utf8(text) else BROKEN.sub(lambda match: self._cache[match[0]], text)
 
     def sizes(self, text: str) -> list[int]:
-        """Return how many bytes of a normalized text each of its symbols stands for."""
+        """Return the number of bytes of a normalized text that each of its symbols represents."""
         return list(map(len, steps(text)))
 
-    def _of_broken(self, text: str) -> str:
+    def _convert_broken(self, text: str) -> str:
         return "".join(from_utf8(step) or self._symbols.get(step, UNKNOWN) for step in steps(text))
 
 
@@ -71,7 +71,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def steps(text: str) -> Iterator[bytes]:
-    """Yield what llama.cpp steps over in a text; the last step may be cut short."""
+    """Yield the steps of llama.cpp over a text; the last one may be truncated."""
     data = text.encode("utf-8", "surrogateescape")
     start = 0
     while start < len(data):

@@ -1,16 +1,16 @@
-"""Unigram: the most probable way to write a text in pieces, found by the Viterbi algorithm.
+"""Encode with the unigram model: find the most probable segmentation of a text with the Viterbi algorithm.
 
-The score of a piece is the logarithm of its probability, so the most probable way is the one whose scores have the
-greatest sum. From left to right, the best sum for the text up to a place is the best, over all pieces that end there,
-of the piece's score plus the best sum for the text before it. Of equal sums the longest last piece wins. A character
-that is no piece is an unknown token, at a score below all others; runs of those become one.
+The score of a piece is the logarithm of its probability, so the most probable segmentation is the one with the greatest
+sum of scores. From left to right, the best sum for the text up to a position is the maximum, over all pieces that end
+there, of the piece's score plus the best sum for the text before it. If sums are equal, the longest last piece wins. A
+character that is not a piece is an unknown token with a score below all others; runs of these become one token.
 
     pieces      a -1    b -2    ab -2.5    bc -1    and the unknown c -12.5
     up to a     -1
-    up to b     -2.5    ab, as a + b is -3
-    up to c     -2      a + bc, as ab + c is -15
+    up to b     -2.5    ab, because a + b is -3
+    up to c     -2      a + bc, because ab + c is -15
 
-It is made fast by cutting the text where no piece can cross, and remembering the parts.
+To be fast, it splits the text where no piece can cross, and caches the parts.
 
 Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -29,8 +29,8 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.boundary import LINE_FEED, SPACE, PartSplitter, adjacent_pairs, word_splitter
 from tokverify.engine.models.character_class import character_class, only
+from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
 from tokverify.engine.models.lattice_trace import LatticeTracer
-from tokverify.engine.models.memory import Memory, in_layers
 from tokverify.engine.models.score_sum import ScoreSums
 from tokverify.engine.models.symbol import UNKNOWN, Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Token = tuple[int, float]
 
 LOWEST = -sys.float_info.max
-"""Below every sum; but neither NaN nor minus infinity is above it."""
+"""Less than every sum, except that neither NaN nor minus infinity is greater."""
 ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
 UNKNOWN_PENALTY = 10.0
@@ -55,7 +55,7 @@ MATCHED = frozenset(type.value for type in (TokenType.NORMAL, TokenType.USER_DEF
 
 
 class Unigram:
-    """Encodes texts as they are; `tokens` maps pieces to ids and scores, `unknown` is the same for other characters."""
+    """Encodes texts; `tokens` maps pieces to ids and scores, and `unknown` is the id and score of other characters."""
 
     def __init__(self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer) -> None:
         self._normalizer = normalizer
@@ -71,24 +71,24 @@ class Unigram:
         self._parts = PartSplitter(pairs).split
         alphabet = set("".join(self._tokens))
         self._unknown_runs = re.compile(character_class(map(only, alphabet), negated=True) + "+")
-        self._encode_chunks = in_layers(
+        self._encode_chunks = cached_stages(
             [*self._raw_splitters, self._normalized_words, self._parts],
             lambda part: tuple(self._segment(part, 0.0)[0]),
         )
-        self._bound_memory = Memory(lambda word: self._sums.bound(self._normalize(word)))
+        self._bound_cache = ChunkCache(lambda word: self._sums.bound(self._normalize(word)))
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`, of which nothing may be left once it is normalized.
+        """Encode `text`, which may be empty once it is normalized.
 
         Raises:
-            EncodeError: If the charsmap is damaged where it is looked up; llama.cpp aborts there.
+            EncodeError: If the needed part of the charsmap is damaged; llama.cpp aborts there.
         """
         can_round = self._can_round(text)
         ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
         return _merge_runs(ids, self._unknown[0])
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; words are the parts that no piece can cross, and sums run through them all."""
+        """Encode `text` and record how; words are the parts that no piece can cross, and sums continue across them."""
         rewriting = self._normalizer.trace(text)
         normalized = rewriting.result.decode("utf-8", "surrogateescape")
         symbols = self._symbols.of_text(normalized)
@@ -104,28 +104,28 @@ class Unigram:
         return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
 
     def _can_round(self, text: str) -> bool:
-        """Whether some sum may be so large that it is rounded; if none is, a part of the text can begin with zero."""
+        """Check whether a sum can be so large that it is rounded; if not, sums can begin with zero in each part."""
         if len(text) <= self._safe_length:
             return False
         words: Iterable[str] = [text]
         for split in self._raw_splitters:
             words = chain.from_iterable(map(split, words))
-        return not sum(map(self._bound_memory.__getitem__, words), self._sums.heaviest) <= self._sums.limit
+        return not sum(map(self._bound_cache.__getitem__, words), self._sums.heaviest) <= self._sums.limit
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes at its ends.
 
         Raises:
-            EncodeError: As `encode` does.
+            EncodeError: As for `encode`.
         """
         symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
         return _merge_runs(self._encode_in_order(symbols), self._unknown[0])
 
     def _encode_in_order(self, symbols: str) -> list[int]:
-        """Encode with the very sums that llama.cpp has; nothing can be remembered."""
+        """Encode with exactly the sums of llama.cpp, which excludes caching."""
         ids: list[int] = []
         total = 0.0
-        # subtle: scores that are not finite leave places without a sum, from which llama.cpp jumps to the beginning.
+        # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.
         parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
         for part in filter(None, parts):
             part_ids, total = self._segment(part, total)
@@ -174,7 +174,7 @@ def _merge_runs(ids: Sequence[int], unknown: int) -> list[int]:
 
 
 def _merge_unknown(words: Iterable[Word], unknown: int) -> list[Word]:
-    """Make one token of each run of unknown ones; it belongs to the word where it begins."""
+    """Combine each run of unknown tokens into one, which belongs to the word where it begins."""
     kept: list[list[Taken]] = []
     last: list[Taken] = []
     traced = list(words)
@@ -190,22 +190,23 @@ def _merge_unknown(words: Iterable[Word], unknown: int) -> list[Word]:
 
 
 def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Map each two symbols that some piece begins with to the sizes of such pieces, and 1, in ascending order."""
+    """Map the first two symbols of pieces to the sizes of these pieces, and 1, in ascending order."""
     sizes: dict[str, set[int]] = {}
     for start, size in {(piece[:2], len(piece)) for piece in pieces if len(piece) > 1}:
         sizes.setdefault(start, {1}).add(size)
-    return {start: tuple(sorted(found)) for start, found in sizes.items()}
+    return {start: tuple(sorted(lengths)) for start, lengths in sizes.items()}
 
 
 def _raw_splitters(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> list[Callable[[str], list[str]]]:
-    """Return functions that cut a text, not yet normalized, into lines and words that can be encoded one by one.
+    """Return functions that split a text before normalization into lines and words that can be encoded separately.
 
-    That takes spaces that are merged, so that a word is the same wherever it stands, and that no piece crosses.
+    This requires that spaces are merged, so that a word does not depend on its position, and that no piece crosses
+    them.
     """
     blanks = normalizer.blanks
     if " " not in blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
         return []
-    # Other blanks may stay in words. This is twice as fast as a regular expression.
+    # Other blanks can stay in words. This is twice as fast as a regular expression.
     others = [blank for blank in blanks if blank.isspace() and blank not in {" ", LINE_FEED}]
 
     def lines(text: str) -> list[str]:
@@ -217,12 +218,12 @@ def _raw_splitters(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> list[
 
 
 def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
-    """Build the model from what a file declares and what llama.cpp makes of that.
+    """Build the model from the declared tokenizer and its effective settings.
 
     Raises:
-        BrokenFileError: Where llama.cpp refuses the file.
+        BrokenFileError: If llama.cpp refuses the file.
     """
-    # subtle: the types as declared decide which pieces there are, and the types after overrides which of them score 0.
+    # subtle: declared types determine which pieces are used, and effective types which of them have the score 0.
     types = spec.types or [TokenType.NORMAL] * len(settings.pieces)
     scores = array("f", spec.scores or [0.0] * len(settings.pieces))
     listed = list(zip(settings.pieces, types, settings.attributes, scores, strict=True))
@@ -238,9 +239,7 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
         merges_spaces=settings.remove_extra_whitespaces,
         prefixes_space=settings.add_space_prefix,
     )
-    # subtle: begun with a number, a minimum passes over NaN.
-    least = min(chain([FLOAT_MAX], (score for _, type, _, score in listed if type == TokenType.NORMAL)))
-    unknown_score = array("f", [least - UNKNOWN_PENALTY])[0]
+    unknown_score = _unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
     model = Unigram(tokens, (unknown_id, unknown_score), normalizer)
     if len(listed) > DEFAULT_UNKNOWN_ID:
         _encode_newline(model)
@@ -249,8 +248,14 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
     return model
 
 
+def _unknown_score(normal_scores: Iterable[float]) -> float:
+    # subtle: a minimum that begins with a number ignores NaN.
+    lowest = min(chain([FLOAT_MAX], normal_scores))
+    return array("f", [lowest - UNKNOWN_PENALTY])[0]
+
+
 def _encode_newline(model: Unigram) -> list[int]:
-    """Return the token that llama.cpp takes for a newline on loading, before it reads special ids; none is no error."""
+    """Return llama.cpp's newline token, determined on loading before it reads special ids; it may be missing."""
     try:
         return model.encode("\n")[:1]
     except EncodeError as error:

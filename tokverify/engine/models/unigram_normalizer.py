@@ -1,8 +1,8 @@
-"""The normalizer of unigram tokenizers: user-defined pieces pass, a charsmap replaces, spaces become `▁`.
+"""Normalize texts for unigram tokenizers: keep user-defined pieces, apply a charsmap, and write spaces as `▁`.
 
-At each position, from left to right, llama.cpp takes the first of these that there is: a stretch that user-defined
-pieces let pass, the longest string of the charsmap, one character as it is. That is done literally, byte by byte, but
-only for the few stretches of a text where anything can change.
+At each position, from left to right, llama.cpp takes the first of these that exists: bytes that match a user-defined
+piece, the longest string of the charsmap, a single character. This is done literally, byte by byte, but only for the
+few parts of a text where anything can change.
 
 Source: `llm_tokenizer_ugm_session::normalize` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.charsmap import LEADS, Outline, character_size
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.character_class import alike, character_class, only
-from tokverify.engine.models.memory import Memory
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.rewriting import Rewriting
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import to_bytes
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 
 REPLACEMENT = "\ufffd".encode()
 CONTINUATION = 0x80
-"""The least byte that can only go on a character."""
+"""The lowest byte that can only continue a character."""
 
 
 class UnigramNormalizer:
     """Normalizes texts; bytes of the result that are not UTF-8 are lone surrogates (`surrogateescape`).
 
-    `passing` are the user-defined pieces. `blanks` are the characters that always become one space, whatever stands
-    beside them, and `growth` is how many characters one can become at most. Where the charsmap or a user-defined piece
-    is not about whole characters there are no blanks and growth is infinite.
+    `passing` are the user-defined pieces. If the charsmap or a user-defined piece does not consist of whole characters,
+    `blanks` is empty and `growth` is infinite.
     """
 
     def __init__(
@@ -47,41 +46,44 @@ class UnigramNormalizer:
         self._passing_bytes = frozenset(piece[0] for piece in self._passing)
         self.merges_spaces = merges_spaces
         self._prefixes_space = prefixes_space
-        self._stretches = Memory(self._replace)
-        self._cut: Callable[[str], list[str]] = lambda text: ["", text]
-        self.blanks, self.growth = "", math.inf
+        self._cache = ChunkCache(self._replace)
+        self._split: Callable[[str], list[str]] = lambda text: ["", text]
+        self.blanks = ""
+        """The characters that always become one space, regardless of their context."""
+        self.growth = math.inf
+        """The maximum number of characters that one character can become."""
         outline = charsmap.outline() if charsmap else Outline()
-        pieces = _decoded(self._passing)
+        pieces = _decode(self._passing)
         if outline is not None and pieces is not None:
-            cutter = _Cutter(outline, pieces)
-            self._cut = cutter.split
-            # One more for a space before it; and a character that is broken up leaves three symbols.
+            splitter = _Splitter(outline, pieces)
+            self._split = splitter.split
+            # One more for a space before it; and a character that is broken up becomes three symbols.
             self.growth = 1 + max(3, outline.longest)
-            spaces = filter(cutter.stands_alone, [" ", *outline.alone])
-            self.blanks = "".join(character for character in spaces if self._stretches[character] == " ")
+            spaces = filter(splitter.stands_alone, [" ", *outline.alone])
+            self.blanks = "".join(character for character in spaces if self._cache[character] == " ")
 
     def normalize(self, text: str) -> str:
-        """Replace in `text` what is to be replaced and write its spaces as `▁`, adding and removing some.
+        """Apply the charsmap to `text` and write its spaces as `▁`, adding and removing some.
 
         Raises:
-            EncodeError: If the charsmap is damaged where it is looked up; llama.cpp aborts there.
+            EncodeError: If the needed part of the charsmap is damaged; llama.cpp aborts there.
         """
-        parts = self._cut(text)
-        parts[1::2] = map(self._stretches.__getitem__, parts[1::2])
+        parts = self._split(text)
+        parts[1::2] = map(self._cache.__getitem__, parts[1::2])
         return self._escape_spaces("".join(parts))
 
     def normalize_cut(self, text: str) -> str:
         """Normalize `text` with lone bytes at its ends.
 
         Raises:
-            EncodeError: As `normalize` does.
+            EncodeError: As for `normalize`.
         """
         return self._escape_spaces(self._replace(text))
 
     def trace(self, text: str) -> Rewriting:
-        """Normalize `text`, noting what becomes of what."""
+        """Normalize `text` and record what each part becomes."""
         rewriting = Rewriting()
-        for index, part in enumerate(self._cut(text)):
+        for index, part in enumerate(self._split(text)):
             data, start = part.encode(), 0
             while index % 2 and start < len(data):
                 replacement, length = self._replace_one(data, start)
@@ -107,24 +109,24 @@ class UnigramNormalizer:
 
     def _escape_spaces(self, text: str) -> str:
         if self.merges_spaces:
-            # subtle: then every word has a space before it, the first one too, even if no prefix is asked for.
+            # subtle: then every word gets a space before it, even the first one if no prefix is requested.
             return "".join([SPACE + word for word in text.split(" ") if word])
         start = len(text) - len(text.lstrip(" "))
         prefix = SPACE if self._prefixes_space and start < len(text) else ""
         return f"{SPACE * start}{prefix}{text[start:].replace(' ', SPACE)}"
 
-    def _replace(self, stretch: str) -> str:
-        data = to_bytes(stretch)
+    def _replace(self, part: str) -> str:
+        data = to_bytes(part)
         parts: list[bytes] = []
         start = 0
         while start < len(data):
-            part, length = self._replace_one(data, start)
-            parts.append(part)
+            replacement, length = self._replace_one(data, start)
+            parts.append(replacement)
             start += length
         return b"".join(parts).decode("utf-8", "surrogateescape")
 
     def _replace_one(self, data: bytes, start: int) -> tuple[bytes, int]:
-        """Return what replaces the next bytes of `data`, and how many bytes these are."""
+        """Return the replacement of the next bytes of `data`, and the number of these bytes."""
         length = self._passing_length(data, start)
         if length:
             return data[start : start + length], length
@@ -132,16 +134,16 @@ class UnigramNormalizer:
         if match:
             return match[1], match[0]
         length = character_size(data[start])
-        # subtle: in a valid text only what a passing piece has left over of a character, or an added token cut off.
+        # subtle: in a valid text, this is the rest of a character after a user-defined piece or an added token.
         if CONTINUATION <= data[start] < LEADS[0] or start + length > len(data):
             return REPLACEMENT, 1
         return data[start : start + length], length
 
     def _passing_length(self, data: bytes, start: int) -> int:
-        """Return how many bytes at `start` agree with the beginning of some user-defined piece.
+        """Return how many bytes at `start` match the beginning of a user-defined piece.
 
-        subtle: they need not be a whole piece. llama.cpp means to find one, but its `naive_trie::get_longest_prefix`
-        counts how far it gets. So where `–` is user-defined, two bytes of `—` pass, and the third is left over.
+        subtle: they need not be a whole piece. llama.cpp intends to find one, but its `naive_trie::get_longest_prefix`
+        counts how far it gets. So if `–` is user-defined, two bytes of `—` are kept, and the third is left over.
         """
         if data[start] not in self._passing_bytes:
             return 0
@@ -156,18 +158,18 @@ class UnigramNormalizer:
             size *= 4
 
 
-def _decoded(pieces: Iterable[bytes]) -> list[str] | None:
+def _decode(pieces: Iterable[bytes]) -> list[str] | None:
     try:
         return [piece.decode() for piece in pieces]
     except UnicodeDecodeError:
         return None
 
 
-class _Cutter:
-    """Cuts texts into parts, of which every second one can change: the stretches that hold something to replace.
+class _Splitter:
+    """Splits texts into parts, of which every second one contains something to replace.
 
-    What is found in a text, be it the beginning of a user-defined piece or a string of the charsmap, goes on only into
-    characters that are inside of one. So it is safe to cut before any other character.
+    A match, whether the beginning of a user-defined piece or a string of the charsmap, continues only with characters
+    that occur inside one. So a text can be split before any other character.
     """
 
     def __init__(self, outline: Outline, pieces: Sequence[str]) -> None:
@@ -181,15 +183,15 @@ class _Cutter:
         self._touches = re.compile(character_class([*inner, *map(only, outline.first | heads)])).match
 
     def split(self, text: str) -> list[str]:
-        """Cut `text`; the parts that can change have odd indices."""
+        """Split `text`; the parts that can change have odd indexes."""
         parts: list[str] = self._split(text)
         for index in range(1, len(parts), 2):
-            # Of a string that begins with a common character, such as `é` in two parts, only the second is looked for.
+            # For a string that begins with a common character, such as a decomposed `é`, the search is for its second.
             if parts[index][0] in self._second:
                 parts[index] = parts[index - 1][-1:] + parts[index]
                 parts[index - 1] = parts[index - 1][:-1]
         return parts
 
     def stands_alone(self, character: str) -> bool:
-        """Whether nothing that is found in a text holds this character and another."""
+        """Check that no match contains this character together with another one."""
         return not self._touches(character)

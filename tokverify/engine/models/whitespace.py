@@ -1,37 +1,36 @@
-"""Whitespace: byte-pair encoding of the words between spaces, which are dropped.
+"""Encode words between spaces with byte-pair encoding, and drop the spaces.
 
 Source: `llm_tokenizer_whitespace_session` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.memory import Memory
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.normalizer import lowercase_normalizer, split_at_spaces
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import ModelTrace, PreToken, Word, shifted
+from tokverify.engine.trace import ModelTrace, PreToken, Word, shift, shift_pre_token
 
 if TYPE_CHECKING:
     from tokverify.engine.models.bpe import Bpe
 
 
 class Whitespace:
-    """Encodes texts; `bpe` encodes each word, in lower case if asked to."""
+    """Encodes texts; `bpe` encodes each word, in lowercase if requested."""
 
     def __init__(self, bpe: Bpe, *, lowercase: bool) -> None:
         self._bpe = bpe
         self._normalize = lowercase_normalizer() if lowercase else str
-        self._memory = Memory(self._encode_word)
+        self._cache = ChunkCache(self._encode_word)
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`; bytes that no token stands for are dropped, as llama.cpp does."""
-        return list(chain.from_iterable(map(self._memory.__getitem__, split_at_spaces(text))))
+        """Encode `text`; bytes that no token represents are dropped, as in llama.cpp."""
+        return list(chain.from_iterable(map(self._cache.__getitem__, split_at_spaces(text))))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; spaces are dropped."""
+        """Encode `text` and record how; spaces are dropped."""
         rewriting = Rewriting()
         place = 0
         words: list[Word] = []
@@ -43,10 +42,8 @@ class Whitespace:
             for character in word:
                 rewriting.replace(character, self._normalize(character))
             traced = self._bpe.trace(self._normalize(word))
-            words += (shifted(found, start, len(pre_tokens)) for found in traced.words)
-            pre_tokens += (
-                replace(found, start=found.start + start, end=found.end + start) for found in traced.pre_tokens
-            )
+            words += (shift(traced_word, start, len(pre_tokens)) for traced_word in traced.words)
+            pre_tokens += (shift_pre_token(pre_token, start) for pre_token in traced.pre_tokens)
             place = begin + len(word)
         rewriting.replace(text[place:], "", noted=False)
         return ModelTrace(rewriting, tuple(words), tuple(pre_tokens))

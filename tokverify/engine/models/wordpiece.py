@@ -1,7 +1,7 @@
-"""WordPiece: BERT's algorithm, which takes the longest piece at each place of a word, from left to right.
+"""Encode with WordPiece, BERT's algorithm, which takes the longest piece at each position of a word.
 
-The text is normalized and cut into words. Each word gets a `▁` before it; from its beginning on, the longest piece of
-the vocabulary that stands there is taken, again and again. Where none stands, the whole word becomes one unknown token.
+The text is normalized and split into words. Each word gets a `▁` before it; from its beginning on, the longest matching
+piece of the vocabulary is taken repeatedly. If no piece matches, the whole word becomes one unknown token.
 
 Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.models.longest import LongestPiece
-from tokverify.engine.models.memory import in_layers
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import Matching, ModelTrace, PreToken, Taken, Word
@@ -20,22 +20,22 @@ WORD_START = "▁".encode()
 
 
 class WordPiece:
-    """Encodes texts; `unknown_id` stands for every word that the pieces cannot spell."""
+    """Encodes texts; `unknown_id` represents every word that cannot be composed of pieces."""
 
     def __init__(self, ids: Mapping[str, int], unknown_id: int, *, lowercase: bool, strip_accents: bool) -> None:
-        # subtle: llama.cpp compares bytes, so that a piece that is not UTF-8 can match a part of a character.
+        # subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
         self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
         self._unknown_id = unknown_id
         self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
-        # What stands between spaces comes again and again; where a script has none, the words inside of it do.
-        self._encode = in_layers([_lines, split_at_spaces, self._normalized_words], self._encode_word)
+        # Strings between spaces recur; in scripts without spaces, the words inside them do.
+        self._encode = cached_stages([_lines, split_at_spaces, self._normalized_words], self._encode_word)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`."""
         return list(self._encode(text))
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode `text`, noting how; its words are the pre-tokens."""
+        """Encode `text` and record how; its words are the pre-tokens."""
         rewriting = Rewriting()
         for character in text:
             self._rewrite(character, rewriting)
@@ -53,7 +53,7 @@ class WordPiece:
         after = self._normalize(character)
         bare = after.strip(" ")
         if bare and bare != after:
-            # Spaces around punctuation only say where to cut.
+            # Spaces around punctuation only mark where to split.
             rewriting.replace("", " ", noted=False)
             rewriting.replace(character, bare)
             rewriting.replace("", " ", noted=False)

@@ -1,4 +1,4 @@
-"""A bounds-checked position in a memory-mapped GGUF file, and the types of value that can stand there."""
+"""Read values from a memory-mapped GGUF file with bounds checks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ValueType(IntEnum):
     FLOAT64 = 12
 
 
-# struct's code for each type of fixed size; `array` knows the same ones, but for "?".
+# The struct code of each type of fixed size; `array` uses the same codes except "?".
 _CODES = {
     ValueType.UINT8: "B",
     ValueType.INT8: "b",
@@ -47,40 +47,40 @@ _CODES = {
     ValueType.FLOAT64: "d",
 }
 SIZES = {kind: struct.calcsize("=" + code) for kind, code in _CODES.items()}
-"""The bytes a value of each type takes, for the types of fixed size."""
+"""The size in bytes of a value of each type of fixed size."""
 
 _MAX_STRING = 1 << 30
 
 
 def map_file(path: Path) -> mmap.mmap:
-    """Map a file into memory, for reading.
+    """Map a file into memory for reading.
 
     Raises:
         BrokenFileError: If the file is empty.
-        TokverifyError: If there is no such file, or it cannot be read.
+        TokverifyError: If the file does not exist or cannot be read.
     """
     try:
         status = path.stat()
-        # subtle: opening a pipe would wait for a writer, so ask before opening.
+        # subtle: opening a pipe would wait for a writer, so check before opening.
         if stat.S_ISREG(status.st_mode) and status.st_size > 0:
             with path.open("rb") as file:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise TokverifyError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError) as error:  # ValueError: a path that holds a NUL
+    except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
         reason = getattr(error, "strerror", None) or error
         raise TokverifyError(f"{path}: cannot be read: {reason}") from None
     if stat.S_ISDIR(status.st_mode):
-        raise TokverifyError(f"{path}: is a directory; give the .gguf file inside it")
+        raise TokverifyError(f"{path}: is a directory; name the .gguf file inside it")
     if not stat.S_ISREG(status.st_mode):
         raise TokverifyError(f"{path}: is not a regular file; copy its content into one")
-    raise BrokenFileError(f"{path}: is empty; get the file again")
+    raise BrokenFileError(f"{path}: is empty; download or copy the file again")
 
 
 class Cursor:
-    """A position in a file that can never leave it.
+    """A position in a file that cannot leave the file.
 
-    `place` says in words what is being read, for errors; `order` is struct's sign for the byte order.
+    `place` describes in errors what is being read; `order` is struct's character for the byte order.
     """
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
@@ -92,20 +92,20 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """The number of bytes from here to the end of the file."""
+        """The number of bytes from the position to the end of the file."""
         return len(self.data) - self.position
 
     def damaged(self, problem: str) -> BrokenFileError:
-        """Build the error for bytes that no writer of GGUF puts here."""
-        return BrokenFileError(f"{self.path}: {self.place}: damaged: {problem}; get or convert the file again")
+        """Build the error for bytes that are not valid here."""
+        return BrokenFileError(f"{self.path}: {self.place}: damaged: {problem}; download or convert the file again")
 
     def truncated(self, needed: str) -> BrokenFileError:
-        """Build the error for a file that ends too early, or a length that is too large for it."""
-        problem = f"truncated: {needed} at byte {self.position}, where {self.left} are left"
-        return BrokenFileError(f"{self.path}: {self.place}: {problem}; get the file again")
+        """Build the error for a file that ends too early, or for a length that exceeds it."""
+        problem = f"truncated: {needed} at byte {self.position}, where {self.left} bytes are left"
+        return BrokenFileError(f"{self.path}: {self.place}: {problem}; download or copy the file again")
 
     def skip(self, length: int) -> None:
-        """Step over the next `length` bytes."""
+        """Skip the next `length` bytes."""
         if length > self.left:
             raise self.truncated(f"needs {length} bytes")
         self.position += length
@@ -129,24 +129,24 @@ class Cursor:
         return int.from_bytes(self.take(8), "little" if self.order == "<" else "big")
 
     def count(self, what: str, least_bytes: int) -> int:
-        """Read how many `what` follow, each of at least so many bytes."""
+        """Read the number of `what` that follow, each of at least `least_bytes` bytes."""
         count = self.uint64()
         if count * least_bytes > self.left:
             raise self.truncated(f"{count} {what} cannot fit")
         return count
 
     def string(self, limit: int = _MAX_STRING) -> str:
-        """Read one string of at most `limit` bytes; what is not UTF-8 becomes lone surrogates."""
+        """Read one string of at most `limit` bytes; bytes that are not UTF-8 become lone surrogates."""
         length = self.uint64()
         if length > self.left:
             raise self.truncated(f"a string of {length} bytes cannot fit")
         if length > limit:
-            raise self.damaged(f"a string of {length} bytes, where {limit} are the most")
+            raise self.damaged(f"a string of {length} bytes exceeds the limit of {limit}")
         return str(self.take(length), "utf-8", "surrogateescape")
 
     def strings(self, count: int) -> list[str]:
-        """Read `count` strings, as `string` does."""
-        # Gemma 4's vocabulary holds 777,000: this loop calls nothing of ours and looks nothing up.
+        """Read `count` strings like `string`."""
+        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
         data, size, position = self.data, len(self.data), self.position
         length_at = struct.Struct(self.order + "Q").unpack_from
         result: list[str] = []
@@ -166,7 +166,7 @@ class Cursor:
         return result
 
     def numbers(self, type: ValueType, count: int) -> array[Any]:
-        """Read `count` values of fixed size into an array in our own byte order."""
+        """Read `count` values of fixed size into an array in native byte order."""
         result: array[Any] = array("B" if type is ValueType.BOOL else _CODES[type])
         result.frombytes(self.take(count * result.itemsize))
         if (self.order == "<") != (sys.byteorder == "little"):

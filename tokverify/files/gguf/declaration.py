@@ -1,9 +1,9 @@
-"""GGUF file -> TokenizerSpec; the only module that knows GGUF's key names.
+"""Read the tokenizer that a GGUF file declares.
 
-As strict about value types as llama.cpp (`GGUFMeta` in `src/llama-model-loader.cpp`, `impl::load` in
-`src/llama-vocab.cpp`): a file it refuses has no ids to verify. About values that contradict each other it is stricter:
-llama.cpp drops a special id that is out of range with a warning, and ignores scores and types beyond the last token.
-What llama.cpp makes of the values accepted here is left to `tokverify.engine.settings`.
+Value types are checked as strictly as in llama.cpp (`GGUFMeta` in `src/llama-model-loader.cpp`, `impl::load` in
+`src/llama-vocab.cpp`), because a file that it refuses has no ids to verify. Contradictory values are checked more
+strictly: llama.cpp drops a special id that is out of range with a warning, and ignores scores and types beyond the last
+token. `tokverify.engine.settings` determines what llama.cpp does with the values accepted here.
 """
 
 from __future__ import annotations
@@ -20,57 +20,35 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
+from tokverify.files.gguf.keys import (
+    ADD_BOS,
+    ADD_EOS,
+    ADD_SEP,
+    ADD_SPACE_PREFIX,
+    CHARSMAP,
+    CHAT_TEMPLATE,
+    GENERAL,
+    HUGGINGFACE_JSON,
+    LOWERCASE,
+    MERGES,
+    MODEL,
+    POOLING_TYPE,
+    PRE,
+    REMOVE_EXTRA_WHITESPACES,
+    SCORES,
+    SPECIAL_IDS,
+    SPLIT_NO,
+    STRIP_ACCENTS,
+    TOKENS,
+    TYPES,
+    VOCAB_SIZE,
+)
 from tokverify.files.gguf.metadata import read_file, read_metadata
 from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.metadata import Value
-
-# subtle: not taken from `gguf.constants`, since importing any part of that package imports numpy, which takes
-# longer than reading most vocabularies. tests/files/gguf/test_gguf_file.py checks the names against the package.
-MODEL = "tokenizer.ggml.model"
-PRE = "tokenizer.ggml.pre"
-TOKENS = "tokenizer.ggml.tokens"
-SCORES = "tokenizer.ggml.scores"
-TYPES = "tokenizer.ggml.token_type"
-MERGES = "tokenizer.ggml.merges"
-ADD_BOS = "tokenizer.ggml.add_bos_token"
-ADD_EOS = "tokenizer.ggml.add_eos_token"
-ADD_SEP = "tokenizer.ggml.add_sep_token"
-ADD_SPACE_PREFIX = "tokenizer.ggml.add_space_prefix"
-REMOVE_EXTRA_WHITESPACES = "tokenizer.ggml.remove_extra_whitespaces"
-CHARSMAP = "tokenizer.ggml.precompiled_charsmap"
-LOWERCASE = "tokenizer.ggml.normalizer.lowercase"
-STRIP_ACCENTS = "tokenizer.ggml.normalizer.strip_accents"
-CHAT_TEMPLATE = "tokenizer.chat_template"
-HUGGINGFACE_JSON = "tokenizer.huggingface.json"
-SPLIT_NO = "split.no"
-SPLIT_COUNT = "split.count"
-GENERAL = "general."
-VOCAB_SIZE = "vocab_size"  # of the model, so that the architecture goes before it
-POOLING_TYPE = "pooling_type"  # likewise; 0 is none
-
-# In llama.cpp's order: where two keys name one role, the later one wins.
-SPECIAL_IDS = (
-    ("bos", "tokenizer.ggml.bos_token_id"),
-    ("eos", "tokenizer.ggml.eos_token_id"),
-    ("eot", "tokenizer.ggml.eot_token_id"),
-    ("eom", "tokenizer.ggml.eom_token_id"),
-    ("unk", "tokenizer.ggml.unknown_token_id"),
-    ("sep", "tokenizer.ggml.seperator_token_id"),  # subtle: GGUF spells it so.
-    ("pad", "tokenizer.ggml.padding_token_id"),
-    ("mask", "tokenizer.ggml.mask_token_id"),
-    ("fim_pre", "tokenizer.ggml.fim_pre_token_id"),
-    ("fim_suf", "tokenizer.ggml.fim_suf_token_id"),
-    ("fim_mid", "tokenizer.ggml.fim_mid_token_id"),
-    ("fim_pad", "tokenizer.ggml.fim_pad_token_id"),
-    ("fim_rep", "tokenizer.ggml.fim_rep_token_id"),
-    ("fim_sep", "tokenizer.ggml.fim_sep_token_id"),
-    ("fim_pre", "tokenizer.ggml.prefix_token_id"),
-    ("fim_suf", "tokenizer.ggml.suffix_token_id"),
-    ("fim_mid", "tokenizer.ggml.middle_token_id"),
-)
 
 _STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
 _NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
@@ -79,42 +57,41 @@ _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_ID
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read the tokenizer a GGUF file declares; of a split model, from its first file.
+    """Read the tokenizer that a GGUF file declares; for a split model, from its first file.
 
-    Tokens and merges are kept as stored. llama.cpp cuts them at the first NUL and renames an empty token to
-    `[EMPTY_<id>]`: that is for the encoder to do.
+    Tokens and merges are kept as stored. llama.cpp truncates them at the first NUL and renames an empty token to
+    `[EMPTY_<id>]`; the encoder does the same.
 
     Raises:
-        BrokenFileError: If the file is not GGUF, is damaged, or declares a tokenizer that contradicts itself.
+        BrokenFileError: If the file is not GGUF, is damaged, or declares a contradictory tokenizer.
         UnsupportedError: If it is valid but of a kind that cannot be read.
-        TokverifyError: If there is no such file, or it is a later file of a split model.
+        TokverifyError: If it does not exist, or is a later file of a split model.
     """
     path = Path(path)
-    return _spec(_Fields(path, read_metadata(path, _is_wanted)))
+    return _spec(_Fields(path, read_metadata(path, _is_needed)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """All that a GGUF file tells of its tokenizer, and what it tells of the model that has a bearing on it.
-
-    `refusal` is the error that `read_spec` raises where the file contradicts itself, or a value is of the wrong type;
-    the spec then holds what can be read all the same. `embedding_rows` is the number of tokens that the token embedding
-    has room for, `vocab_size` the number that the model's own key names, `pooling` whether the model pools its outputs
-    into an embedding.
-    """
+    """Everything that a GGUF file declares about its tokenizer, and what affects it in the rest of the model."""
 
     spec: TokenizerSpec
+    """The tokenizer; if there is a `refusal`, what can be read nevertheless."""
     refusal: BrokenFileError | None = None
+    """The error that `read_spec` raises if values are contradictory or have the wrong type."""
     vocab_size: int | None = None
+    """The number of tokens according to the model's own key."""
     embedding_rows: int | None = None
+    """The number of tokens in the token embedding."""
     pooling: bool = False
+    """Whether the model pools its outputs into an embedding."""
 
 
 def read_declaration(path: Path | str) -> Declaration:
-    """Read all that an audit looks at; errors as for `read_spec`, but for `refusal`."""
+    """Read everything that an audit checks; errors are those of `read_spec`, except for `refusal`."""
     path = Path(path)
     values, shapes = read_file(
-        path, lambda key: _is_wanted(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
+        path, lambda key: _is_needed(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
     )
     fields = _Fields(path, values, lenient=True)
     spec = _spec(fields)
@@ -160,15 +137,15 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     )
 
 
-def _is_wanted(key: str) -> bool:
+def _is_needed(key: str) -> bool:
     return key in _KEYS or key.startswith((GENERAL, f"{CHAT_TEMPLATE}."))
 
 
 class _Fields:
-    """The values of a file by key; one of the wrong type is an error that names the key.
+    """The values of a file by key, checked for their types.
 
-    Values that contradict each other are an error too. A `lenient` reader collects all these in `refusals`, and goes on
-    without what is of the wrong type.
+    A value of the wrong type, or one that contradicts another, is an error that names the key. A `lenient` reader
+    collects these errors in `refusals` and continues without values of the wrong type.
     """
 
     def __init__(self, path: Path, values: Mapping[str, Value], *, lenient: bool = False) -> None:
@@ -201,12 +178,9 @@ class _Fields:
         return cast("array[Any] | None", self._get(key, *(f"ARRAY of {kind.name}" for kind in kinds)))
 
     def texts(self, prefix: str) -> dict[str, str]:
-        """Return the strings whose keys begin with `prefix`, without it."""
-        return {
-            key.removeprefix(prefix): value.data
-            for key, value in self._values.items()
-            if key.startswith(prefix) and value.type is ValueType.STRING
-        }
+        """Return the strings whose keys begin with `prefix`, by the rest of their keys."""
+        strings = {key: value.data for key, value in self._values.items() if value.type is ValueType.STRING}
+        return {key.removeprefix(prefix): text for key, text in strings.items() if key.startswith(prefix)}
 
     def _get(self, key: str, *type_names: str) -> object:
         value = self._values.get(key)
@@ -219,29 +193,27 @@ class _Fields:
 
 
 def _no_tokenizer(fields: _Fields) -> TokverifyError:
-    """Build the error for a file without a tokenizer, saying where to look for it."""
+    """Build the error for a file without a tokenizer, with a hint where it may be."""
     path = fields.path
     if fields.number(SPLIT_NO, ValueType.UINT16):
         name = re.sub(r"-\d{5}(?=-of-\d{5}\.gguf$)", "-00001", path.name)
-        first = name if name != path.name else "that one"
+        first = name if name != path.name else "that file"
         return TokverifyError(
-            f"{path}: {SPLIT_NO}: a later file of a split model; the first holds the tokenizer: give {first}"
+            f"{path}: {SPLIT_NO}: a later file of a split model; the first file contains the tokenizer, so name {first}"
         )
     general = fields.texts(GENERAL)
-    told = [f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general]
-    kind = f" ({', '.join(told)})" if told else ""
-    return BrokenFileError(f"{path}: {MODEL}: missing: no tokenizer here{kind}; give the language model's file")
+    facts = [f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general]
+    kind = f" ({', '.join(facts)})" if facts else ""
+    return BrokenFileError(f"{path}: {MODEL}: missing: no tokenizer here{kind}; name the language model's file")
 
 
 def _tokens(fields: _Fields) -> list[str]:
     tokens = fields.strings(TOKENS)
-    if not tokens:
-        raise (
-            fields.refusals[0]
-            if fields.refusals
-            else fields.broken(TOKENS, "missing" if tokens is None else "is empty")
-        )
-    return tokens
+    if tokens:
+        return tokens
+    if fields.refusals:
+        raise fields.refusals[0]
+    raise fields.broken(TOKENS, "missing" if tokens is None else "is empty")
 
 
 def _scores(fields: _Fields, token_count: int) -> array[float] | None:
@@ -250,7 +222,7 @@ def _scores(fields: _Fields, token_count: int) -> array[float] | None:
         return None
     for index, score in enumerate(scores):
         if math.isnan(score):
-            fields.refuse(SCORES, f"the score of id {index} is {score}, by which nothing can be ranked")
+            fields.refuse(SCORES, f"the score of id {index} is {score}, which cannot be ranked")
             break
     return array("f", scores)
 

@@ -1,4 +1,4 @@
-"""Read the metadata of a GGUF file; knows nothing of tokenizers and never touches tensor data.
+"""Read the metadata of a GGUF file, independently of tokenizers and without reading tensor data.
 
 Rules and limits are those of llama.cpp's `ggml/src/gguf.cpp`, `gguf_init_from_reader`.
 """
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One metadata value.
-
-    `data` is a number, a bool or a str; for an array a `list[str]`, or an `array.array` of numbers (bytes 0
-    and 1 for booleans). `element_type` is set for an array only.
-    """
+    """One metadata value."""
 
     type: ValueType
     data: Any
+    """A number, a bool or a str; for an array a `list[str]`, or an `array.array` of numbers (0 and 1 for booleans)."""
     element_type: ValueType | None = None
+    """The type of an array's elements; None if the value is not an array."""
 
     @property
     def type_name(self) -> str:
@@ -38,10 +36,10 @@ class Value:
 
 
 Shape = tuple[int, ...]
-"""The dimensions of a tensor, the one that changes fastest first."""
+"""The dimensions of a tensor, starting with the one that varies fastest."""
 
-# An array that must be walked or built holds at most this many elements: 30 times the longest merge list
-# seen, and few enough that a damaged count in a huge file is no long wait.
+# The most elements of an array that must be iterated or built: 30 times the longest known merge list, and few enough
+# that a damaged count in a huge file does not take long.
 _MAX_ELEMENTS = 1 << 24
 _MAX_KEY = (1 << 16) - 1
 _MAX_TENSOR_NAME = 63
@@ -50,11 +48,11 @@ _MAX_DIMENSIONS = 4
 _ALIGNMENT_KEY = "general.alignment"
 _DEFAULT_ALIGNMENT = 32
 
-# The fewest bytes of a key-value pair (length, one character, type, one byte), and of a tensor's entry.
+# The minimum bytes of a key-value pair (length, one character, type, one byte) and of an entry for a tensor.
 _LEAST_PAIR = 8 + 1 + 4 + 1
 _LEAST_TENSOR = 8 + 4 + 4 + 8
 
-# What other files begin with, and what to do about each.
+# The first bytes of other files, and advice for each.
 _LOOK_ALIKES = (
     (POINTER, "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
     (b"PK\x03\x04", "a zip archive or a PyTorch checkpoint; unpack it, or convert the model to GGUF"),
@@ -69,7 +67,7 @@ _LOOK_ALIKES = (
 
 
 def read_metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Value]:
-    """Read the values of the keys that are `wanted`; the others are only stepped over.
+    """Read the values of the keys that are `wanted`, and skip the others.
 
     Strings that are not UTF-8 keep their bytes as lone surrogates (`surrogateescape`).
 
@@ -82,7 +80,7 @@ def read_metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Value]
 
 
 def read_file(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
-    """Read the values of the keys that are `wanted`, and the shape of each tensor; errors as for `read_metadata`."""
+    """Read the values of the `wanted` keys, and the shape of each tensor; errors are those of `read_metadata`."""
     with map_file(path) as data:
         cursor = Cursor(path, data)
         tensor_count, key_count = read_header(cursor)
@@ -92,12 +90,12 @@ def read_file(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Valu
 
 
 def read_header(cursor: Cursor) -> tuple[int, int]:
-    """Read how many tensors and keys a file has, and learn its byte order; errors as for `read_metadata`."""
+    """Read the numbers of tensors and keys, and detect the byte order; errors are those of `read_metadata`."""
     head = cursor.data[:64]
     if not b"GGUF".startswith(head[:4]):
         raise BrokenFileError(f"{cursor.path}: is not a GGUF file; it looks like {_guess_format(head)}")
     cursor.skip(4)
-    # A version is a small number: where its low half reads as zero, the file is of the other byte order.
+    # A version is a small number: if its low half is zero, the file has the other byte order.
     cursor.order = ">" if head[4:6] == b"\0\0" else "<"
     _check_version(cursor, cursor.uint32())
     tensor_count = cursor.count("tensors", _LEAST_TENSOR)
@@ -112,10 +110,10 @@ def _guess_format(head: bytes) -> str:
         return "safetensors; convert the model to GGUF"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in {b"{", b"["}:
-        return "JSON text; give the model's .gguf file"
+        return "JSON text; name the model's .gguf file"
     if text[:1] == b"<":
         return "an HTML or XML page; the download may have saved an error page"
-    return f"something else: it begins with the bytes {head[:4].hex(' ')}; give the model's .gguf file"
+    return f"something else that begins with the bytes {head[:4].hex(' ')}; name the model's .gguf file"
 
 
 def _check_version(cursor: Cursor, version: int) -> None:
@@ -128,12 +126,12 @@ def _check_version(cursor: Cursor, version: int) -> None:
         )
     if version not in {2, 3}:
         raise UnsupportedError(
-            f"{cursor.path}: is GGUF version {version}, and tokverify reads 2 and 3; look for a newer one"
+            f"{cursor.path}: is GGUF version {version}, but tokverify reads versions 2 and 3; update tokverify"
         )
 
 
 def find_values(cursor: Cursor, key_count: int) -> tuple[dict[str, tuple[int, int]], int]:
-    """Find where each key with its value begins and ends, in bytes, and the alignment of tensor data."""
+    """Find the start and end, in bytes, of each key-value pair, and the alignment of tensor data."""
     places: dict[str, tuple[int, int]] = {}
     seen: set[str] = set()
     alignment = _DEFAULT_ALIGNMENT
@@ -168,7 +166,7 @@ def _read_key(cursor: Cursor, seen: set[str]) -> str:
     key = cursor.string(_MAX_KEY)
     if not key:
         raise cursor.damaged("an empty key")
-    if key.isascii() and key.isprintable():  # any other key is damage, and nothing to print
+    if key.isascii() and key.isprintable():  # any other key is damaged and must not be printed
         cursor.place = key
     if key in seen:
         raise cursor.damaged("the key occurs twice")
@@ -204,7 +202,7 @@ def _read_elements(cursor: Cursor, type: ValueType, *, keep: bool) -> list[str] 
     least_bytes = 8 if is_string else SIZES[type]
     count = cursor.count(f"elements of type {type.name}", least_bytes)
     if count > _MAX_ELEMENTS and (keep or is_string):
-        raise cursor.damaged(f"{count} elements, where {_MAX_ELEMENTS} are the most")
+        raise cursor.damaged(f"{count} elements exceed the limit of {_MAX_ELEMENTS}")
     if keep:
         return cursor.strings(count) if is_string else cursor.numbers(type, count)
     if not is_string:
@@ -225,7 +223,7 @@ def _alignment(cursor: Cursor, value: Value) -> int:
 
 
 def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]:
-    """Read the tensor table, and check that the file reaches to where the last tensor begins."""
+    """Read the tensor table, and check that the file is not truncated before the last tensor."""
     shapes: dict[str, Shape] = {}
     end = 0
     for number in range(1, count + 1):
@@ -235,7 +233,7 @@ def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]
             raise cursor.damaged("the tensor's name occurs twice")
         shapes[name], tensor_end = _read_tensor(cursor, alignment)
         end = max(end, tensor_end)
-    if count:  # subtle: without tensors the file may end right behind its metadata, unpadded.
+    if count:  # subtle: without tensors, the file may end right after its metadata, without padding.
         cursor.place = "tensor data"
         cursor.skip(-cursor.position % alignment)
         if end > cursor.left:
@@ -244,10 +242,10 @@ def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]
 
 
 def _read_tensor(cursor: Cursor, alignment: int) -> tuple[Shape, int]:
-    """Return a tensor's shape, and how long the data must be for it: all before it, and one byte of its own."""
+    """Return a tensor's shape, and the minimum size of the data: everything before it, and one byte of its own."""
     dimension_count = cursor.uint32()
     if dimension_count > _MAX_DIMENSIONS:
-        raise cursor.damaged(f"{dimension_count} dimensions, where {_MAX_DIMENSIONS} are the most")
+        raise cursor.damaged(f"{dimension_count} dimensions exceed the limit of {_MAX_DIMENSIONS}")
     shape = tuple(cursor.uint64() for _ in range(dimension_count))
     cursor.skip(4)  # the quantization
     offset = cursor.uint64()

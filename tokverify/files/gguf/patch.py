@@ -1,7 +1,7 @@
-"""Write a GGUF file again with some metadata changed, and everything else copied byte for byte.
+"""Copy a GGUF file with some metadata changed, and everything else byte for byte.
 
-The other keys keep their order and their bytes, the tensor table and the tensor data too; only the padding between
-metadata and data may change, as offsets of tensors count from where the data begins.
+The other keys keep their order and their bytes, and so do the tensor table and the tensor data. Only the padding
+between metadata and data can change, because the offsets of tensors are relative to the start of the data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """Where the parts of a file are: each key's (start, end), the tensor table, and the tensor data."""
+    """The positions of the parts of a file: (start, end) of each pair and of the tensor table, and the tensor data."""
 
     pairs: Mapping[str, tuple[int, int]]
     version: int
@@ -48,15 +48,15 @@ class _Outline:
 
 
 def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None]) -> None:
-    """Write a copy of a file in which keys have other values; None leaves a key out, new keys come last.
+    """Write a copy of a file with changed values; None removes a key, and new keys are added at the end.
 
     Args:
-        source: The file to copy; it is only read.
-        target: The file to write, which must not exist. Whatever goes wrong, no part of it is left.
-        changes: The new values by key. Bytes that are not UTF-8 are lone surrogates, as they are read.
+        source: The file to copy; it is not modified.
+        target: The file to write, which must not exist. It is removed after an error.
+        changes: The new values by key. Bytes that are not UTF-8 are lone surrogates, as when reading.
 
     Raises:
-        TokverifyError: If the disk lacks the room, or the file cannot be written or read.
+        TokverifyError: If the disk is too full, or a file cannot be read or written.
     """
     with map_file(source) as data:
         outline = _outline(source, data)
@@ -64,7 +64,7 @@ def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None
         size = sum(map(len, parts))
         if outline.tensor_count:
             parts.append(bytes(-size % outline.alignment))
-        _require_room(target, sum(map(len, parts)) + len(data) - outline.data)
+        _require_space(target, sum(map(len, parts)) + len(data) - outline.data)
         try:
             with target.open("xb") as file:
                 try:
@@ -85,19 +85,19 @@ def _write(file: Any, parts: Sequence[bytes], data: mmap.mmap, start: int) -> No
     os.fsync(file.fileno())
 
 
-def _require_room(target: Path, needed: int) -> None:
+def _require_space(target: Path, needed: int) -> None:
     try:
         free = shutil.disk_usage(target.parent).free
     except OSError as error:
-        raise TokverifyError(f"{target.parent}: {error.strerror}; name a file in a directory that exists") from error
+        raise TokverifyError(f"{target.parent}: {error.strerror}; name a file in an existing directory") from error
     if needed > free:
         raise TokverifyError(
-            f"{target}: needs {needed:,} bytes and the disk has {free:,} free; make room or name another place"
+            f"{target}: needs {needed:,} bytes, but the disk has {free:,} free; free some space or name another place"
         )
 
 
 def _outline(path: Path, data: mmap.mmap) -> _Outline:
-    """Find the parts of a file, which is checked as on reading."""
+    """Find the parts of a file, and check it as when reading."""
     cursor = Cursor(path, data)
     tensor_count, key_count = gguf_metadata.read_header(cursor)
     version = struct.unpack_from(cursor.order + "I", data, 4)[0]
@@ -106,28 +106,25 @@ def _outline(path: Path, data: mmap.mmap) -> _Outline:
     gguf_metadata.read_tensors(cursor, tensor_count, alignment)
     if not tensor_count:
         return _Outline(pairs, version, 0, cursor.order, alignment, (start, start), start)
-    # subtle: reading the table ends behind the padding, at the data.
+    # subtle: the position after reading the table is after the padding, at the start of the data.
     return _Outline(pairs, version, tensor_count, cursor.order, alignment, (start, cursor.position), cursor.position)
 
 
 def _metadata(data: mmap.mmap, outline: _Outline, changes: Mapping[str, Value | None]) -> Iterator[bytes]:
-    order = outline.order
-    added = {key: value for key, value in changes.items() if key not in outline.pairs and value is not None}
-    removed = [key for key in outline.pairs if key in changes and changes[key] is None]
-    count = len(outline.pairs) + len(added) - len(removed)
-    yield b"GGUF" + struct.pack(order + "IQQ", outline.version, outline.tensor_count, count)
-    for key, (start, end) in outline.pairs.items():
-        if key not in changes:
-            yield data[start:end]
-        elif (value := changes[key]) is not None:
-            yield _pair(key, value, order)
-    for key, value in added.items():
-        yield _pair(key, value, order)
+    pairs = {key: data[start:end] for key, (start, end) in outline.pairs.items()}
+    for key, value in changes.items():
+        if value is None:
+            pairs.pop(key, None)
+        else:
+            # Assigning a new value keeps the position of the key.
+            pairs[key] = _pair(key, value, outline.order)
+    yield b"GGUF" + struct.pack(outline.order + "IQQ", outline.version, outline.tensor_count, len(pairs))
+    yield from pairs.values()
     yield _table(data, outline)
 
 
 def _table(data: mmap.mmap, outline: _Outline) -> bytes:
-    """Return the tensor table without the padding behind it."""
+    """Return the tensor table without the padding after it."""
     start, _ = outline.table
     position = start
     for _ in range(outline.tensor_count):

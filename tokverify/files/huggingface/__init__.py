@@ -1,8 +1,8 @@
-"""HuggingFace tokenizer.json -> TokenizerSpec: what a GGUF file would declare that says the same of the tokenizer.
+"""Convert a HuggingFace tokenizer.json to a TokenizerSpec: what the equivalent GGUF file would declare.
 
-A stage of the pipeline that no GGUF file can declare is refused by name. What concerns single added tokens (`lstrip`,
-`rstrip`, `single_word`, `normalized`), and what GGUF can declare but llama.cpp does in its own way, is left as a
-difference to be found.
+A stage of the pipeline that GGUF cannot declare is refused by name. Properties of single added tokens (`lstrip`,
+`rstrip`, `single_word`, `normalized`), and what GGUF can declare but llama.cpp does differently, are not refused:
+verification finds them as differences.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
     "Unigram": convert_unigram,
     "WordPiece": convert_wordpiece,
 }
-"""The type of a tokenizer.json's model -> how the whole is converted."""
+"""The type of a tokenizer.json's model -> the function that converts the document."""
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read the tokenizer of a tokenizer.json; files beside it tell which token is BOS, EOS and so on.
+    """Read a tokenizer.json; the files next to it determine the special tokens (BOS, EOS and others).
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
-        UnsupportedError: If a part of it is one that no GGUF file can declare.
+        UnsupportedError: If GGUF cannot declare a part of it.
     """
     path = Path(path)
     document = parse(read_file(path), str(path), special_texts(path))
@@ -48,11 +48,11 @@ def read_spec(path: Path | str) -> TokenizerSpec:
 
 
 def convert_document(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json that is parsed already.
+    """Convert a parsed tokenizer.json.
 
     Raises:
-        BrokenFileError: If a part of it makes no sense.
-        UnsupportedError: If a part of it is one that no GGUF file can declare.
+        BrokenFileError: If a part of it is invalid.
+        UnsupportedError: If GGUF cannot declare a part of it.
     """
     pipeline = find_pipeline(document.library)
     if pipeline and document.model_type == "BPE":
@@ -60,6 +60,6 @@ def convert_document(document: Document) -> TokenizerSpec:
     convert = CONVERTERS.get(document.model_type)
     if convert is None:
         raise UnsupportedError(
-            f"{document.source}: the model is {document.model_type}; of its kinds GGUF has {', '.join(CONVERTERS)}"
+            f"{document.source}: the model is {document.model_type}, but GGUF supports only {', '.join(CONVERTERS)}"
         )
     return convert(document)

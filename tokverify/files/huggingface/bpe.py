@@ -1,13 +1,13 @@
-"""Convert byte-pair encoding: by rank over the byte-level alphabet, or as sentencepiece has it, over `▁` and bytes.
+"""Convert byte-pair encoding: over the byte-level alphabet, or like sentencepiece over `▁` and byte pieces.
 
-A tokenizer.json ranks merges. GGUF's model `llama` scores pieces instead, and merges wherever a piece comes out; the
-two are one where every way to make a piece is listed, all of them in a row. Where that does not hold, GGUF's model
-`gemma4`, which ranks merges too, may do: it works on lines, and always puts BOS before a text.
+A tokenizer.json ranks merges. GGUF's model `llama` scores pieces instead, and applies every merge that produces a
+piece. The two are equivalent if all merges that can produce a piece are listed consecutively. Otherwise, GGUF's model
+`gemma4`, which ranks merges too, may be equivalent: it processes lines, and always adds BOS before a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.merge import merge
@@ -40,7 +40,7 @@ def _byte_level(document: Document) -> TokenizerSpec:
     for stage in document.normalizer:
         raise document.unsupported(f"normalizer {stage['type']}")
     if any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
-        raise document.unsupported("pre_tokenizer ByteLevel add_prefix_space", "llama.cpp puts no space before a text")
+        raise document.unsupported("pre_tokenizer ByteLevel add_prefix_space", "llama.cpp adds no space before a text")
     around = ids_around(document)
     pre = find_pre_tokenizer(
         document, adds_bos=bool(around[0]), ignore_merges=bool(document.model.get("ignore_merges"))
@@ -90,7 +90,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
 
 
 def read_merges(document: Document) -> list[Merge]:
-    """Return the merges in order of their ranks."""
+    """Read the merges in order of rank."""
     merges = document.model.get("merges")
     if not isinstance(merges, list):
         raise document.broken("model.merges", "must be a list")
@@ -101,16 +101,16 @@ def _merge(document: Document, rank: int, item: object) -> Merge:
     """Read a merge: two pieces, or in old files one string with a space between them."""
     parts = item.split(" ") if isinstance(item, str) else item
     match parts:
-        # `str(left)` would say the same, and take four times as long.
+        # `str(left)` is equivalent but takes four times as long.
         case [str() as left, str() as right] if left and right:
             if " " in left or " " in right:
-                raise document.unsupported("model.merges", f"merge {rank} holds a space, which GGUF cannot express")
+                raise document.unsupported("model.merges", f"merge {rank} contains a space, which GGUF cannot express")
             return left, right
     raise document.broken("model.merges", f"merge {rank} must be two pieces")
 
 
 def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
-    """Return scores by id that merge in the same order as the ranks; None if no scores can."""
+    """Return scores by id that produce the same order of merges as the ranks; None if there are none."""
     ranks: dict[str, int] = {}
     previous = ""
     for rank, (left, right) in enumerate(merges):
@@ -119,7 +119,7 @@ def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
             return None
         ranks.setdefault(piece, rank)
         previous = piece
-    # An added token that is cut out of the text before can never come out of a merge.
+    # A merge never produces an added token, because the text is split at these first.
     pieces = {piece for piece, id in words.ids.items() if words.types[id] != TokenType.USER_DEFINED}
     if not _lists_all_splits(merges, pieces):
         return None
@@ -131,39 +131,42 @@ def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
 
 
 def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
-    """Whether the merges hold every two parts that make a piece: pieces themselves, or single characters.
+    """Check that the merges contain every pair of parts that form a piece: other pieces, or single characters.
 
-    What a text is cut into first are characters, whether the vocabulary has them or not.
+    Single characters count even if they are not in the vocabulary, because a text is first split into characters.
     """
     listed = set(merges)
     lengths = {1, *map(len, pieces)}
-    return all(
-        (piece[:cut], piece[cut:]) in listed
-        for piece in pieces
-        for cut in lengths
-        if len(piece) - cut in lengths
-        and (cut == 1 or piece[:cut] in pieces)
-        and (cut == len(piece) - 1 or piece[cut:] in pieces)
-    )
+    return all(split in listed for piece in pieces for split in _splits(piece, pieces, lengths))
+
+
+def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[tuple[str, str]]:
+    """Yield the two parts of each possible merge that produces a piece; `lengths` are those of all parts."""
+    for length in lengths:
+        if len(piece) - length not in lengths:
+            continue
+        left, right = piece[:length], piece[length:]
+        if (len(left) == 1 or left in pieces) and (len(right) == 1 or right in pieces):
+            yield left, right
 
 
 def _require_gemma4(
     document: Document, merges: Sequence[Merge], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
 ) -> None:
-    """Require that nothing which llama.cpp does for `gemma4` alone makes a difference."""
-    problem = "cannot be told by scores of pieces, and GGUF's only other model for such pieces, gemma4, "
+    """Check that nothing specific to llama.cpp's `gemma4` makes a difference."""
+    problem = "cannot be expressed by scores, and GGUF's only other model for such pieces, gemma4, "
     if prefixes_space:
-        raise document.unsupported("model.merges", problem + "puts no space before a text")
+        raise document.unsupported("model.merges", problem + "adds no space before a text")
     if not adds_bos:
-        raise document.unsupported("model.merges", problem + "always puts BOS before a text")
+        raise document.unsupported("model.merges", problem + "always adds BOS before a text")
     newlines: dict[str, float] = {}
     for rank, (left, right) in enumerate(merges):
         if "\n" in left or "\n" in right:
             if (left + right).strip("\n"):
                 raise document.unsupported(
-                    "model.merges", f"{problem}merges nothing across a line end, as rank {rank} does"
+                    "model.merges", f"{problem}does not merge across line ends, as rank {rank} does"
                 )
             newlines[f"{left} {right}"] = rank
     for piece in ids:
         if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
-            raise document.unsupported("model.merges", f"{problem}takes {piece!r} as one token")
+            raise document.unsupported("model.merges", f"{problem}encodes {piece!r} as one token")

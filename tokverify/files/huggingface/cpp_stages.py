@@ -1,4 +1,4 @@
-"""The C++ hybrid tokenizer as HuggingFace's `tokenizers` has it: its stages, put together and recognized."""
+"""Build and recognize the C++ hybrid tokenizer in HuggingFace's `tokenizers`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def build(ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> Tokenizer:
-    """Put a tokenizer together, all but its added tokens."""
+    """Build a tokenizer without its added tokens."""
     from tokenizers import Tokenizer, models
 
     model = models.BPE(
@@ -31,7 +31,7 @@ def build(ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> Tokenize
 
 
 def add_fixed_tokens(tokenizer: Tokenizer) -> None:
-    """Add the special tokens and the newlines, which are cut out of a text before all else."""
+    """Add the special tokens and the newlines, at which a text is split first."""
     from tokenizers import AddedToken
 
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in SPECIAL])
@@ -39,7 +39,7 @@ def add_fixed_tokens(tokenizer: Tokenizer) -> None:
 
 
 def is_cpp_hybrid(tokenizer: Tokenizer) -> bool:
-    """Whether texts are rewritten and cut exactly as here; the model may still be another."""
+    """Check whether texts are rewritten and split exactly as here; the model can still differ."""
     return (
         tokenizer.normalizer is not None
         and tokenizer.pre_tokenizer is not None
@@ -67,6 +67,6 @@ def _decoder() -> Decoder:
     from tokenizers import Regex
     from tokenizers.decoders import ByteLevel, Fuse, Replace, Sequence
 
-    each, (too_many, nothing) = library_rules()
-    pieces = [Replace(Regex(pattern), content) for pattern, content in each]
-    return Sequence([*pieces, Fuse(), Replace(Regex(too_many), nothing), ByteLevel()])
+    piece_rules, (superfluous_space, nothing) = library_rules()
+    pieces = [Replace(Regex(pattern), content) for pattern, content in piece_rules]
+    return Sequence([*pieces, Fuse(), Replace(Regex(superfluous_space), nothing), ByteLevel()])

@@ -1,4 +1,4 @@
-"""A tokenizer.json as data: parsed, checked, and its stages in the library's own normal form."""
+"""Parse and check a tokenizer.json, with its stages in the normal form of the library."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A tokenizer.json.
-
-    `model` is as the file has it, and `outline` the rest of the file. `library` is the tokenizer as the library loads
-    it, but without its model; the stages are its normalizer, pre-tokenizer and post-processor with all options filled
-    in and sequences unrolled. `special_texts` maps roles such as `bos` to the texts of their tokens.
-    """
+    """A parsed tokenizer.json; its stages have all options filled in, and sequences are flattened."""
 
     source: str
+    """The name of the file in messages."""
     model_type: str
     model: Mapping[str, Any]
+    """The model as stored in the file."""
     outline: Mapping[str, Any]
+    """The rest of the file."""
     library: Tokenizer
+    """The tokenizer as loaded by the library, but without its model."""
     normalizer: Sequence[Stage]
     pre_tokenizer: Sequence[Stage]
     post_processor: Sequence[Stage]
     special_texts: Mapping[str, str]
+    """The texts of special tokens by role, such as `bos`."""
 
     @property
     def added_tokens(self) -> Sequence[Mapping[str, Any]]:
-        """The added tokens as the file has them."""
+        """The added tokens as stored in the file."""
         return _added_tokens(self.outline)
 
     @property
     def unknown(self) -> str | None:
-        """The model's token for what the vocabulary lacks, if it has one."""
+        """The model's unknown token, if it has one."""
         unknown = self.model.get("unk_token")
         if not isinstance(unknown, str | None):
             raise self.broken("model.unk_token", "must be a string")
         return unknown
 
     def broken(self, part: str, problem: str) -> BrokenFileError:
-        """Make the error for a part that makes no sense."""
+        """Build the error for an invalid part."""
         return BrokenFileError(f"{self.source}: {part}: {problem}")
 
     def unsupported(self, part: str, problem: str = "GGUF cannot express it") -> UnsupportedError:
-        """Make the error for a part that makes sense but has no counterpart in GGUF."""
+        """Build the error for a valid part that has no equivalent in GGUF."""
         return UnsupportedError(f"{self.source}: {part}: {problem}")
 
 
@@ -86,25 +86,25 @@ def _read_json(data: bytes, source: str) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BrokenFileError(f"{source}: not a tokenizer.json, as it is not valid JSON ({error})") from error
+        raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
     return content
 
 
 def load_around(model: Model, outline: Mapping[str, Any], source: str) -> Tokenizer:
-    """Let the library load a tokenizer.json whose model it has loaded already, of which `outline` is the rest.
+    """Load a tokenizer.json with the library, given its loaded model and the rest of the file as `outline`.
 
-    Truncation and padding are left out.
+    Truncation and padding are omitted.
 
     Raises:
-        BrokenFileError: If it cannot.
+        BrokenFileError: If the library cannot load it.
     """
     from tokenizers import AddedToken
 
     tokenizer = _load({**outline, "added_tokens": []}, source)
     tokenizer.model = model
-    # subtle: their ids depend on the model, and so they are not added before.
+    # subtle: their ids depend on the model, so they cannot be added earlier.
     tokenizer.add_tokens(
         [AddedToken(entry["content"], **{flag: entry[flag] for flag in _FLAGS}) for entry in _added_tokens(outline)]
     )
@@ -112,7 +112,7 @@ def load_around(model: Model, outline: Mapping[str, Any], source: str) -> Tokeni
 
 
 def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:
-    """Let the library load everything but the model, which takes the most time and is checked when it is converted."""
+    """Load everything except the model with the library: the model takes the most time and is checked on conversion."""
     import tokenizers
 
     skeleton = {**outline, "model": _EMPTY_MODEL, "truncation": None, "padding": None}
@@ -125,7 +125,7 @@ def _added_tokens(outline: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _model_type(model: Mapping[str, Any]) -> str:
-    """Return the model's type, which old files leave out."""
+    """Return the model's type, which old files omit."""
     if "type" in model:
         return str(model["type"])
     if "merges" in model:

@@ -1,4 +1,4 @@
-"""What a tokenizer.json's post-processor puts around a text."""
+"""Read the tokens that a tokenizer.json's post-processor adds around a text."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ if TYPE_CHECKING:
     from tokverify.files.huggingface.pipeline import Stage
 
 Around = tuple[list[int], list[int]]
-"""The ids before a text and after it."""
+"""The ids before and after a text."""
 
 
 def ids_around(document: Document) -> Around:
-    """Return the id that goes before a text, and the one after it; at most one each.
+    """Return the ids added before and after a text, at most one each.
 
     Raises:
         UnsupportedError: If the post-processor does anything else.
     """
     around: Around = ([], [])
     for stage in document.post_processor:
-        before, after = _added_by(stage, document)
-        # Each stage works on what the one before it has made.
+        before, after = _read_stage(stage, document)
+        # Each stage processes the result of the previous one.
         around = (before + around[0], around[1] + after)
     for ids, place in zip(around, ("before", "after"), strict=True):
         if len(ids) > 1:
-            raise document.unsupported("post_processor", f"puts {len(ids)} tokens {place} a text; GGUF can say one")
+            raise document.unsupported(
+                "post_processor", f"adds {len(ids)} tokens {place} a text, but GGUF supports only one"
+            )
     return around
 
 
-def _added_by(stage: Stage, document: Document) -> Around:
+def _read_stage(stage: Stage, document: Document) -> Around:
     if stage["type"] == "ByteLevel":
         return [], []
     if stage["type"] in {"BertProcessing", "RobertaProcessing"}:
         return [stage["cls"][1]], [stage["sep"][1]]
     if stage["type"] == "TemplateProcessing":
-        return _template(stage, document)
+        return _read_template(stage, document)
     raise document.unsupported(f"post_processor {stage['type']}")
 
 
-def _template(stage: Stage, document: Document) -> Around:
+def _read_template(stage: Stage, document: Document) -> Around:
     items = [next(iter(item.items())) for item in stage["single"]]
     texts = [index for index, (kind, _) in enumerate(items) if kind == "Sequence"]
     if len(texts) != 1:
-        raise document.unsupported("post_processor TemplateProcessing", f"holds the text {len(texts)} times")
+        raise document.unsupported("post_processor TemplateProcessing", f"contains the text {len(texts)} times")
     around: Around = ([], [])
     for index, (kind, item) in enumerate(items):
         if kind == "SpecialToken":
-            # subtle: the library lets a template name a token that it does not define, and adds nothing for it.
+            # subtle: the library allows a template to name an undefined token, and adds nothing for it.
             token = stage["special_tokens"].get(item["id"], {"ids": []})
             around[index > texts[0]].extend(token["ids"])
     return around

@@ -1,4 +1,4 @@
-"""Find the `tokenizer.ggml.pre` name for a tokenizer.json's pre-tokenizer, by what both do."""
+"""Find the `tokenizer.ggml.pre` name that behaves like a tokenizer.json's pre-tokenizer."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bool) -> str:
-    """Return the name that cuts all `PROBES` alike and implies the same `ignore_merges`.
+    """Return a name that splits all `PROBES` in the same way and implies the same `ignore_merges`.
 
     Raises:
         UnsupportedError: If there is none.
     """
-    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot cut a text", quietly=True):
+    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
         cut = [[piece for piece, _ in document.library.pre_tokenizer.pre_tokenize_str(text)] for text in PROBES]
-    agreeing = names_that_cut(cut)
-    names = [name for name in agreeing if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
+    matching = names_that_cut(cut)
+    names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
     if names:
         return best_name(names, adds_bos=adds_bos)
-    if agreeing:
+    if matching:
         raise document.unsupported(
             "model.ignore_merges",
-            f"is {ignore_merges}, but where llama.cpp cuts texts as this pre-tokenizer does "
-            f"({', '.join(agreeing)}), it is always {not ignore_merges}",
+            f"is {ignore_merges}, but in llama.cpp's pre-tokenizers that split texts like this one "
+            f"({', '.join(matching)}), it is always {not ignore_merges}",
         )
     raise document.unsupported("pre_tokenizer", no_such_name(cut))

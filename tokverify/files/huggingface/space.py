@@ -1,6 +1,6 @@
-"""How a tokenizer.json writes spaces for sentencepiece's way of encoding: as `▁`, perhaps with one before the text.
+"""Read how a tokenizer.json writes spaces like sentencepiece: as `▁`, possibly with one before the text.
 
-It can be said by normalizers (`Prepend`, `Replace`) or by the pre-tokenizer `Metaspace`.
+This can be declared by normalizers (`Prepend`, `Replace`) or by the pre-tokenizer `Metaspace`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ _PREPEND = {"type": "Prepend", "prepend": ESCAPED_SPACE}
 
 @dataclass(frozen=True, slots=True)
 class Spaces:
-    """`prefix` puts a space before the text; `splits` keeps what stands before a space apart from what follows."""
+    """How spaces are written."""
 
     prefix: bool
+    """Whether a space is added before the text."""
     splits: bool
+    """Whether texts are split before spaces."""
 
     def require_inside_words(self, document: Document, pieces: Iterable[str]) -> None:
-        """Require that no piece goes on across a space, if texts are cut there: llama.cpp does not cut."""
+        """Check that no piece continues across a space if texts are split there, because llama.cpp does not split."""
         crossing = next((piece for piece in pieces if ESCAPED_SPACE in piece[1:]), None) if self.splits else None
         if crossing is not None:
             raise document.unsupported(
-                "pre_tokenizer Metaspace split", f"llama.cpp would make {visible(crossing)}, which is cut apart here"
+                "pre_tokenizer Metaspace split", f"llama.cpp can produce {visible(crossing)}, which is split here"
             )
 
 
 def read_spaces(document: Document, normalizer: Sequence[Stage], pre_tokenizer: Sequence[Stage]) -> Spaces:
-    """Read how spaces are written from these stages of the document.
+    """Determine from these stages of the document how spaces are written.
 
     Raises:
         UnsupportedError: If a stage does anything else, or none writes spaces as `▁`.
@@ -50,7 +52,7 @@ def read_spaces(document: Document, normalizer: Sequence[Stage], pre_tokenizer: 
     for stage in pre_tokenizer:
         if stage["type"] == "Metaspace" and stage["replacement"] == ESCAPED_SPACE:
             spaces = Spaces(prefix=prepends or stage["prepend_scheme"] != "never", splits=stage["split"])
-        # A split at spaces finds none where they have been replaced.
+        # A split at spaces has no effect if they have been replaced.
         elif not (replaces and stage["type"] == "Split" and stage["pattern"] == {"String": " "}):
             raise document.unsupported(f"pre_tokenizer {stage['type']}")
     if spaces is None:

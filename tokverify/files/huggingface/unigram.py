@@ -1,7 +1,7 @@
 """Convert the unigram model, which GGUF calls `t5`.
 
-A tokenizer.json says in several ways that runs of spaces count as one and those around a text as none, which GGUF says
-by `remove_extra_whitespaces`. Pieces for bytes are kept, though llama.cpp has no byte fallback for this model.
+A tokenizer.json can declare in several ways that runs of spaces are merged and spaces around a text are removed, for
+which GGUF has `remove_extra_whitespaces`. Byte pieces are kept, although llama.cpp has no byte fallback for this model.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tokverify.files.huggingface.pipeline import Stage
     from tokverify.files.huggingface.space import Spaces
 
-_HIGHEST = 1e38
-"""Scores are of single precision in GGUF."""
+_MAX_SCORE = 1e38
+"""The limit for the magnitude of a score, because GGUF stores scores in single precision."""
 
 
 def convert_unigram(document: Document) -> TokenizerSpec:
@@ -56,20 +56,20 @@ def convert_unigram(document: Document) -> TokenizerSpec:
 
 
 def _charsmap(stages: list[Stage]) -> bytes | None:
-    """Take sentencepiece's own normalizer off the stages, if it is the first, and return its table."""
+    """Remove sentencepiece's normalizer from the stages if it is the first, and return its table."""
     if not stages or stages[0]["type"] != "Precompiled":
         return None
     return b64decode(stages.pop(0)["precompiled_charsmap"])
 
 
 def _spaces(document: Document, normalizer: list[Stage]) -> tuple[Spaces, bool]:
-    """Return how spaces are written, and whether runs of them count as one and those around a text as none."""
+    """Return how spaces are written, and whether runs of spaces are merged and those around a text removed."""
     merging = [stage for stage in normalizer if _merges_spaces(stage)]
     pre_tokenizer = [stage for stage in document.pre_tokenizer if stage["type"] != "WhitespaceSplit"]
     splits = len(pre_tokenizer) < len(document.pre_tokenizer)
     if merging and not splits and {stage["type"] for stage in merging} != {"Strip", "Replace"}:
         raise document.unsupported(
-            f"normalizer {merging[0]['type']}", "GGUF can say to merge and strip spaces only as one"
+            f"normalizer {merging[0]['type']}", "GGUF can declare merging and stripping spaces only together"
         )
     rest = [stage for stage in normalizer if stage not in merging]
     return read_spaces(document, rest, pre_tokenizer), bool(merging) or splits
@@ -89,10 +89,10 @@ def _scores(document: Document) -> dict[str, float]:
     scores: dict[str, float] = {}
     for id, entry in enumerate(entries):
         match entry:
-            case [str(piece), float(score) | int(score)] if abs(score) < _HIGHEST and piece not in scores:
+            case [str(piece), float(score) | int(score)] if abs(score) < _MAX_SCORE and piece not in scores:
                 scores[piece] = score
             case _:
-                raise document.broken("model.vocab", f"entry {id} must be a piece of its own and its score")
+                raise document.broken("model.vocab", f"entry {id} must be a unique piece and its score")
     return scores
 
 

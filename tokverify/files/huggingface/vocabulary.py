@@ -1,4 +1,4 @@
-"""The vocabulary of a tokenizer.json, in order of the ids, with the type that GGUF gives each token."""
+"""Convert the vocabulary of a tokenizer.json to GGUF's tokens and types, in order of the ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Texts and types by id; `ids` maps the texts as the tokenizer.json has them."""
+    """Texts and types by id; `ids` maps the texts of the tokenizer.json."""
 
     tokens: list[str]
     types: list[int]
@@ -35,17 +35,17 @@ def vocabulary(
     escapes_spaces: bool = False,
     has_bytes: bool = False,
 ) -> Vocabulary:
-    """Put together the model's vocabulary and the added tokens; ids that no token has become unused tokens.
+    """Combine the model's vocabulary and the added tokens; ids without a token become unused tokens.
 
     Args:
         document: The tokenizer.json.
-        ids: The model's pieces and their ids, still to be checked.
-        unknown: The piece that stands for what the vocabulary lacks, where GGUF is to know of it.
-        escapes_spaces: Whether pieces are written with `▁` for a space.
-        has_bytes: Whether pieces such as `<0x0A>` stand for bytes.
+        ids: The model's pieces and their ids, not checked yet.
+        unknown: The unknown piece, if GGUF should declare it.
+        escapes_spaces: Whether pieces contain `▁` for a space.
+        has_bytes: Whether pieces such as `<0x0A>` represent bytes.
 
     Raises:
-        BrokenFileError: If two tokens have one id, or an id is no sensible number.
+        BrokenFileError: If two tokens have the same id, or an id is implausible.
     """
     ids = _pieces(document, ids)
     all_ids = _all_ids(document, ids)
@@ -65,13 +65,13 @@ def vocabulary(
 
 
 def _added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
-    """Return the text and type of an added token; llama.cpp looks for its text where a space is still a space."""
+    """Return the text and type of an added token, which llama.cpp matches before spaces are escaped."""
     text = added["content"]
     if added["special"]:
         return text, TokenType.CONTROL.value
     if has_space and added["normalized"]:
         return unescape_spaces(text), TokenType.USER_DEFINED.value
-    # subtle: matched in the text as it comes, `▁▁` is never two spaces; those become the model's piece of that name.
+    # subtle: in the unnormalized text, `▁▁` never matches two spaces; these become the model's piece of that name.
     return text, (TokenType.NORMAL if has_space and is_piece else TokenType.USER_DEFINED).value
 
 
@@ -82,18 +82,22 @@ def _pieces(document: Document, ids: object) -> dict[str, int]:
 
 
 def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
-    # subtle: the library gives an added token the id of the piece with its text, whatever id the file says.
+    # subtle: the library gives an added token the id of the piece with the same text, regardless of the file.
     added = {token["content"]: token["id"] for token in document.added_tokens if token["content"] not in ids}
     all_ids = {**ids, **added}
     if len(set(all_ids.values())) != len(all_ids):
         raise document.broken("model.vocab and added_tokens", "two tokens have the same id")
     highest = max(all_ids.values(), default=-1)
     if highest >= len(all_ids) + _LARGEST_GAP:
-        raise document.broken("model.vocab and added_tokens", f"id {highest} of {len(all_ids)} tokens")
+        raise document.broken(
+            "model.vocab and added_tokens", f"the highest id is {highest}, but there are only {len(all_ids)} tokens"
+        )
     try:
         "".join(all_ids).encode()
     except UnicodeEncodeError:
-        raise document.broken("model.vocab", "a piece holds a lone surrogate, which UTF-8 cannot carry") from None
+        raise document.broken(
+            "model.vocab", "a piece contains a lone surrogate, which UTF-8 cannot represent"
+        ) from None
     return all_ids
 
 
@@ -107,19 +111,19 @@ def special_ids(document: Document, ids: Mapping[str, int], around: Around, unkn
     """Return the ids of the special tokens by role.
 
     Args:
-        document: The tokenizer.json; files beside it may name further tokens.
+        document: The tokenizer.json; files next to it can declare more tokens.
         ids: The ids of all tokens.
-        around: The ids before and after a text, which are BOS and EOS whatever those files say.
-        unknown: The piece for what the vocabulary lacks.
+        around: The ids before and after a text, which are BOS and EOS regardless of those files.
+        unknown: The unknown piece.
 
     Raises:
-        BrokenFileError: If one of `around` is the id of no token.
+        BrokenFileError: If an id in `around` has no token.
     """
     texts = {role: document.special_texts[role] for role in _ROLES if role in document.special_texts}
     if unknown is not None:
         texts["unk"] = unknown
     roles = {role: ids[text] for role, text in texts.items() if text in ids}
-    roles |= {role: found[0] for role, found in zip(("bos", "eos"), around, strict=True) if found}
+    roles |= {role: ids_there[0] for role, ids_there in zip(("bos", "eos"), around, strict=True) if ids_there}
     for id in set(roles.values()) - set(ids.values()):
-        raise document.broken("post_processor", f"adds the id {id}, which no token has")
+        raise document.broken("post_processor", f"adds the id {id}, which has no token")
     return roles

@@ -1,8 +1,8 @@
 """Convert WordPiece, which GGUF calls `bert`.
 
-A tokenizer.json marks the pieces that go on with a word, by `##`; GGUF marks those that begin one, by `▁`. llama.cpp
-knows one way to clean a text up before, that of BERT, and always puts two tokens around it. Where it departs from
-BERT's, a tokenizer.json may follow it with further normalizers and pre-tokenizers.
+A tokenizer.json marks pieces that continue a word with `##`; GGUF marks pieces that begin a word with `▁`. llama.cpp
+supports only BERT's cleanup, and always adds two tokens around a text. Where its cleanup differs from BERT's, a
+tokenizer.json can add normalizers and pre-tokenizers to match it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def convert_wordpiece(document: Document) -> TokenizerSpec:
     if document.model.get("continuing_subword_prefix") != _CONTINUATION:
         raise document.unsupported("model.continuing_subword_prefix", f"GGUF can only express {_CONTINUATION}")
     flags = _normalizer_flags(document)
-    _require_bert_cutting(document, flags)
+    _require_bert_splitting(document, flags)
     before, after = ids_around(document)
     if not before or not after:
-        raise document.unsupported("post_processor", "llama.cpp always puts a token before a text and one after it")
+        raise document.unsupported("post_processor", "llama.cpp always adds one token before a text and one after it")
     words = vocabulary(document, document.model.get("vocab"))
     return TokenizerSpec(
         model="bert",
-        tokens=list(map(_token, words.tokens, words.types)),
+        tokens=list(map(_convert_piece, words.tokens, words.types)),
         types=words.types,
         special_ids=special_ids(document, words.ids, (before, []), document.unknown) | {"sep": after[0]},
         **flags,
@@ -46,7 +46,7 @@ def convert_wordpiece(document: Document) -> TokenizerSpec:
 
 
 def _normalizer_flags(document: Document) -> dict[str, Any]:
-    match [stage for stage in document.normalizer if not _is_about_characters(stage)]:
+    match [stage for stage in document.normalizer if not _is_per_character(stage)]:
         case [{"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True} as stage]:
             return {"lowercase": stage["lowercase"], "strip_accents": stage["strip_accents"]}
         case [{"type": "BertNormalizer"}]:
@@ -54,37 +54,37 @@ def _normalizer_flags(document: Document) -> dict[str, Any]:
     raise document.unsupported("normalizer", "with WordPiece, GGUF can only express BertNormalizer")
 
 
-def _require_bert_cutting(document: Document, flags: dict[str, Any]) -> None:
-    """Refuse what goes beyond BERT's own way, unless it comes down to llama.cpp's."""
-    cutters = [stage["type"] for stage in document.pre_tokenizer if not _is_about_characters(stage)]
-    if cutters != ["BertPreTokenizer"]:
+def _require_bert_splitting(document: Document, flags: dict[str, Any]) -> None:
+    """Refuse additions to BERT's stages, unless the result is the same as llama.cpp's."""
+    splitters = [stage["type"] for stage in document.pre_tokenizer if not _is_per_character(stage)]
+    if splitters != ["BertPreTokenizer"]:
         raise document.unsupported("pre_tokenizer", "with WordPiece, GGUF can only express BertPreTokenizer")
-    others = list(filter(_is_about_characters, [*document.normalizer, *document.pre_tokenizer]))
-    character = others and first_difference(
-        _cut(document),
+    additions = list(filter(_is_per_character, [*document.normalizer, *document.pre_tokenizer]))
+    character = additions and first_difference(
+        _splitter(document),
         lowercase=flags["lowercase"],
         strip_accents=flags["lowercase"] if flags["strip_accents"] is None else flags["strip_accents"],
         ignored=[token["content"] for token in document.added_tokens],
     )
     if character:
-        reason = f"with this, {visible(character)} inside a word is treated otherwise than by llama.cpp"
-        raise document.unsupported(others[0]["type"], reason)
+        reason = f"with this stage, {visible(character)} inside a word is treated differently from llama.cpp"
+        raise document.unsupported(additions[0]["type"], reason)
 
 
-def _is_about_characters(stage: Stage) -> bool:
-    """Whether a stage looks at single characters, so that it is known once each of them was tried."""
+def _is_per_character(stage: Stage) -> bool:
+    """Check whether a stage processes single characters, so that trying each character tests it completely."""
     isolates = stage.get("behavior") == "Isolated" and not stage.get("invert")
     if stage["type"] != "Replace" and not (stage["type"] == "Split" and isolates):
         return False
     return bool(_CHARACTER_CLASS.fullmatch(stage["pattern"].get("Regex", "")))
 
 
-def _cut(document: Document) -> Callable[[str], list[str]]:
+def _splitter(document: Document) -> Callable[[str], list[str]]:
     normalizer, pre_tokenizer = document.library.normalizer, document.library.pre_tokenizer
     return lambda text: [word for word, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
-def _token(piece: str, type: int) -> str:
+def _convert_piece(piece: str, type: int) -> str:
     if type in {TokenType.CONTROL, TokenType.UNUSED, TokenType.USER_DEFINED}:
         return piece
     continued = piece.removeprefix(_CONTINUATION)

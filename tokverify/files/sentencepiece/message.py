@@ -1,7 +1,7 @@
-"""The protobuf message that a sentencepiece .model file is, as far as it decides which ids a text gets.
+"""Parse the protobuf message in a sentencepiece .model file, as far as it affects ids.
 
-The package sentencepiece brings generated code for it, but that loads only with the release of protobuf that it was
-generated for or a later one, which the package does not ask for; so the fields that matter are described here.
+The package sentencepiece contains generated code for it, but this code requires at least the release of protobuf that
+it was generated for, which the package does not declare as a dependency. So the relevant fields are described here.
 
 Source: `sentencepiece_model.proto` in sentencepiece's repository.
 """
@@ -22,7 +22,7 @@ class Piece(Protocol):
 
 
 class TrainerSpec(Protocol):
-    """How the model was trained; `model_type` is 1 for unigram, 2 for bpe, 3 for word, 4 for char."""
+    """How the model was trained; `model_type` is 1 for unigram, 2 for bpe, 3 for word and 4 for char."""
 
     model_type: int
     treat_whitespace_as_suffix: bool
@@ -34,7 +34,7 @@ class TrainerSpec(Protocol):
 
 
 class NormalizerSpec(Protocol):
-    """What happens to a text before it is encoded."""
+    """How a text is normalized before it is encoded."""
 
     precompiled_charsmap: bytes
     add_dummy_prefix: bool
@@ -50,7 +50,7 @@ class Message(Protocol):
     normalizer_spec: NormalizerSpec
 
     def HasField(self, name: str) -> bool:  # noqa: N802 - the library's name
-        """Whether the file holds this part, rather than leaving it to the defaults."""
+        """Check whether the file contains this part, instead of relying on the defaults."""
 
     def SerializeToString(self) -> bytes:  # noqa: N802 - likewise
         """Return the content of a .model file."""
@@ -88,7 +88,7 @@ _PARTS: Mapping[str, tuple[int, str, str]] = {
 
 
 def parse(data: bytes) -> Message:
-    """Parse the content of a .model file; a field that it leaves out has its default.
+    """Parse the content of a .model file; a missing field has its default value.
 
     Raises:
         google.protobuf.message.DecodeError: If it is not such a message.
@@ -110,7 +110,7 @@ def _parser() -> Callable[[bytes], Message]:
         model.field.add(
             name=field, number=number, type="TYPE_MESSAGE", label=label, type_name=f".{file.package}.{name}"
         )
-    # subtle: a pool of its own, since names in the common one must not clash with sentencepiece's own code.
+    # subtle: a separate pool, because names in the default pool must not clash with sentencepiece's own code.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     message_class = message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.Model"))

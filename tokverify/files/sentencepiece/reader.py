@@ -1,8 +1,8 @@
-"""sentencepiece .model -> TokenizerSpec: what a GGUF file would declare that says the same of the tokenizer.
+"""Convert a sentencepiece .model to a TokenizerSpec: what the equivalent GGUF file would declare.
 
-Types of pieces are numbered alike in both formats, and GGUF has keys for most of the normalizer. Which tokens go around
-a text is told by a tokenizer_config.json beside the file, if at all. What GGUF has no key for is refused by name; what
-it has a key for, but llama.cpp does otherwise than sentencepiece, is left as a difference to be found.
+Types of pieces have the same numbers in both formats, and GGUF has keys for most of the normalizer. The tokens around a
+text, if any, are declared by a tokenizer_config.json next to the file. Features without a GGUF key are refused by name.
+Features that have a key, but that llama.cpp implements differently, are found as differences by verification.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a sentencepiece model.
-        UnsupportedError: If it asks for something that GGUF has no key for.
+        UnsupportedError: If it uses a feature that GGUF has no key for.
     """
     path = Path(path)
     message = _parse(path)
@@ -64,15 +64,15 @@ def read_spec(path: Path | str) -> TokenizerSpec:
 
 def _parse(path: Path) -> Message:
     data = read_file(path)
-    with raised_as(BrokenFileError, f"{path}: not a sentencepiece model, or a damaged one; fetch it again"):
+    with raised_as(BrokenFileError, f"{path}: not a sentencepiece model, or a damaged one; download it again"):
         message = parse(data)
     if not message.pieces:
-        raise BrokenFileError(f"{path}: not a sentencepiece model: there are no pieces in it")
-    # subtle: the library takes defaults for these. But they stand behind the pieces in every file that it writes, and
-    # between two pieces nothing else shows that a file was cut short.
+        raise BrokenFileError(f"{path}: not a sentencepiece model: it contains no pieces")
+    # subtle: the library uses defaults for these. But it writes them after the pieces in every file, and nothing else
+    # shows that a file was truncated between two pieces.
     for part in ("trainer_spec", "normalizer_spec"):
         if not message.HasField(part):
-            raise BrokenFileError(f"{path}: a sentencepiece model without {part}: cut short; fetch it again")
+            raise BrokenFileError(f"{path}: a sentencepiece model without {part}: truncated; download it again")
     return message
 
 
@@ -90,21 +90,21 @@ def _require_expressible(path: Path, message: Message) -> None:
 def _require_valid(path: Path, types: Sequence[int], scores: Sequence[float]) -> None:
     for id, (type, score) in enumerate(zip(types, scores, strict=True)):
         if type not in _TYPES:
-            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, must be from 1 to 6; fetch it again")
+            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, must be from 1 to 6; download it again")
         if not math.isfinite(score):
-            raise BrokenFileError(f"{path}: the score of piece {id} is {score}, must be finite; fetch it again")
+            raise BrokenFileError(f"{path}: the score of piece {id} is {score}, must be finite; download it again")
 
 
 def _token(piece: bytes, type: int) -> str:
     text = piece.decode("utf-8", "surrogateescape")
-    # llama.cpp looks for user-defined pieces in the text as it comes, in which a space is still a space.
+    # llama.cpp matches user-defined pieces in the text before spaces are escaped.
     return unescape_spaces(text) if type == TokenType.USER_DEFINED else text
 
 
 def _special_ids(
     trainer: TrainerSpec, config: Mapping[str, str], tokens: Sequence[str], types: Sequence[int]
 ) -> dict[str, int]:
-    """Find each role's token by its text, as sentencepiece does; a config beside the file has the last word."""
+    """Find each role's token by its text, as sentencepiece does; a config next to the file takes precedence."""
     own = {
         "unk": trainer.unk_piece,
         "bos": trainer.bos_piece,

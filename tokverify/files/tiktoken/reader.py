@@ -1,7 +1,7 @@
-"""tiktoken's rank file -> TokenizerSpec: what a GGUF file would declare that says the same of the tokenizer.
+"""Convert tiktoken's rank file to a TokenizerSpec: what the equivalent GGUF file would declare.
 
-A .tiktoken file holds tokens and ranks alone. Its pattern is told after a colon, as in `FILE:cl100k_base`, or by the
-file's name, and the `tokenizer.ggml.pre` name is the one that cuts texts as the pattern does. tiktoken merges any two
+A .tiktoken file contains only tokens and ranks. Its pattern is given after a colon, as in `FILE:cl100k_base`, or by the
+file's name, and the `tokenizer.ggml.pre` name is one that splits texts like the pattern. tiktoken merges any two
 neighbors that together are a token; GGUF lists merges, which are recovered from the ranks.
 
 Source of that: `QwenModel.bpe` in llama.cpp's converter.
@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tokverify.engine.byte_level import spell_bytes, to_byte_level
 from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, spell_bytes, to_byte_level
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import special_texts, template_fields
 from tokverify.files.location import file_and_rest, read_file
@@ -26,11 +27,11 @@ _LARGEST_GAP = 1 << 20
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    r"""Read the tokenizer of a .tiktoken file, named as `FILE` or `FILE:PATTERN`; of a path, `//` in a pattern is lost.
+    r"""Read a .tiktoken file, given as `FILE` or `FILE:PATTERN`; a `Path` loses `//` in the pattern.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a tiktoken vocabulary.
-        UnsupportedError: If its pattern is not known, or no pre-tokenizer of llama.cpp cuts texts so.
+        UnsupportedError: If its pattern is unknown, or no pre-tokenizer of llama.cpp splits texts like it.
     """
     file, pattern = file_and_rest(str(path)) or (Path(path), "")
     ranks = read_ranks(file, read_file(file))
@@ -54,11 +55,12 @@ def read_spec(path: Path | str) -> TokenizerSpec:
 def recover_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
     """Return, in order of the ranks, the two tokens that each token is merged from.
 
-    A token is left out if the ranks below its own do not lead to exactly two parts: nothing merges it, and tiktoken
-    finds it only because it looks a whole pre-token up first.
+    A token is omitted if the ranks below its own do not lead to exactly two parts: no merge produces it, and tiktoken
+    finds it only because it looks up whole pre-tokens first.
     """
-    split = ((token, _parts(token, ranks)) for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1)
-    return [(parts[0], parts[1]) for _, parts in split if len(parts) == 2]  # noqa: PLR2004 - a merge is a pair
+    tokens = sorted((token for token in ranks if len(token) > 1), key=ranks.__getitem__)
+    splits = (_parts(token, ranks) for token in tokens)
+    return [(parts[0], parts[1]) for parts in splits if len(parts) == 2]  # noqa: PLR2004 - a merge is a pair
 
 
 def _parts(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
@@ -77,7 +79,9 @@ def _parts(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
 def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, int]) -> tuple[list[str], list[int]]:
     size = max([*ranks.values(), *special.values()]) + 1
     if min(ranks.values()) < 0 or size > len(ranks) + len(special) + _LARGEST_GAP:
-        raise BrokenFileError(f"{file}: ids from {min(ranks.values())} to {size - 1} for {len(ranks)} tokens")
+        raise BrokenFileError(
+            f"{file}: ids range from {min(ranks.values())} to {size - 1}, but there are only {len(ranks)} tokens"
+        )
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
     for token, id in ranks.items():
@@ -88,25 +92,25 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
 
 
 def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
-    """Return the name that cuts texts as the pattern does.
+    """Return a name that splits texts like the pattern.
 
-    tiktoken looks a whole pre-token up before it merges. Where merges lead to every token, that makes no difference,
-    so that a name which implies otherwise will do, too.
+    tiktoken looks up a whole pre-token before it merges. This makes no difference if merges can produce every token, in
+    which case a name that does not imply it is acceptable as well.
     """
-    cut = _cut(file, pattern)
+    cut = _split_probes(file, pattern)
     names = names_that_cut(cut)
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {no_such_name(cut)}")
-    fitting = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
-    if needs_no_merges and not fitting:
+    whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
+    if needs_no_merges and not whole_first:
         raise UnsupportedError(
-            f"{file}: some tokens are made by no merge of two others, and where llama.cpp cuts texts as this pattern "
-            f"does ({', '.join(names)}), it takes no other token"
+            f"{file}: no merge of two tokens produces some of the tokens, and llama.cpp's pre-tokenizers that split "
+            f"texts like this pattern ({', '.join(names)}) use only tokens that merges produce"
         )
-    return best_name(fitting or names)
+    return best_name(whole_first or names)
 
 
-def _cut(file: Path, pattern: str) -> Sequence[Sequence[str]]:
+def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
     import regex
 
     with raised_as(UnsupportedError, f"{file}: the pattern cannot be used"):
@@ -115,6 +119,7 @@ def _cut(file: Path, pattern: str) -> Sequence[Sequence[str]]:
 
 
 def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those a config names, else the token that published files end texts with."""
-    told = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
-    return ({"bos": special[_END], "eos": special[_END]} if _END in special else {}) | told
+    """Return the ids by role: those named in a config, otherwise the end-of-text token of published files."""
+    defaults = {"bos": special[_END], "eos": special[_END]} if _END in special else {}
+    declared = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
+    return defaults | declared

@@ -1,23 +1,28 @@
-"""The output formats of `tokverify audit`."""
+"""Formats of `tokverify audit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
+from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.render.severity import NOUNS
+from tokverify.report.audit import audit_exit_code, count_severity
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
+    from tokverify.render.ci import CiReport
+    from tokverify.render.document import Document
+    from tokverify.render.presentation import Format
     from tokverify.report.audit import AuditReport
 
 
 def verdict(report: AuditReport) -> str:
     """Sum up an audit, such as `31 rules: 1 error, 2 hints; 4 rules not evaluated`."""
-    counts = [plural(report.count(severity), noun) for severity, noun in NOUNS.items() if report.count(severity)]
-    parts = [f"{plural(len(report.codes), 'rule')}: {', '.join(counts) or 'nothing found'}"]
+    counts = {noun: count_severity(report, severity) for severity, noun in NOUNS.items()}
+    found = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
+    parts = [f"{plural(len(report.rules), 'rule')}: {found or 'no findings'}"]
     if report.waived:
         parts.append(f"{len(report.waived):,} waived")
     if report.unused_waivers:
@@ -27,18 +32,42 @@ def verdict(report: AuditReport) -> str:
     return "; ".join(parts)
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditReport, RenderOptions], str]] = renderers(
-    {
-        "table": "tokverify.render.audit.table:render",
-        "json": "tokverify.render.audit.json:render",
-        "markdown": "tokverify.render.audit.markdown:render",
-        "html": "tokverify.render.audit.html:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.audit.issue:to_ci_report"),
-    }
-)
-"""Name -> how an audit is written."""
+def list_ranges(ids: Iterable[int], limit: int | None = None) -> str:
+    """List ids in ascending order as ranges, such as `4-18, 30`; after `limit` ranges, only count the remaining ids."""
+    ranges: list[list[int]] = []
+    for id in sorted(set(ids)):
+        if ranges and id == ranges[-1][1] + 1:
+            ranges[-1][1] = id
+        else:
+            ranges.append([id, id])
+    shown = ranges[:limit]
+    left_out = sum(last - first + 1 for first, last in ranges[len(shown) :])
+    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
+    return f"{text} and {left_out:,} more" if left_out else text
+
+
+def _describe(report: AuditReport, options: RenderOptions) -> Document:
+    from tokverify.render.audit.document import describe
+
+    return describe(report, options)
+
+
+def _render_html(report: AuditReport) -> str:
+    from tokverify.render.audit.html import render
+
+    return render(report)
+
+
+def _to_ci_report(report: AuditReport) -> CiReport:
+    from tokverify.render.audit.issue import to_ci_report
+
+    return to_ci_report(report)
+
+
+AUDIT_FORMATS: Mapping[str, Format[AuditReport]] = build_formats(_describe, html=_render_html, ci=_to_ci_report)
+"""Format -> how to write an audit."""
 
 
 def present(report: AuditReport) -> Presentation:
-    """Return how an audit is written."""
-    return Presentation(bind_formats(AUDIT_FORMATS, report), verdict(report), report.exit_code)
+    """Bind an audit to its formats."""
+    return Presentation(bind_formats(AUDIT_FORMATS, report), verdict(report), audit_exit_code(report))

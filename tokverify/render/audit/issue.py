@@ -1,16 +1,15 @@
-"""The findings of an audit as issues with a place, for the formats that CI systems read."""
+"""Turn the findings of an audit into issues for CI systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.rules import RULES
 from tokverify.render.audit import verdict
-from tokverify.render.audit.manual import explain
-from tokverify.render.audit.repair import repair
+from tokverify.render.audit.manual import first_line, write_rule
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue
+from tokverify.report.audit import audit_exit_code
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -20,43 +19,39 @@ if TYPE_CHECKING:
 
 
 def to_ci_report(report: AuditReport) -> CiReport:
-    """Return what CI systems are told of an audit."""
+    """Return what CI systems show of an audit."""
     return CiReport(
-        issues=audit_issues(report),
-        checks=audit_checks(report),
+        issues=list_issues(report),
+        checks=list_checks(report),
         verdict=verdict(report),
-        exit_code=report.exit_code,
+        exit_code=audit_exit_code(report),
         skipped=[f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated],
     )
 
 
-def audit_issues(report: AuditReport) -> Iterator[Issue]:
+def list_issues(report: AuditReport) -> Iterator[Issue]:
     """Yield the findings of an audit, then those that are waived."""
-    yield from (_finding_issue(finding, report) for finding in report.findings)
+    yield from (_to_issue(finding, report) for finding in report.findings)
     for waived in report.waived:
-        yield _finding_issue(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
+        yield _to_issue(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
 
 
-def audit_checks(report: AuditReport) -> list[Check]:
-    """Return the rules that an audit selected, with their manuals.
-
-    A saved report may be of a tokverify that has other rules; of those no more is known than what they found.
-    """
+def list_checks(report: AuditReport) -> list[Check]:
+    """Return the rules that an audit selected, with their manuals; and a stand-in for those of other findings."""
     found = [*report.findings, *(waived.finding for waived in report.waived)]
-    known = [RULES[code] for code in {*report.codes, *(finding.code for finding in found)} if code in RULES]
     checks = {
-        finding.code: Check(finding.code, finding.name, "A rule of another tokverify.", LEVELS[finding.severity])
+        finding.code: Check(finding.code, finding.name, "The report has no manual for it.", LEVELS[finding.severity])
         for finding in found
     }
     checks |= {
-        rule.code: Check(rule.code, rule.name, rule.manual.partition("\n")[0], LEVELS[rule.severity], explain(rule))
-        for rule in known
+        rule.code: Check(rule.code, rule.name, first_line(rule), LEVELS[rule.severity], write_rule(rule))
+        for rule in report.rules
     }
     return sorted(checks.values(), key=lambda check: check.id)
 
 
-def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
-    lines = [finding.message, *_repair(repair(finding, report)), accepted and f"waived: {accepted}"]
+def _to_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
+    lines = [finding.message, *_list_repair(finding.remedy), accepted and f"waived: {accepted}"]
     return Issue(
         check=finding.code,
         level=LEVELS[finding.severity],
@@ -68,10 +63,10 @@ def _finding_issue(finding: Finding, report: AuditReport, accepted: str | None =
     )
 
 
-def _repair(told: Repair) -> Iterator[str]:
-    """Yield lines, of which a command has one for itself."""
+def _list_repair(remedy: Repair) -> Iterator[str]:
+    """Yield the lines of a repair; each command has a line of its own."""
     lead = "repair: "
-    for line in [*map(str, told.commands), told.remark]:
+    for line in [*map(str, remedy.commands), remedy.remark]:
         if line:
             yield f"{lead}{line}"
             lead = ""

@@ -1,129 +1,150 @@
-"""The output formats of `tokverify diff`."""
+"""Formats of `tokverify diff`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
+from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.render.run.verdict import verdict as cases_verdict
+from tokverify.report.diff import count_kinds, diff_exit_code, new_side, old_side
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import listed, plural
 
 if TYPE_CHECKING:
-    from tokverify.diff.example import Example
-    from tokverify.diff.part import Change, Part
     from tokverify.render import RenderOptions
-    from tokverify.report.diff import ChangeReport, Effect
+    from tokverify.render.ci import CiReport
+    from tokverify.render.document import Document
+    from tokverify.render.presentation import Format
+    from tokverify.report.diff import ChangeReport, Effect, Example, Part, PartChange
 
 _MAX_VALUE = 200
-_MOST_NAMES = 20
+_MAX_NAMES = 20
 
 
 def verdict(report: ChangeReport) -> str:
-    """Sum up, such as `tokens: 2 added; 648 cases: 630 match, 18 mismatch`."""
-    parts = [summary(part) for part in report.parts]
+    """Sum up a comparison, such as `tokens: 2 added; 648 cases: 630 match, 18 mismatch`."""
+    parts = [summarize_part(part) for part in report.parts]
     if report.not_compared:
-        parts.append("not all parts were compared")
+        parts.append("some parts were not compared")
     elif not parts:
-        parts.append(_no_part(report))
+        parts.append(_summarize_no_part(report))
     parts.append(cases_verdict(report.report))
     if report.fuzzed:
-        parts.append(f"{report.fuzzed.failing:,} of {plural(report.fuzzed.strings, 'fuzzed string')} differ")
+        parts.append(f"{report.fuzzed.failing:,} of {plural(report.fuzzed.strings, 'generated text')} differ")
     if report.effect:
-        parts.append(effect(report.effect))
+        parts.append(summarize_effect(report.effect))
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
-        parts.append("the fuzzing was interrupted")
+        parts.append("fuzzing was interrupted")
     return "; ".join(parts)
 
 
-def _no_part(report: ChangeReport) -> str:
+def _summarize_no_part(report: ChangeReport) -> str:
     vocabulary = report.report.vocabulary
-    # Of what a library tells, the spelling says nothing; to tokverify's own encoder it is what a text is compared with.
-    if vocabulary is not None and vocabulary.respelled and report.old.family and report.new.family:
-        return f"{plural(vocabulary.respelled, 'token')} spelled otherwise, no other part differs"
+    # The pieces of a library matter only for their bytes; tokverify's own encoder matches texts against them.
+    is_ours = old_side(report).family and new_side(report).family
+    if vocabulary is not None and vocabulary.respelled and is_ours:
+        return f"{plural(vocabulary.respelled, 'token')} stored differently, no other part differs"
     return "no part differs"
 
 
-def summary(part: Part) -> str:
+def summarize_part(part: Part) -> str:
     """Sum up a part, such as `tokens: 2 added, 1 removed`."""
-    counts = (f"{count:,} {kind}" for kind, count in part.counts.items())
-    # A saved report can name parts and kinds of changes as it likes.
+    counts = (f"{count:,} {kind}" for kind, count in count_kinds(part).items())
+    # A saved report may contain any names for parts and kinds of changes.
     return visible_message(f"{part.name}: {', '.join(counts)}")
 
 
-def change_line(change: Change) -> str:
+def change_line(change: PartChange) -> str:
     """Write a change in one line that has passed `visible`, such as `changed ··: USER_DEFINED → NORMAL`."""
-    values = [None if value is None else visible_message(cut(value)) for value in (change.old, change.new)]
+    values = [None if value is None else visible_message(shorten_value(value)) for value in (change.old, change.new)]
     shown = " → ".join(value or "none" for value in values)
     if change.kind in {"added", "removed"}:
         shown = values[0] or values[1] or ""
-    return f"{visible_message(change.kind)} {visible(cut(change.what))}: {shown}"
+    return f"{visible_message(change.kind)} {visible(shorten_value(change.what))}: {shown}"
 
 
-def change_lines(part: Part, most: int) -> list[str]:
-    """Write the first changes of a part, one a line, and how many there are more."""
-    left = len(part.changes) - most
-    return [*map(change_line, part.changes[:most]), *([f"and {left:,} more"] if left > 0 else [])]
+def change_lines(part: Part, limit: int) -> list[str]:
+    """Write the first changes of a part, one per line, and how many more there are."""
+    left = len(part.changes) - limit
+    return [*map(change_line, part.changes[:limit]), *([f"and {left:,} more"] if left > 0 else [])]
 
 
-def alike(example: Example) -> list[str]:
-    """Tell what the cause is, and name the other cases that change for it, in lines that have passed `visible`."""
-    lines = [reason(example)] if example.parts else []
-    if example.alike:
-        lines.append(f"the same change in {plural(len(example.alike), 'more case')}: {names(example.alike)}")
+def cause_lines(example: Example) -> list[str]:
+    """Describe the cause and name the other cases that change for it, in lines that have passed `visible`."""
+    lines = [describe_cause(example)] if example.parts else []
+    if example.others:
+        lines.append(f"the same change in {plural(len(example.others), 'more case')}: {list_names(example.others)}")
     return lines
 
 
-def reason(example: Example) -> str:
-    """Say what is known of the cause, in a line that has passed `visible`."""
+def describe_cause(example: Example) -> str:
+    """Describe what is known of a cause, in a line that has passed `visible`."""
     parts = visible_message(" and ".join(example.parts))
     if example.is_only:
-        return f"of all that ids depend on, only the {parts} changed"
+        return f"of everything that ids depend on, only the {parts} changed"
     return f"wherever the ids differ, there are tokens that changed: see the {parts}"
 
 
-def names(cases: Sequence[str]) -> str:
-    """Name cases, so many that one can still read it; the result has passed `visible`."""
-    return listed(map(visible_message, cases), _MOST_NAMES)
+def list_names(cases: Sequence[str]) -> str:
+    """List the names of the first cases; the result has passed `visible`."""
+    return listed(map(visible_message, cases), _MAX_NAMES)
 
 
-def effect(found: Effect) -> str:
-    """Sum up what a change does to a corpus."""
-    lines = f"{share(found.changed_lines, found.lines)} of {plural(found.lines, 'line')}"
-    tokens = f"{found.old_tokens:,} tokens before, {found.new_tokens:,} after"
-    if found.old_tokens:
-        tokens += f" ({(found.new_tokens - found.old_tokens) / found.old_tokens:+.2%})"
-    return f"{lines} and {share(found.changed_bytes, found.bytes)} of the bytes of the corpus change, {tokens}"
+def summarize_effect(effect: Effect) -> str:
+    """Sum up the effect on a corpus."""
+    lines = f"{percentage(effect.changed_lines, effect.lines)} of {plural(effect.lines, 'line')}"
+    tokens = f"{effect.old_tokens:,} tokens before, {effect.new_tokens:,} after"
+    if effect.old_tokens:
+        tokens += f" ({(effect.new_tokens - effect.old_tokens) / effect.old_tokens:+.2%})"
+    bytes = percentage(effect.changed_bytes, effect.bytes)
+    return f"{lines} and {bytes} of the bytes of the corpus change, {tokens}"
 
 
-def cut(value: str) -> str:
-    """Leave out the end of what is too long for a cell of a table; `-f json` has it whole."""
+def shorten_value(value: str) -> str:
+    """Cut off the end of a value that is too long for a table; `-f json` has all of it."""
     return value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
 
 
-def share(part: int, whole: int) -> str:
-    """Write a share in percent; only nothing is 0 %, and only all is 100 %."""
+def percentage(part: int, whole: int) -> str:
+    """Format a share in percent; only nothing is 0.00%, and only everything is 100.00%."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < part < whole:
         percent = min(max(percent, 0.01), 99.99)
     return f"{percent:.2f}%"
 
 
-CHANGE_FORMATS: Mapping[str, Callable[[ChangeReport, RenderOptions], str]] = renderers(
-    {
-        "table": "tokverify.render.diff.table:render",
-        "json": "tokverify.render.diff.json:render",
-        "markdown": "tokverify.render.diff.markdown:render",
-        "html": "tokverify.render.diff.html:render",
-        "junit": "tokverify.render.diff.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.diff.issue:to_ci_report"),
-    }
+def _describe(report: ChangeReport, options: RenderOptions) -> Document:
+    from tokverify.render.diff.document import describe
+
+    return describe(report, options)
+
+
+def _render_html(report: ChangeReport) -> str:
+    from tokverify.render.diff.html import render
+
+    return render(report)
+
+
+def _render_junit(report: ChangeReport) -> str:
+    from tokverify.render.diff.junit import render
+
+    return render(report)
+
+
+def _to_ci_report(report: ChangeReport) -> CiReport:
+    from tokverify.render.diff.issue import to_ci_report
+
+    return to_ci_report(report)
+
+
+CHANGE_FORMATS: Mapping[str, Format[ChangeReport]] = build_formats(
+    _describe, html=_render_html, junit=_render_junit, ci=_to_ci_report
 )
-"""Name -> how what changed is written."""
+"""Format -> how to write a comparison."""
 
 
 def present(report: ChangeReport) -> Presentation:
-    """Return how what changed is written."""
-    return Presentation(bind_formats(CHANGE_FORMATS, report), verdict(report), report.exit_code)
+    """Bind a comparison to its formats."""
+    return Presentation(bind_formats(CHANGE_FORMATS, report), verdict(report), diff_exit_code(report))

@@ -1,4 +1,4 @@
-"""The page of statistics: every text with a bar for each tokenizer, and the tables."""
+"""The HTML page of statistics: every text with a bar for each tokenizer, and the tables."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import entries, outcome
+from tokverify.render.stats import verdict
 from tokverify.render.stats.text import (
     NOTHING,
-    counts,
-    failures,
-    length,
-    measurements,
-    remarks,
-    sizes,
-    texts_told,
+    count_characters,
+    describe_texts,
+    format_count,
+    format_measurements,
+    format_sizes,
+    list_failures,
     token_lists,
-    verdict,
 )
+from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.report.stats import Measured, Row, Stats
+    from tokverify.report.stats import MeasuredTokenizer, StatsReport, TokenCount
 
 _OUTCOMES = {
     0: ("Measured", "every tokenizer can encode all texts"),
@@ -31,29 +31,29 @@ _OUTCOMES = {
 }
 
 
-def render(stats: Stats) -> str:
-    """Write a page that holds all statistics."""
+def render(stats: StatsReport) -> str:
+    """Render all statistics as one page."""
     names = [visible_message(measured.name) for measured in stats.tokenizers]
     context = {
-        **outcome(f"{', '.join(names)}: statistics", verdict(stats), stats.exit_code, _OUTCOMES),
+        **outcome(f"{', '.join(names)}: statistics", verdict(stats), stats_exit_code(stats), _OUTCOMES),
         "sides": [("tokenizer", _side(measured)) for measured in stats.tokenizers],
         "versions": version_list(stats.versions),
         "options": list(entries(stats.options)),
-        "texts": visible_message(texts_told(stats)),
+        "texts": visible_message(describe_texts(stats)),
         "names": names,
         "rows": list(_rows(stats)),
         "measurements": [
             (visible_message(what.strip()), what.startswith(" "), list(map(visible_message, found)))
-            for what, found in measurements(stats.tokenizers, verbose=True)
+            for what, found in format_measurements(stats.tokenizers, verbose=True)
         ],
         "longest": [_longest(measured) for measured in stats.tokenizers],
-        "failures": list(map(visible_message, failures(stats))),
-        "remarks": list(map(visible_message, remarks(stats))),
+        "failures": list(map(visible_message, list_failures(stats))),
+        "remarks": list(map(visible_message, stats.remarks)),
     }
     return page("stats.html.jinja", ["page.js"], context)
 
 
-def _side(measured: Measured) -> dict[str, object]:
+def _side(measured: MeasuredTokenizer) -> dict[str, object]:
     digests = {"fingerprint": measured.fingerprint, "sha256": measured.sha256}
     return {
         "name": visible_message(measured.name),
@@ -66,39 +66,39 @@ def _side(measured: Measured) -> dict[str, object]:
     }
 
 
-def _rows(stats: Stats) -> Iterator[dict[str, object]]:
-    rates = [row.rates(index)["byte"] for row in stats.rows for index in range(len(stats.tokenizers))]
-    most = max((rate for rate in rates if rate is not None), default=0.0)
-    for row in stats.rows:
-        size, characters, words = sizes(row)
+def _rows(stats: StatsReport) -> Iterator[dict[str, object]]:
+    counts = [count for texts in stats.texts for count in texts.counts]
+    most = max((count.per_byte or 0.0 for count in counts), default=0.0)
+    for texts in stats.texts:
+        size, characters, words = format_sizes(texts)
         yield {
-            "kind": visible_message(row.kind),
-            "name": visible_message(row.name),
+            "kind": visible_message(texts.kind),
+            "name": visible_message(texts.name),
             "bytes": size,
             "characters": characters,
             "words": words,
-            "counted": [_counted(row, index, most) for index in range(len(stats.tokenizers))],
+            "counted": [_count(count, most) for count in texts.counts],
         }
 
 
-def _counted(row: Row, index: int, most: float) -> dict[str, object]:
-    tokens, by_byte, by_character, by_word = counts(row, index)
-    rate = row.rates(index)["byte"]
+def _count(count: TokenCount, most: float) -> dict[str, object]:
+    tokens, by_byte, by_character, by_word = format_count(count)
+    rate = count.per_byte
     return {
         "tokens": tokens,
         "byte": by_byte,
         "character": by_character,
         "word": by_word,
         "bar": None if rate is None or by_byte == NOTHING else round(100 * rate / most, 1) if most else 0,
-        "unknown": bool(row.unknown[index]),
+        "unknown": bool(count.unknown),
     }
 
 
-def _longest(measured: Measured) -> dict[str, object]:
+def _longest(measured: MeasuredTokenizer) -> dict[str, object]:
     return {
         "name": visible_message(measured.name),
         "tokens": [
-            (what, token.id, f"{length(token):,}", visible(token.token_bytes))
+            (what, token.id, f"{count_characters(token):,}", visible(token.token_bytes))
             for what, tokens in token_lists(measured).items()
             for token in tokens
         ],

@@ -11,7 +11,7 @@ from tokverify.report.saved.json_node import JsonNode
 from tokverify.system.input_file import require_fetched
 from tokverify.text.wording import quoted
 
-SCHEMA_VERSIONS: Mapping[str, int] = {"run": 3, "fuzz": 5, "diff": 3, "audit": 1, "chat": 5, "stats": 2}
+SCHEMA_VERSIONS: Mapping[str, int] = {"run": 3, "fuzz": 5, "diff": 3, "audit": 1, "chat": 5, "stats": 5}
 """The kinds of reports, named as the commands that write them -> the `schema_version` that is written and read."""
 
 _MAX_BYTES = 1 << 30

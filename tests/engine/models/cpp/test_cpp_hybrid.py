@@ -57,7 +57,7 @@ def test_the_checklist_and_the_diff_example_pass_without_a_reference(gguf: Path)
     assert set(cases.values()) == {"match"}
 
 
-def test_what_is_fixed_holds_whatever_the_corpus_was(tmp_path: Path):
+def test_fixed_tokens_do_not_depend_on_the_corpus(tmp_path: Path):
     model = train_cpp(tmp_path, corpus="nothing of that kind", vocab_size=2000)
     options = ["--cases", str(SUITE), "--tag", "fixed", "-r", "expect"]
     assert CliRunner().invoke(main, ["run", str(model), *options]).exit_code == 0
@@ -133,7 +133,7 @@ def test_no_fixed_token_is_part_of_a_word(encoder: Encoder, word: str):
     assert encoder.decode_text(ids) == word
 
 
-def test_special_tokens_in_a_text_are_read_only_when_asked_for(encoder: Encoder):
+def test_special_tokens_in_a_text_are_parsed_only_on_request(encoder: Encoder):
     assert encoder.encode("<BOS>int") == [2, encoder.settings.ids["int"]]
     assert pieces(encoder, "<BOS>", parse_special=False)[0] == "<"
     assert 1520 not in encoder.encode("<DIFF_ADD>x")
@@ -160,11 +160,11 @@ def test_special_tokens_in_a_text_are_read_only_when_asked_for(encoder: Encoder)
         ("naïve 日本語", "naïve 日本語"),
     ],
 )
-def test_spaces_go_back_by_rule(encoder: Encoder, text: str, decoded: str):
+def test_spaces_are_restored_by_rule(encoder: Encoder, text: str, decoded: str):
     assert encoder.decode_text(encoder.encode(text)) == decoded
 
 
-def test_settings_hold_nothing_of_llama_cpp(encoder: Encoder):
+def test_settings_contain_nothing_from_llama_cpp(encoder: Encoder):
     settings = encoder.settings
     assert settings.overrides == ()
     assert settings.eog_ids == {3}
@@ -191,10 +191,10 @@ def test_a_gguf_file_and_what_is_rebuilt_from_it_agree(gguf: Path, encoder: Enco
     assert load_model(gguf.with_name("tokenizer.json")).fingerprint == encoder.fingerprint
 
 
-def test_llama_cpp_is_said_not_to_know_it(gguf: Path):
+def test_it_is_reported_as_unknown_to_llama_cpp(gguf: Path):
     run = CliRunner().invoke(main, ["run", str(gguf), "-r", "llama.cpp"])
     assert run.exit_code == 2
-    assert "llama.cpp does not know the model cpp-hybrid, which is tokverify's own" in run.stderr
+    assert "llama.cpp does not know the model cpp-hybrid, which only tokverify supports" in run.stderr
     audit = CliRunner().invoke(main, ["audit", str(gguf)])
     assert audit.exit_code == 1
     assert "a model of tokverify's own, which llama.cpp does not" in audit.stdout
@@ -221,11 +221,11 @@ def test_an_audit_against_the_reference_blames_what_is_wrong_alone(gguf: Path, w
     assert codes(without_newlines) == ["TV102", "TV202"]
 
 
-def test_a_wrong_file_is_found_out_and_explained(gguf: Path, without_newlines: Path):
+def test_a_wrong_file_is_detected_and_explained(gguf: Path, without_newlines: Path):
     options = ["-r", str(gguf.with_name("tokenizer.json")), "-k", "newline*"]
     run = CliRunner().invoke(main, ["run", str(without_newlines), *options])
     assert run.exit_code == 1
-    assert "typing 2 tokens (ids 1536-1537, runs of newlines) USER_DEFINED" in run.stdout
+    assert "setting the type of 2 tokens (ids 1536-1537, runs of newlines) to USER_DEFINED" in run.stdout
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_class_for_programs(gguf: Path, name: str):
         tokenizer.decode([SIZE])
 
 
-def test_the_class_wants_a_tokenizer_of_its_kind():
+def test_the_class_requires_a_tokenizer_of_its_kind():
     sample = SAMPLE / "sample.gguf"
     with pytest.raises(UnsupportedError, match="the tokenizer's model is llama, not cpp-hybrid"):
         CppTokenizer(sample)

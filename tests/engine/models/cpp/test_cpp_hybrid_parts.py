@@ -1,4 +1,4 @@
-"""The parts of the C++ hybrid tokenizer: its fixed ids, how lines are cut, and how spaces go back."""
+"""The parts of the C++ hybrid tokenizer: fixed ids, splitting of lines, and restoring of spaces."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tokverify.engine.models.cpp.spacing import Spacing, continues, piece_bytes
 from tokverify.engine.models.cpp.vocabulary import FIXED, RANGES, SPECIAL
 
 
-def test_ranges_follow_one_another_and_hold_each_piece_once():
+def test_ranges_are_contiguous_and_contain_each_piece_once():
     ranges = [ids for ids, _ in RANGES.values()]
     assert [ids.start for ids in ranges] == [0, *(ids.stop for ids in ranges[:-1])]
     assert ranges[-1].stop == len(FIXED) == len(set(FIXED)) == 1600
@@ -106,7 +106,7 @@ def test_the_beginning_of_a_line(line: str, cut: str):
         ("", ""),
     ],
 )
-def test_look_alikes_of_pieces_are_taken_apart(line: str, rewritten: str):
+def test_look_alikes_of_pieces_are_split(line: str, rewritten: str):
     assert rewrite(line) == rewritten
 
 
@@ -116,7 +116,7 @@ def test_no_word_is_spelled_like_a_special_token(special: str):
 
 
 def decoded(*pieces: str) -> str:
-    return join_pieces((piece, piece_bytes(piece)) for piece in pieces).decode()
+    return join_pieces(Spacing(), ((piece, piece_bytes(piece)) for piece in pieces)).decode()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_spacing(pieces: list[str], text: str):
     assert decoded(*pieces) == text
 
 
-def test_a_word_comes_out_when_the_next_begins():
+def test_a_word_is_complete_when_the_next_begins():
     spacing = Spacing()
     assert [spacing.push(piece, piece_bytes(piece)) for piece in ("in", "##te", "x", ";")] == [b"", b"", b"inte", b" x"]
     assert spacing.finish() == b";"
@@ -157,5 +157,5 @@ def test_a_word_comes_out_when_the_next_begins():
 @pytest.mark.parametrize(
     ("piece", "answer"), [("##x", True), ("###", True), ("##", False), ("#", False), ("x##", False)]
 )
-def test_which_pieces_go_on_with_a_word(piece: str, answer: bool):
+def test_pieces_that_continue_a_word(piece: str, answer: bool):
     assert continues(piece) is answer

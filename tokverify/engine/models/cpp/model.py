@@ -1,7 +1,7 @@
-"""C++ hybrid: words and signs that are pieces are taken whole, all others are joined from bytes by merge rank.
+"""Encode like the C++ hybrid tokenizer: take words that are pieces whole, and merge all others from bytes by rank.
 
-A piece that goes on with a word carries `##`, so it is never one that begins a word. Inside it is the other way round:
-the first byte of a word is written with a character of its own, which goes through the merge loop as it is.
+A piece that continues a word begins with `##`, so it differs from a piece that begins a word. Internally it is the
+reverse: the first byte of a word is represented by a separate character, which the merge loop treats like any other.
 
 Source: the model BPE of HuggingFace's `tokenizers`, with `ignore_merges` and `continuing_subword_prefix`.
 """
@@ -12,27 +12,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from tokverify.engine.byte_level import byte_alphabet, to_byte_level
 from tokverify.engine.models.boundary import PartSplitter
+from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.cpp import pattern as cpp_pattern
 from tokverify.engine.models.cpp.spacing import CONTINUATION, continues
 from tokverify.engine.models.cpp.vocabulary import MARKERS
-from tokverify.engine.models.memory import Memory
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.normalizer import split_at_spaces
-from tokverify.engine.pre_tokenizer import byte_alphabet, to_byte_level
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import Join, Merging, ModelTrace, Pair, PreToken, Taken, Whole, Word
 
 _FIRST = 0xE000
-"""Added to a character of the byte-level alphabet that begins a word; the result is one for private use."""
+"""Added to the character of the byte-level alphabet that begins a word; the result is a private-use character."""
 _ALPHABET = frozenset(byte_alphabet().values())
 
 
 class CppHybrid:
-    """Encodes lines; `merges` are in the order of their ranks, each a pair joined by a space.
+    """Encodes lines; `merges` are in order of rank, each a pair joined by a space.
 
-    A byte that is no piece becomes `unknown_id`, or nothing where that is None.
+    A byte that is not a piece becomes `unknown_id`, or is dropped if that is None.
     """
 
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], unknown_id: int | None) -> None:
@@ -41,12 +41,12 @@ class CppHybrid:
         self._unknown = () if unknown_id is None else (unknown_id,)
         self._ranks = {f"{left} {right}": rank for rank, (left, right) in enumerate(_pairs(merges))}
         self._parts = PartSplitter({left[-1] + right[0] for left, right in _pairs(merges)}).split
-        self._memory = Memory(self._encode_chunk)
+        self._cache = ChunkCache(self._encode_chunk)
 
     def encode(self, text: str) -> list[int]:
         """Encode a line; spaces are dropped."""
-        chunks = cpp_pattern.cut(cpp_pattern.rewrite(text))
-        return list(chain.from_iterable(map(self._memory.__getitem__, chunks)))
+        chunks = cpp_pattern.split(cpp_pattern.rewrite(text))
+        return list(chain.from_iterable(map(self._cache.__getitem__, chunks)))
 
     def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self._encode_word, split_at_spaces(chunk))))
@@ -55,7 +55,7 @@ class CppHybrid:
         piece = to_byte_level(word)
         if piece in self._ids:
             return (self._ids[piece],)
-        symbols = chain.from_iterable(merge(list(part), self._ranks, " ") for part in self._parts(_begun(piece)))
+        symbols = chain.from_iterable(merge(list(part), self._ranks, " ") for part in self._parts(_mark_first(piece)))
         return chain.from_iterable(map(self._symbol_id, symbols))
 
     def _symbol_id(self, symbol: str) -> Sequence[int]:
@@ -63,7 +63,7 @@ class CppHybrid:
         return self._unknown if id is None else (id,)
 
     def trace(self, text: str) -> ModelTrace:
-        """Encode a line, noting how; a word is a pre-token, or a part of one that no merge can cross."""
+        """Encode a line and record how; a word is a pre-token, or a part of one that no merge can cross."""
         rewriting = _rewriting(text)
         rewritten = rewriting.result.decode()
         words: list[Word] = []
@@ -84,8 +84,8 @@ class CppHybrid:
             yield Word(start, end, (Taken(self._ids[piece], start, end),), how, index)
             return
         rules = MergeRules("rank", self._ranks, " ", self._symbol_ids, lambda _: self._unknown, byte_level=True)
-        for part in self._parts(_begun(piece)):
-            traced = _as_shown(trace_word(part, start, rules, index))
+        for part in self._parts(_mark_first(piece)):
+            traced = _unmark_word(trace_word(part, start, rules, index))
             yield traced
             start = traced.end
 
@@ -101,15 +101,15 @@ def _pairs(merges: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _symbol(piece: str) -> str:
-    return piece.removeprefix(CONTINUATION) if continues(piece) else _begun(piece)
+    return piece.removeprefix(CONTINUATION) if continues(piece) else _mark_first(piece)
 
 
-def _begun(word: str) -> str:
+def _mark_first(word: str) -> str:
     return chr(_FIRST + ord(word[0])) + word[1:]
 
 
 def _rewriting(text: str) -> Rewriting:
-    """Note what a line is rewritten to: the piece of a diff marker, and a space more here and there."""
+    """Record how a line is rewritten: the piece for a diff marker, and inserted spaces."""
     rewriting = Rewriting()
     rewritten = cpp_pattern.rewrite(text)
     marker = next((marker for marker in MARKERS if rewritten.startswith(marker)), "")
@@ -123,29 +123,29 @@ def _rewriting(text: str) -> Rewriting:
     return rewriting
 
 
-def _as_shown(word: Word) -> Word:
-    """Write the first byte of a word as all others."""
+def _unmark_word(word: Word) -> Word:
+    """Write the first byte of a word like all others."""
     how = word.how
     if not isinstance(how, Merging):
         return word
     shown = replace(
         how,
-        symbols=tuple(map(_plain, how.symbols)),
-        joins=tuple(map(_plain_join, how.joins)),
-        left=tuple(map(_plain, how.left)),
-        spelled=tuple(replace(spelled, symbol=_plain(spelled.symbol)) for spelled in how.spelled),
+        symbols=tuple(map(_unmark, how.symbols)),
+        joins=tuple(map(_unmark_join, how.joins)),
+        left=tuple(map(_unmark, how.left)),
+        spelled=tuple(replace(spelled, symbol=_unmark(spelled.symbol)) for spelled in how.spelled),
     )
     return replace(word, how=shown)
 
 
-def _plain_join(join: Join) -> Join:
-    return replace(join, pair=_plain_pair(join.pair), rivals=tuple(map(_plain_pair, join.rivals)))
+def _unmark_join(join: Join) -> Join:
+    return replace(join, pair=_unmark_pair(join.pair), rivals=tuple(map(_unmark_pair, join.rivals)))
 
 
-def _plain_pair(pair: Pair) -> Pair:
-    return replace(pair, left=_plain(pair.left))
+def _unmark_pair(pair: Pair) -> Pair:
+    return replace(pair, left=_unmark(pair.left))
 
 
-def _plain(symbol: str) -> str:
+def _unmark(symbol: str) -> str:
     first = ord(symbol[0])
     return chr(first - _FIRST) + symbol[1:] if first >= _FIRST else symbol

@@ -1,11 +1,11 @@
-r"""How the C++ hybrid tokenizer rewrites a line and cuts it into pre-tokens.
+r"""Rewrite a line and split it into pre-tokens like the C++ hybrid tokenizer.
 
-What is rewritten is what two stages of HuggingFace's library cannot do otherwise: the sign that marks a line of a diff
-becomes the piece of its token, and a space is put into what only looks like a piece. Spaces end words and are never
-encoded. A line is what lies between newlines and special tokens, which are cut out before.
+The rewriting makes two stages of HuggingFace's library possible: the sign that marks a line of a diff becomes the piece
+of its token, and a space is inserted into text that only looks like a piece. Spaces end words and are never encoded. A
+line is the text between newlines and special tokens, which have already been split off.
 
-The patterns are written so that Oniguruma, which HuggingFace's library uses, and the package `regex` read them alike:
-only ASCII is named by classes, and `\A` stands for the beginning of a line.
+The patterns mean the same in Oniguruma, which HuggingFace's library uses, and in the package `regex`: classes name only
+ASCII characters, and `\A` is the beginning of a line.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _WORD = rf"[^{_SPACE}{_PUNCTUATION}]"
 _AT_END = rf"(?![^{_SPACE}])"
 
 LOOK_ALIKE = rf"(?<=\A<|[{_SPACE}]<)(?=[A-Z0-9_]+>)|(?<=\A##|[{_SPACE}]##)(?=[^{_SPACE}])"
-"""The place in `<NAME>` and `##name` where a space goes: a word of a string literal is looked up as a whole."""
+"""Where a space is inserted in `<NAME>` and `##name`, because words of string literals are looked up as a whole."""
 
 ADDED_LINE = rf"\A\+(?:(?=\+\+|--|->)(?!\+\+{_AT_END})|(?![+=]))"
 REMOVED_LINE = rf"\A-(?:(?=\+\+|--|->)(?!--{_AT_END})|(?![-=>]))"
-"""The sign of a diff, unless it begins an operator, or the header of a file."""
+"""The sign of a diff, unless it begins an operator or a file header."""
 
 REWRITES = ((LOOK_ALIKE, " "), *zip((ADDED_LINE, REMOVED_LINE), MARKERS, strict=True))
-"""Patterns and what is put in their place, one after the other."""
+"""Patterns and their replacements, applied in order."""
 
 LONGEST_PATH = 250
-"""Characters; after a longer path in a line `diff --git`, the `b/` of the next one is not recognized."""
+"""In characters; after a longer path in a line `diff --git`, the `b/` of the second path is not recognized."""
 
 _OPERATOR = "|".join(re.escape(operator) for operator in sorted(OPERATORS, key=len, reverse=True))
 _ESCAPE = r"\\(?:[0-7]{1,3}|x[0-9A-Fa-f]+|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)"
 
-# subtle: Oniguruma tries every length that a look-behind can have, at each `b/` of a line.
+# subtle: Oniguruma tries every possible length of a look-behind, at each `b/` of a line.
 _AFTER_PATH = rf"(?<=\Adiff --git [^{_SPACE}]{{1,{LONGEST_PATH}}} b/)"
 
 ALTERNATIVES = (
@@ -55,29 +55,28 @@ ALTERNATIVES = (
     rf"{_WORD}+",
     rf"[{_PUNCTUATION}]",
 )
-"""Diff marker, header of a diff, path in it, end of a hunk's place, operator, directive, string, character, number,
-word, sign."""
+"""Diff marker, diff header, path prefix, `@@` of a hunk, operator, directive, string, character, number, word, sign."""
 
 PATTERN = "|".join(ALTERNATIVES)
-"""What a line is cut into; it leaves out spaces alone. Literals may hold spaces and are then cut at those."""
+"""Matches everything in a line except spaces. Literals can contain spaces and are then split at them."""
 
 
 def rewrite(line: str) -> str:
-    """Return the line that is cut into pre-tokens."""
+    """Rewrite a line before it is split."""
     for replace in _rewriters():
         line = replace(line)
     return line
 
 
-def cut(line: str) -> list[str]:
-    """Cut a rewritten line; literals are left whole."""
+def split(line: str) -> list[str]:
+    """Split a rewritten line; literals stay whole."""
     chunks: list[str] = _compiled(PATTERN).findall(line)
     return chunks
 
 
 def words(line: str) -> Iterator[str]:
-    """Yield the pre-tokens of a line, which hold no spaces."""
-    for chunk in cut(rewrite(line)):
+    """Yield the pre-tokens of a line, which contain no spaces."""
+    for chunk in split(rewrite(line)):
         yield from split_at_spaces(chunk)
 
 

@@ -1,16 +1,16 @@
-"""How tokens of the C++ hybrid tokenizer become text again: words joined, and spaces put back by rule.
+"""Decode tokens of the C++ hybrid tokenizer: join words, and restore spaces by rule.
 
-Spaces are never encoded. A piece that goes on with a word carries `##`; all others begin one. Between two words goes a
-space, unless one of them is an operator, a sign, a newline or a special token. `_` counts as a letter, and nothing goes
-between the prefix of a path in a diff (`a/`) and the path.
+Spaces are never encoded. A piece that continues a word begins with `##`; all others begin a word. Two words are
+separated by a space unless one of them is an operator, a sign, a newline or a special token. `_` counts as a letter,
+and there is no space between a path prefix in a diff (`a/`) and the path.
 """
 
 from __future__ import annotations
 
 import re
 
+from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.models.cpp.vocabulary import MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
-from tokverify.engine.pre_tokenizer import from_byte_level, to_byte_level
 
 CONTINUATION = "##"
 
@@ -20,12 +20,12 @@ _TIGHT_AFTER = _TIGHT_WORDS | {prefix.encode() for prefix in PATH_PREFIXES}
 
 
 def continues(piece: str) -> bool:
-    """Whether a piece goes on with the word before it; the operator `##` does not."""
+    """Check whether a piece continues the word before it; the operator `##` does not."""
     return piece.startswith(CONTINUATION) and piece != CONTINUATION
 
 
 def piece_bytes(piece: str) -> bytes:
-    """Return the bytes that a piece stands for, wherever it stands."""
+    """Return the bytes that a piece represents in any position."""
     if piece in NEWLINES:
         return piece.encode()
     text = MARKERS.get(piece, piece)
@@ -33,14 +33,14 @@ def piece_bytes(piece: str) -> bytes:
 
 
 class Spacing:
-    """Puts pieces back together one by one; a word comes out once the next one begins."""
+    """Joins pieces one by one; a word is complete when the next one begins."""
 
     def __init__(self) -> None:
         self._word = b""
         self._before: bytes | None = None
 
     def push(self, piece: str, token_bytes: bytes) -> bytes:
-        """Take the next piece and what it stands for; return what is complete with it."""
+        """Add the next piece and its bytes; return the bytes that are now complete."""
         if continues(piece):
             self._word += token_bytes
             return b""
@@ -59,10 +59,10 @@ class Spacing:
 
 
 def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:
-    """Return the same rule as patterns and what is put in their place, all in the byte-level alphabet.
+    """Return the same rule as patterns and replacements, all in the byte-level alphabet.
 
-    The first ones are for each piece alone and put a space before every word; the last is for all pieces joined, and
-    takes away the spaces that are too many.
+    The first ones apply to each piece separately and put a space before every word; the last one applies to the joined
+    pieces and removes superfluous spaces.
     """
     space = to_byte_level(" ")
     tight = "|".join(re.escape(to_byte_level(text)) for text in _TIGHT)

@@ -1,7 +1,7 @@
-"""The fixed part of the C++ hybrid vocabulary: 1,600 tokens whose ids no training changes.
+"""Define the fixed part of the C++ hybrid vocabulary: 1,600 tokens whose ids do not depend on training.
 
-The ids and the lists follow the design document of that tokenizer; where it contradicts itself, docs/cpp-hybrid.md says
-what was chosen and why.
+The ids and lists follow the design document of that tokenizer; where it contradicts itself, docs/cpp-hybrid.md explains
+the choice.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 
-def _listed(pieces: str) -> tuple[str, ...]:
+def _split(pieces: str) -> tuple[str, ...]:
     return tuple(pieces.split())
 
 
@@ -25,9 +25,9 @@ ROLES: Mapping[str, str] = {
     "bos": "<BOS>", "eos": "<EOS>", "unk": UNKNOWN, "pad": "<PAD>",
     "fim_pre": "<FIM_PREFIX>", "fim_suf": "<FIM_SUFFIX>", "fim_mid": "<FIM_MIDDLE>",
 }  # fmt: skip
-"""What special tokens are for, in terms of GGUF."""
+"""The GGUF roles of special tokens."""
 
-KEYWORDS = _listed(
+KEYWORDS = _split(
     """
     auto const constexpr consteval constinit extern inline mutable register static thread_local volatile virtual
     explicit
@@ -44,7 +44,7 @@ KEYWORDS = _listed(
     """
 )
 
-OPERATORS = _listed(
+OPERATORS = _split(
     """
     :: -> .* ->*
     == != <= >= <=>
@@ -64,7 +64,7 @@ DIRECTIVES = tuple("#" + name for name in DIRECTIVE_NAMES)
 
 PUNCTUATION = tuple("{}()[]<>;:,.+-*/%&|^~!?=#@$_\\\"'`")
 
-NAMES = _listed(
+NAMES = _split(
     """
     std boost absl fmt
     cout cerr cin endl printf fprintf sprintf scanf puts getchar putchar
@@ -91,7 +91,7 @@ NAMES = _listed(
 NUMBERS = tuple(map(str, range(1000)))
 
 MARKERS: Mapping[str, str] = {"<DIFF_ADD>": "+", "<DIFF_DEL>": "-"}
-"""The pieces of `+` and `-` at the beginning of a line of a diff, and what they stand for."""
+"""The pieces for `+` and `-` at the beginning of a diff line, and the signs they represent."""
 
 PATH_PREFIXES = ("a/", "b/")
 DIFF = (*MARKERS, "@@", "diff", "---", "+++", "index", *PATH_PREFIXES)
@@ -110,11 +110,11 @@ RANGES: Mapping[str, tuple[range, Sequence[str]]] = {
     "newlines": (range(1536, 1552), NEWLINES),
     "reserved": (range(1552, 1600), ()),
 }
-"""The ranges of ids, and the pieces each begins with; the ids left over in a range are reserved."""
+"""The ranges of ids, and the pieces at the beginning of each; the other ids in a range are reserved."""
 
 
 def reserved(id: int) -> str:
-    """Return the piece of an id that no token has."""
+    """Return the piece of a reserved id."""
     return f"<RESERVED_{id}>"
 
 
@@ -128,4 +128,4 @@ FIXED: Sequence[str] = tuple(_fixed())
 """The pieces of the ids from 0 on."""
 
 SYMBOLS = frozenset([*OPERATORS, *PUNCTUATION, *MARKERS.values(), "@@", "---", "+++"])
-"""What is written with signs alone, `_` among them."""
+"""Tokens that consist only of signs, including `_`."""

@@ -1,0 +1,96 @@
+"""References of other packages, registered as entry points, are treated like built-in ones."""
+
+from pathlib import Path
+
+import pytest
+
+from support.paths import SAMPLE
+from tokverify.audit import audit
+from tokverify.audit.rules import RULES
+from tokverify.audit.subject import Subject
+from tokverify.diagnosis import facts_of
+from tokverify.errors import TokverifyError
+from tokverify.files.gguf.declaration import read_declaration
+from tokverify.references import FoundReference, is_kind, open_reference
+
+ADAPTER = '''
+from dataclasses import replace
+
+from tokverify.references import open_reference
+
+
+class Adapter:
+    """Has another name than the tokenizer it wraps, and the same capabilities."""
+
+    def __init__(self, tokenizer):
+        self._tokenizer = tokenizer
+        self.name = "adapter"
+        for capability in ("declared_spec", "tokenizer_json", "stages", "pieces"):
+            if hasattr(tokenizer, capability):
+                setattr(self, capability, getattr(tokenizer, capability))
+
+    def __getattr__(self, name):
+        if name in {"declared_spec", "tokenizer_json", "stages", "pieces"}:
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+
+def load(request):
+    found = open_reference(request.location)
+    return replace(found, tokenizer=Adapter(found.tokenizer))
+'''
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def install(entry_point: str) -> None:
+        info = tmp_path / "adapter-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adapter\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(f"[tokverify.references]\n{entry_point}\n", encoding="utf-8")
+        (tmp_path / "tokverify_adapter.py").write_text(ADAPTER, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return install
+
+
+@pytest.fixture(params=["sentencepiece", "tokenizers"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    if request.param == "sentencepiece":
+        return SAMPLE / "sample.tokenizer.model"
+    from support.spec_file import write_spec
+    from tokverify.files.load import load_gguf
+
+    write_spec(load_gguf(SAMPLE / "sample.gguf").spec, tmp_path / "sample.json")
+    return tmp_path / "sample.json"
+
+
+def test_a_registered_kind_is_found_by_its_name(install, location):
+    assert not is_kind("adapter")
+    install("adapter = tokverify_adapter:load")
+    assert is_kind("adapter")
+    assert open_reference(f"adapter:{location}").tokenizer.name == "adapter"
+
+
+def test_a_kind_that_cannot_be_imported_says_so(install):
+    install("adapter = tokverify_gone:load")
+    with pytest.raises(TokverifyError, match=r"^adapter: tokverify_gone:load cannot be imported \("):
+        open_reference("adapter:x")
+
+
+def results(model: Path, found: FoundReference) -> tuple[object, object]:
+    report = audit(Subject(read_declaration(model), found), RULES.values())
+    return report.findings, [skipped.code for skipped in report.not_evaluated]
+
+
+@pytest.mark.parametrize("name", ["sample.gguf", "sample-broken.gguf"])
+def test_audit_and_diagnosis_learn_as_much_from_it(install, location, name):
+    install("adapter = tokverify_adapter:load")
+    built_in, registered = open_reference(location), open_reference(f"adapter:{location}")
+    findings, skipped = results(SAMPLE / name, registered)
+    assert (findings, skipped) == results(SAMPLE / name, built_in)
+    expected = facts_of(built_in.tokenizer, built_in.path)
+    facts = facts_of(registered.tokenizer, registered.path)
+    assert facts.spec == expected.spec is not None
+    assert facts.added_tokens == expected.added_tokens
+    assert (facts.document is None) == (expected.document is None)

@@ -1,0 +1,138 @@
+"""TV205: texts that the reference normalizes and llama.cpp does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.audit.behavior import encode_both
+from tokverify.audit.cutting import normalize
+from tokverify.audit.probe import probes
+from tokverify.audit.repair import set_flag
+from tokverify.audit.rule import rule
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.files.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import listed, quoted
+from tokverify.tokenizer import Declaring
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+    from tokverify.files.huggingface.pipeline import Stage
+
+_MAX_SPELLED = 8
+_SHOWN = 4
+
+
+@rule(code="TV205", name="normalizer-mismatch", severity=ERROR)
+def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require that the reference's normalizer is not lost.
+
+    What it does:
+        Compares the keys that GGUF has for normalization (lowercase, strip_accents, the charsmap) with the normalizer
+        of the reference. For everything else, looks for probe texts that are encoded differently here, and correctly
+        after the reference's normalizer is applied to them first: then the normalizer is the cause, and that is an
+        error.
+
+    Why it is bad:
+        A different encoding of the same letter (`é` as one or two code points), full-width forms or capitals become
+        other tokens, or unknown ones.
+
+    Example:
+        PLM-1.8B normalizes with NFC: `e` and U+0301 are one token there, two in llama.cpp.
+
+    How to repair:
+        Set the keys for lowercase and strip_accents. GGUF has no key for NFC, NFKC and the like: normalize texts before
+        you pass them to llama.cpp.
+
+    Threads:
+        onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
+        ggml-org/llama.cpp#18756, ggml-org/llama.cpp#5496
+    """
+    if isinstance(subject.expected, Declaring):
+        yield from _charsmaps(subject)
+    elif not subject.includes_stages:
+        yield from _stages(subject)
+
+
+def _stages(subject: Subject) -> Iterator[Finding]:
+    """Check the normalizer of a tokenizer.json, by its keys where GGUF has them, else by what it does to texts."""
+    stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
+    flags = list(_bert_flags(subject, stages))
+    if flags:
+        yield from flags
+    elif stages:
+        yield from _lost(subject, ", ".join(stage["type"] for stage in stages))
+
+
+def _lost(subject: Subject, names: str) -> Iterator[Finding]:
+    problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    found = [text for text in probes() if _is_cause(subject, text)]
+    if found:
+        yield Finding(ERROR, f"{problem}: {_examples(subject, found)}")
+    elif subject.settings.family.is_bpe:
+        yield Finding(INFO, f"{problem}; no probe text shows a difference")
+
+
+def _examples(subject: Subject, texts: Sequence[str]) -> str:
+    text, *others = sorted(texts, key=len)[:_SHOWN]
+    actual, expected = encode_both(subject, text)
+    message = (
+        f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but "
+        f"{expected} in the reference"
+    )
+    return f"{message}; others are {listed(map(_spelled, others))}" if others else message
+
+
+def _is_about_spaces(stage: Stage) -> bool:
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 looks at."""
+    return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
+
+
+def _is_cause(subject: Subject, text: str) -> bool:
+    """Whether a text comes out otherwise, and right if the reference's normalizer goes before our side."""
+    normalized = unescape_spaces(normalize(subject.document, text))
+    if normalized in {text, f" {text}"}:
+        return False
+    actual, expected = encode_both(subject, text)
+    if actual == expected:
+        return False
+    prefixed = normalized.startswith(" ") and not text.startswith(" ") and subject.settings.add_space_prefix
+    return subject.encoder.encode(normalized[1:] if prefixed else normalized) == expected
+
+
+def _spelled(text: str) -> str:
+    """Quote a text, with the code points of a short one: how it looks may be all that its two spellings share."""
+    code_points = " ".join(f"U+{ord(character):04X}" for character in text)
+    return f"{quoted(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quoted(text)
+
+
+def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
+    stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
+    if stage is None or not subject.settings.family.cuts_words:
+        return
+    accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
+    for key, setting, expected in (
+        (LOWERCASE, "lowercase", stage["lowercase"]),
+        (STRIP_ACCENTS, "strip_accents", accents),
+    ):
+        actual, declared = getattr(subject.settings, setting), getattr(subject.spec, setting)
+        if actual != expected:
+            message = f"{setting} is {actual}, but {expected} in the reference"
+            repair = set_flag(key, value=expected, declared=declared is not None)
+            yield Finding(ERROR, message, keys=(key,), repair=repair)
+
+
+def _charsmaps(subject: Subject) -> Iterator[Finding]:
+    actual, expected = subject.spec.charsmap or b"", subject.declared.charsmap or b""
+    uses_charsmap = subject.settings.family.uses_charsmap
+    if actual == expected and (uses_charsmap or not expected):
+        return
+    if uses_charsmap:
+        message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
+        yield Finding(ERROR, message, keys=(CHARSMAP,))
+    elif expected:
+        message = (
+            f"the reference normalizes with a charsmap, which llama.cpp does not do for the model {subject.spec.model}"
+        )
+        yield Finding(WARNING, message, keys=(CHARSMAP,))

@@ -1,0 +1,99 @@
+"""TV106: special ids that are missing or point at ordinary tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.audit.marker import is_marker
+from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.rule import rule
+from tokverify.engine.attribute import Attribute
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import quoted
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+    from tokverify.engine.family import Settings
+
+_ENDING = ("eos", "eot", "eom")
+
+
+@rule(code="TV106", name="wrong-special-id", severity=ERROR)
+def wrong_special_id(subject: Subject) -> Iterator[Finding]:
+    """Require special ids that exist and that refer to special tokens.
+
+    What it does:
+        Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
+        the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
+        a special token.
+
+    Why it is bad:
+        Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
+        that word. If an id is missing, llama.cpp aborts when it has to add the token.
+
+    Example:
+        Qwen2 files without `tokenizer.ggml.bos_token_id` get llama.cpp's default for GPT-2, which is 11: a comma.
+
+    How to repair:
+        `gguf-new-metadata --special-token-by-id eos 151645 MODEL FIXED`, with the role and the id of your model. Turn
+        off a flag that requests a token the model does not have.
+
+    Threads:
+        ggml-org/llama.cpp#7898, ggml-org/llama.cpp#3635, ggml-org/llama.cpp#8597, ggml-org/llama.cpp#2711
+    """
+    count = len(subject.spec.tokens)
+    for role, id in subject.spec.special_ids.items():
+        if id >= count:
+            message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
+            yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role, "ID"))
+    yield from _missing(subject.settings)
+    for role, id in subject.settings.special_ids.items():
+        if not _is_special(subject.settings, id):
+            yield from _ordinary(subject, role, id)
+
+
+def _missing(settings: Settings) -> Iterator[Finding]:
+    for role in _used_roles(settings):
+        if role not in settings.special_ids:
+            message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
+            yield Finding(ERROR, message, keys=(key_of(role),), repair=set_special_id(role, "ID"))
+
+
+def _used_roles(settings: Settings) -> list[str]:
+    """Return the roles whose tokens llama.cpp puts around a text."""
+    before, after = settings.family.affix_roles(settings)
+    return before + after
+
+
+def _is_special(settings: Settings, id: int) -> bool:
+    return settings.attributes[id] != Attribute.NORMAL or is_marker(settings.pieces[id])
+
+
+def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
+    settings = subject.settings
+    is_used = role in _used_roles(settings)
+    if role in _ENDING:
+        harm = "a generation ends wherever the model writes it"
+    elif is_used:
+        harm = "it is added to every text"
+    elif role == "unk" and settings.family.replaces_unknown:
+        harm = "it replaces everything that no piece matches"
+    elif role == "bos":
+        harm = "chat templates that begin with bos_token contain it"
+    else:
+        return
+    is_default = role not in subject.spec.special_ids
+    told = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
+    message = f"{told} is the ordinary token {quoted(settings.pieces[id])}: {harm}"
+    repair = set_special_id(role, "ID")
+    if role == "bos" and not is_used:
+        yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
+    else:
+        # Where no token is typed as a control token, types tell nothing.
+        certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
+        yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
+
+
+def _asks_for_bos(subject: Subject) -> bool:
+    return subject.spec.chat_template is not None and subject.markers.mentions_bos

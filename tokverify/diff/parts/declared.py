@@ -1,0 +1,68 @@
+"""What a version declares, and helpers that all parts share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.report.diff import PartChange
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.spec import TokenizerSpec
+
+_DIGITS = 16
+
+
+class Declared:
+    """A version as a GGUF file would declare it, and the settings that llama.cpp would derive from it."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def settings(self) -> Settings | None:
+        """The effective settings; None where llama.cpp would refuse the file."""
+        from tokverify.engine.settings import resolve
+
+        try:
+            return resolve(self.spec)
+        except TokverifyError:
+            return None
+
+    @cached_property
+    def by_token(self) -> dict[str, int]:
+        """The id of each token; the last one of equal tokens."""
+        return {token: id for id, token in enumerate(self.spec.tokens)}
+
+
+def compare_values(old: Mapping[str, object], new: Mapping[str, object], left_out: str = "") -> Iterator[PartChange]:
+    """Yield the keys whose values changed, except `left_out`."""
+    for name in dict.fromkeys([*old, *new]):
+        before, after = old.get(name), new.get(name)
+        if before != after and name != left_out:
+            yield PartChange("changed", name, _format(before), _format(after))
+
+
+def _format(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def compare_entries(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[PartChange]:
+    """Yield the entries that were added, removed or changed."""
+    for change in compare_values(old, new):
+        if change.new is None:
+            yield replace(change, kind="removed")
+        elif change.old is None:
+            yield replace(change, kind="added")
+        else:
+            yield change
+
+
+def digest(data: bytes) -> str:
+    """Return the beginning of a sha256."""
+    return f"sha256 {hashlib.sha256(data).hexdigest()[:_DIGITS]}"

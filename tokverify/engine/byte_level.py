@@ -1,0 +1,50 @@
+"""Write bytes as characters of the GPT-2 alphabet, and read them back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+
+@cache
+def byte_alphabet() -> Mapping[int, str]:
+    """Return the GPT-2 alphabet: a printable character for each byte.
+
+    Bytes that are printable in Latin-1 map to themselves, the others to U+0100 and up, in order. Source:
+    `bytes_to_unicode` in the GPT-2 encoder.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(0x100) if byte not in printable]
+    alphabet = {byte: chr(byte) for byte in printable}
+    return alphabet | {byte: chr(0x100 + index) for index, byte in enumerate(others)}
+
+
+def to_byte_level(text: str) -> str:
+    """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet."""
+    return spell_bytes(text.encode())
+
+
+def spell_bytes(data: bytes) -> str:
+    """Write each byte as a character of the GPT-2 alphabet."""
+    return data.decode("latin-1").translate(byte_alphabet())
+
+
+@cache
+def _bytes_by_character() -> Mapping[str, bytes]:
+    return {character: bytes([byte]) for byte, character in byte_alphabet().items()}
+
+
+def from_byte_level(piece: str) -> bytes:
+    """Convert a piece in the GPT-2 alphabet to bytes.
+
+    A character outside the alphabet becomes llama.cpp's placeholder: `[UNK_BYTE_0x`, its UTF-8 in hexadecimal, the
+    whole piece again, `]`. In the placeholder, a byte that is not UTF-8 counts as U+FFFD. Source: `llama_decode_text`
+    in llama.cpp's `src/llama-vocab.cpp`.
+    """
+    known = _bytes_by_character()
+    return b"".join(known.get(character) or _placeholder(character, piece) for character in piece)
+
+
+def _placeholder(character: str, piece: str) -> bytes:
+    hexadecimal = ("\ufffd" if "\udc80" <= character <= "\udcff" else character).encode().hex()
+    return f"[UNK_BYTE_0x{hexadecimal}{piece}]".encode("utf-8", "surrogateescape")
