@@ -23,7 +23,7 @@ TABLE = [
         ["as many as requested", "whitespace", "300 strings: nothing found"],
         [],
     ),
-    ([MODEL, *FEW], 0, ["stands beside the model"], []),
+    ([MODEL, *FEW], 0, ["is beside the model"], []),
     ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, 2 causes"], []),
     ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 strings: "], []),
     (
@@ -97,9 +97,9 @@ def test_the_json_is_the_same_with_two_processes():
     first, second = (run(BROKEN, "-r", REFERENCE, "--count", "1500", "-f", "json", "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
     document = json.loads(first.stdout)
-    assert document["options"]["count"] == 1500
-    assert "jobs" not in document["options"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(document["versions"])
+    assert document["report"]["options"]["count"] == 1500
+    assert "jobs" not in document["report"]["options"]
+    assert {"tokverify", "python", "sentencepiece"} <= set(document["report"]["versions"])
 
 
 def test_options_become_the_plan(monkeypatch):

@@ -94,7 +94,7 @@ def test_parallel_and_serial_runs_give_the_same_output():
     for jobs in ("1", "2"):
         result = run("-j", jobs)
         found = json.loads(Path("broken.json").read_text())
-        reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["cases"]))
+        reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["results"]))
         assert "setting the type of 30 tokens" in result.stdout
     assert reports[0] == reports[1]
 
@@ -161,7 +161,7 @@ def test_command_line_options_override_the_configuration(directory):
     assert result.exit_code == 0, result.output
     names = ("good", "broken")
     reports = [json.loads(Path(f"{name}.json").read_text()) for name in names]
-    assert [[case["id"] for case in report["cases"]] for report in reports] == [["word"], ["word"]]
+    assert [[result["case"]["id"] for result in report["results"]] for report in reports] == [["word"], ["word"]]
     for name in names:
         Path(f"{name}.xml").unlink()
     run("-r", "rebuilt")

@@ -59,8 +59,8 @@ def test_the_reference_is_looked_for_if_a_case_expects_nothing(suite):
 
 def test_cases_without_expectations_are_skipped_with_reference_expect(suite):
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
-    assert [case["status"] for case in report["cases"]] == ["match", "match", "skipped"]
-    assert report["cases"][2]["message"] == "the case has no `expect` for sample, only for gemma"
+    assert [result["status"] for result in report["results"]] == ["match", "match", "skipped"]
+    assert report["results"][2]["message"] == "the case has no `expect` for sample, only for gemma"
     assert report["expected"]["reason"] == "as requested"
 
 
@@ -78,9 +78,9 @@ def test_the_verdict_mentions_the_weak_reference(suite):
 def test_a_difference_is_shown_and_explained_without_a_reference(suite, pieces):
     report = report_of(BROKEN, "--cases", suite, "-r", "expect", "-k", "pieces", "-k", "ids")
     assert report["summary"]["exit_code"] == 1
-    case = report["cases"][0]
-    assert case["expect"] == pieces
-    assert [token["piece"] for block in case["difference"]["blocks"] for token in block["expected"]] == pieces
+    result = report["results"][0]
+    assert result["expect"] == pieces
+    assert [token["piece"] for block in result["difference"]["blocks"] for token in block["expected"]] == pieces
     assert "USER_DEFINED" in report["diagnosis"]["explanations"][0]["sentence"]
     shown = run(BROKEN, "--cases", suite, "-r", "expect", "-k", "pieces").stdout
     assert '["w", "ord", "···", "w", "ith"]' in shown
@@ -99,4 +99,4 @@ def test_an_expected_piece_that_no_token_has_is_shown_without_an_id(tmp_path):
 def test_only_run_has_cases_that_expect_something(command):
     result = CliRunner().invoke(main, [*command, "-r", "expect"])
     assert result.exit_code == 2
-    assert "for `tokverify run` alone; name a reference" in result.stderr
+    assert "works only with `tokverify run`" in result.stderr
