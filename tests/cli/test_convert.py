@@ -102,7 +102,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
         (["copy.gguf", "-o", "./copy.gguf", "--force"], "copy.gguf: is IN itself, which is never changed"),
         ([GGUF, "-o", "x.gguf"], f"{GGUF}: is a GGUF file already"),
         ([MODEL, "-o", "folder.gguf", "--force"], "folder.gguf: not a regular file"),
-        ([MODEL, "-o", "nowhere/x.gguf"], "nowhere/x.gguf: cannot be written: nowhere is no directory"),
+        ([MODEL, "-o", "nowhere/x.gguf"], "nowhere/x.gguf: cannot be written: nowhere is not a directory"),
         (["suite.yaml", "-o", "x.gguf"], "suite.yaml: is not a GGUF file"),
         (["/dev/null", "-o", "x.gguf"], "/dev/null: is not a regular file"),
         ([GGUF, "-o", "x.json", "--with-config"], "x.json: a tokenizer_config.json is looked for only beside"),

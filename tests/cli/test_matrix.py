@@ -206,7 +206,7 @@ def test_nothing_configured():
     [
         ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is no format; write FORMAT=FILE"),
         ('reports = ["junit"]', "tokverify.toml: reports: 'junit' names no file; write junit=FILE"),
-        ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is no directory"),
+        ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is not a directory"),
         ('reports = ["json={name}.gguf", "json={name}.gguf"]', "two reports go to good.gguf"),
         ("jobs = 0", "tokverify.toml: jobs must be a whole number"),
     ],

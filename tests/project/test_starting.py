@@ -131,7 +131,7 @@ def test_own_suites_go_with_the_shipped_ones_where_they_can(tmp_path, suite, cas
 def test_suites_in_a_directory_of_the_name_of_the_shipped_ones(tmp_path):
     make(tmp_path, "a.gguf", "shipped/own.yaml")
     start = look_around(tmp_path)
-    assert "is there as well" in start.left_out
+    assert "exists as well" in start.left_out
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
     [model] = read_configuration(tmp_path / "tokverify.toml").models
     assert [Path(source).name for source in model.cases] == ["shipped"]
