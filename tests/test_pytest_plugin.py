@@ -174,7 +174,7 @@ def test_the_shipped_suites_can_be_tested_too(pytester):
     result.stdout.fnmatch_lines(["*?seed/extra-spaces? PASSED*", "*?own/spaces? PASSED*"])
     (pytester.path / "shipped").mkdir()
     result = pytester.runpytest_inprocess()
-    assert "write ./shipped for that" in result.stdout.str()
+    assert "write ./shipped to use that path" in result.stdout.str()
 
 
 @pytest.mark.parametrize(
