@@ -92,7 +92,7 @@ def test_shipped_suites_can_be_combined_with_others(work):
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((work / "out.json").read_text())
     assert report["options"]["cases"] == ["shipped", "ours.yaml"]
-    assert [case["suite"] for case in report["cases"]] == ["seed", "ours"]
+    assert [result["case"]["suite"] for result in report["results"]] == ["seed", "ours"]
 
 
 def test_without_inputs_the_configuration_is_used(work):
