@@ -186,11 +186,11 @@ def _render(model: ConfiguredModel, result: CaseResult) -> str:
     from dataclasses import replace
 
     from tokverify.render import RenderOptions
-    from tokverify.render.layout import draw
-    from tokverify.render.run.case_section import case_sections
+    from tokverify.render.draw_table import draw_sections
+    from tokverify.render.run.cases import case_sections
 
     report = replace(_get_report(model), results=(result,), baseline=None)
-    return _for_log(draw(case_sections(report, verbose=False), RenderOptions()))
+    return _for_log(draw_sections(case_sections(report, verbose=False), RenderOptions()))
 
 
 def _plain(text: str) -> str:

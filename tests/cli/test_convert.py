@@ -41,7 +41,7 @@ def test_a_target_that_agrees_is_written(run):
     assert result.stdout.startswith(f"from       {MODEL} (sentencepiece)\nto         out.gguf (GGUF)\n")
     assert "30 user-defined pieces: sentencepiece matches them" in result.stdout
     assert " ".join(result.stdout.split()).endswith(
-        f"out.gguf: written; it gives the same ids as {MODEL} for all 1 case and 0 made-up texts"
+        f"out.gguf: written; it gives the same ids as {MODEL} for all 1 case and 0 generated texts"
     )
     assert Path("out.gguf").stat().st_size > 1000
 
@@ -50,25 +50,24 @@ def test_a_target_that_differs_is_not_written(run):
     result = run(MODEL, "-o", "out.gguf", suite="differing.yaml")
     assert (result.exit_code, Path("out.gguf").exists()) == (1, False)
     words = " ".join(result.stdout.split())
-    assert "1 of 1 case and none of 0 made-up texts differ, all explained by what GGUF cannot carry" in words
-    assert words.endswith("--force writes it all the same")
+    assert "1 of 1 case and 0 of 0 generated texts differ, all because of what GGUF cannot express" in words
+    assert words.endswith("use --force to write it anyway")
     assert "cases s/other" in words
     forced = run(MODEL, "-o", "out.gguf", "--force", "-q", suite="differing.yaml")
     assert (forced.exit_code, Path("out.gguf").exists()) == (0, True)
-    assert forced.stdout.startswith("out.gguf: written by force: 1 of 1 case")
+    assert forced.stdout.startswith("out.gguf: written because of --force: 1 of 1 case")
 
 
 def test_json_contains_the_same_result(run):
     result = run(MODEL, "-o", "out.gguf", "-f", "json", suite="differing.yaml")
     document = json.loads(result.stdout)
     assert (result.exit_code, document["kind"]) == (1, "convert")
-    conversion = document["conversion"]
-    assert conversion["source"] == {"path": str(MODEL), "kind": "sentencepiece"}
-    assert conversion["target"] == {"path": "out.gguf", "kind": "gguf"}
-    assert (conversion["written"], conversion["differing"], conversion["unexplained"]) == (False, 1, 0)
-    assert conversion["untransportable"][0]["explains"] == 1
-    assert conversion["pre_tokenizer"] is None
-    assert [case["status"] for case in document["cases"]] == ["mismatch"]
+    assert (document["source"], document["target"]) == (str(MODEL), "out.gguf")
+    assert document["kinds"] == ["sentencepiece", "gguf"]
+    assert (document["written"], document["differing"], document["unexplained"]) == (False, 1, 0)
+    assert document["explained"][0] == 1
+    assert document["pre_tokenizer"] is None
+    assert [result["status"] for result in document["report"]["results"]] == ["mismatch"]
 
 
 def test_a_tokenizer_json_and_its_config(run):
@@ -87,7 +86,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
     result = run("in.json", "-o", "out.gguf", "-v")
     words = " ".join(result.stdout.split())
     assert result.exit_code == 0, result.output
-    assert "pre-tokenizer gpt-2 it cuts 22 probes as the source does" in words
+    assert "pre-tokenizer gpt-2 it splits 22 probes like the source" in words
     assert "18 other names would give the same ids: phi-2, " in words
     assert "probes Hello·world!" in words
 

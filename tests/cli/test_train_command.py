@@ -64,7 +64,7 @@ def test_from_a_corpus_to_a_verified_file(run, tmp_path: Path):
         "preset": None,
     }
     assert result.stdout.splitlines()[:2] == [f"written   out: {', '.join(RESULTS)}", "tokens    500"]
-    assert "also with 2,000 made-up texts" in result.stdout
+    assert "also with 2,000 generated texts" in result.stdout
     assert result.stderr == ""
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.convert import Conversion, convert
-from tokverify.engine.pre_search import PreTokenizerMatch
+from tokverify.convert import convert
 from tokverify.render import RenderOptions
 from tokverify.render.convert import CONVERSION_FORMATS, verdict
+from tokverify.report.convert import Conversion, PreTokenizerChoice
 
 SAMPLE = Path(convert.__code__.co_filename).parents[1] / "sample"
 HOSTILE = "[red]x[/] [/INST] \x1b[31m\u202e\0"
@@ -21,12 +21,12 @@ def conversion(tmp_path) -> Conversion:
     made = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", cases=cases, count=50)
     return replace(
         made,
-        target=Path(f"{HOSTILE}.gguf"),
+        target=f"{HOSTILE}.gguf",
         untransportable=(f"lost: {HOSTILE}", "nothing"),
         explained=(1, 0),
         differing=1,
         unexplained=0,
-        pre_tokenizer=PreTokenizerMatch("gpt-2", (HOSTILE,), 7, ("mpt",), ("other",)),
+        pre_tokenizer=PreTokenizerChoice("gpt-2", (HOSTILE,), 7, ("mpt",), ("other",)),
     )
 
 
@@ -42,9 +42,9 @@ def test_the_table_says_what_explains_what(conversion):
     words = " ".join(CONVERSION_FORMATS["table"](conversion, RenderOptions(verbose=True)).split())
     assert "1 text lost: [red]x" in words
     assert "- nothing" in words
-    assert "it cuts 1 probe as the source does, into 7 pre-tokens" in words
+    assert "it splits 1 probe like the source, into 7 pre-tokens" in words
     assert "1 other name would give the same ids: mpt" in words
-    assert "cut so too, but imply the opposite of ignore_merges: other" in words
+    assert "the same splits, but the opposite of ignore_merges: other" in words
     assert "cases s/other" in words
 
 
@@ -59,10 +59,11 @@ def test_a_reason_for_all_is_told_once(conversion):
 
 
 def test_json_survives_it_too(conversion):
-    told = json.loads(CONVERSION_FORMATS["json"](conversion, RenderOptions()))["conversion"]
-    assert told["untransportable"][0] == {"part": f"lost: {HOSTILE}", "explains": 1}
+    told = json.loads(CONVERSION_FORMATS["json"](conversion, RenderOptions()))
+    assert told["untransportable"][0] == f"lost: {HOSTILE}"
+    assert told["explained"] == [1, 0]
     assert told["pre_tokenizer"]["texts"] == [HOSTILE]
-    assert (told["exit_code"], told["written"]) == (1, False)
+    assert (told["summary"]["exit_code"], told["written"]) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +72,13 @@ def test_json_survives_it_too(conversion):
         ({"differing": 0, "written": True}, "written; it gives the same ids as"),
         (
             {},
-            "not written: 1 of 2 cases and none of 50 made-up texts differ, all explained by what GGUF cannot carry;",
+            "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what GGUF cannot express;",
         ),
-        ({"written": True}, "written by force: 1 of 2 cases"),
-        ({"unexplained": 1}, "differ, for no known reason; --force"),
+        ({"written": True}, "written because of --force: 1 of 2 cases"),
+        ({"unexplained": 1}, "differ, for no known reason; use --force"),
         (
             {"differing": 3, "unexplained": 1},
-            "1 of 2 cases and 2 of 50 made-up texts differ, 1 of them for no known reason;",
+            "1 of 2 cases and 2 of 50 generated texts differ, 1 of them for no known reason;",
         ),
     ],
 )

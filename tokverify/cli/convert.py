@@ -12,6 +12,7 @@ from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.convert import CONVERSION_FORMATS
+from tokverify.report.convert import conversion_exit_code
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -92,4 +93,4 @@ def _convert(options: ConvertOptions) -> int:
         )
     shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
     write_text(CONVERSION_FORMATS[options.format_name](conversion, shown))
-    return conversion.exit_code
+    return conversion_exit_code(conversion)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -27,6 +27,7 @@ from tokverify.files.gguf.writer import named
 from tokverify.files.location import read_file
 from tokverify.fuzz.trial import Trial
 from tokverify.references.huggingface import from_json
+from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.system.output_file import put_in_place, sync, temporary_beside
 from tokverify.verify.side import side_of
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from tokverify.convert.source import Source
     from tokverify.convert.target import Target
     from tokverify.convert.verification import Verification
-    from tokverify.engine.pre_search import PreTokenizerMatch
-    from tokverify.report.run import Report
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
@@ -47,37 +46,6 @@ STRINGS = 2000
 """The default number of generated texts that verify a conversion, besides the cases."""
 
 _KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """What a conversion did and found.
-
-    `kinds` are those of the source and the target, `model` and `size` what the tokenizer is in GGUF's terms and its
-    number of tokens. `pre_tokenizer` is how the name of the pre-tokenizer was found, where there is one to find.
-    `untransportable` tells what the target cannot carry; `explained` how many of the `differing` texts each of these
-    explains by itself, and `unexplained` is how many all together do not. Texts are the cases, which `report` begins
-    with, and `strings` made-up ones; the causes of what those show follow in `report`, each as a minimal case.
-    """
-
-    source: Path
-    target: Path
-    kinds: tuple[str, str]
-    model: str
-    size: int
-    pre_tokenizer: PreTokenizerMatch | None
-    untransportable: tuple[str, ...]
-    explained: tuple[int, ...]
-    report: Report
-    strings: int
-    differing: int
-    unexplained: int
-    written: bool
-
-    @property
-    def exit_code(self) -> int:
-        """0 if it was written: nothing differs, or it was forced; else 1."""
-        return 0 if self.written else 1
 
 
 def convert(  # noqa: PLR0913 - the optional ones are keywords
@@ -179,12 +147,12 @@ class _Job:
         is_bpe = family is not None and family.is_bpe
         has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and is_bpe
         return Conversion(
-            source=self.source,
-            target=self.target,
+            source=str(self.source),
+            target=str(self.target),
             kinds=(opened.kind, self.format.kind),
             model=spec.model,
             size=len(spec.tokens),
-            pre_tokenizer=match_of(spec.pre) if has_name and spec.pre and PRE_TOKENIZERS[spec.pre].byte_level else None,
+            pre_tokenizer=_describe_choice(spec.pre) if has_name and spec.pre else None,
             untransportable=tuple(loss.sentence for loss in losses),
             explained=verification.explained,
             report=verification.report,
@@ -193,6 +161,10 @@ class _Job:
             unexplained=verification.unexplained,
             written=written,
         )
+
+
+def _describe_choice(name: str) -> PreTokenizerChoice | None:
+    return PreTokenizerChoice(**asdict(match_of(name))) if PRE_TOKENIZERS[name].byte_level else None
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:

@@ -81,7 +81,7 @@ def _draw_paragraph(block: Paragraph) -> str:
 
 
 def _draw_heading(block: Heading) -> str:
-    return f"### {block.text}\n"
+    return f"### {escaped(block.text)}\n"
 
 
 def _draw_bullets(block: Bullets) -> str:
@@ -155,13 +155,13 @@ def _draw_fields(block: Fields) -> str:
     rows: list[tuple[str, list[str]]] = []
     for label, line in block.lines:
         if label or not rows:
-            rows.append((label, []))
+            rows.append((escaped(label), []))
         rows[-1][1].append(to_markdown(line, in_cell=True))
-    return markdown_text.table(("", ""), [(label, "<br>".join(lines)) for label, lines in rows])
+    return markdown_text.table(("", ""), [(escaped(label), "<br>".join(lines)) for label, lines in rows])
 
 
 def _draw_table(block: Table) -> str:
-    head = [column.heading for column in block.columns]
+    head = [escaped(column.heading) for column in block.columns]
     numbers = [index for index, column in enumerate(block.columns) if column.is_number]
     rows = [[to_markdown(cell, in_cell=True) for cell in row] for row in block.rows]
     drawn = markdown_text.table(head, rows, numbers)

@@ -1,4 +1,4 @@
-"""What `tokverify train` says."""
+"""The output of `tokverify train`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def render(training: Training, output: Path) -> str:
-    """Tell what was written where, what it is worth, and what else there is to know."""
+    """Render what was written, and the result of the verification."""
     report = training.report
-    made_up = plural(training.strings, "made-up text")
+    generated = plural(training.strings, "generated text")
     lines = [
         f"written   {output}: {', '.join(training.names)}",
         f"tokens    {training.size:,}",
-        f"verified  tokenizer.gguf against {report.expected.source}, also with {made_up}",
+        f"verified  tokenizer.gguf against {report.expected.source}, also with {generated}",
         f"          {verdict(report)}",
         *_reasons(report),
         *(f"note      {note}" for note in training.notes),
@@ -31,16 +31,16 @@ def render(training: Training, output: Path) -> str:
 
 
 def _reasons(report: Report) -> Iterator[str]:
-    """Say why ids differ, or if none do, why some decode differently."""
+    """Explain why ids differ, or else why some ids decode differently."""
     if not report.exit_code and not report.decode_differences:
         return
     diagnosis = report.diagnosis
     best = diagnosis.explanations[0] if diagnosis and diagnosis.explanations else None
     if diagnosis is None or best is None:
-        yield "why       not known: no change that was tried makes any of them match"
+        yield "why       not known: none of the changes that were tried makes any of them match"
         return
     yield f"why       {effect(best, diagnosis)}"
     if best.unexplained:
         yield f"          the other {plural(len(best.unexplained), 'case')}: not known"
     if not best.expressible:
-        yield f"          only {report.expected.name} does so: GGUF has no key for it"
+        yield f"          only {report.expected.name} does this: GGUF has no key for it"

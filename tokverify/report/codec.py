@@ -18,6 +18,7 @@ import msgspec
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
@@ -71,6 +72,7 @@ KINDS: Mapping[str, Kind] = {
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
+    "convert": Kind(Conversion, summarize_conversion, check_conversion),
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),

@@ -46,7 +46,7 @@ def place(conversation: Conversation) -> str:
 
 
 def _describe(report: ChatReport, options: RenderOptions) -> Document:
-    from tokverify.render.chat.sections import describe
+    from tokverify.render.chat.describe import describe
 
     return describe(report, options)
 

@@ -1,17 +1,17 @@
-"""The output formats of `tokverify convert`: what was made of a file, what is lost, and where the two differ."""
+"""The output formats of `tokverify convert`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import renderers
+from tokverify.render.presentation import build_formats
 from tokverify.report.run import Status
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.convert import Conversion
     from tokverify.render import RenderOptions
+    from tokverify.render.document import Document
+    from tokverify.report.convert import Conversion
     from tokverify.report.run import CaseResult
 
 
@@ -19,45 +19,45 @@ _TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}
 
 
 def verdict(conversion: Conversion) -> str:
-    """Say whether the file was written, and what it is worth."""
+    """Summarize whether the file was written, and what differs."""
     target = conversion.target
     if not conversion.differing:
-        return f"{target}: written; it gives the same ids as {conversion.source} for all {tried(conversion)}"
-    found = f"{differing(conversion)} differ, {explained(conversion)}"
+        return f"{target}: written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
+    found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
     if conversion.written:
-        return f"{target}: written by force: {found}"
-    return f"{target}: not written: {found}; --force writes it all the same"
+        return f"{target}: written because of --force: {found}"
+    return f"{target}: not written: {found}; use --force to write it anyway"
 
 
-def tried(conversion: Conversion) -> str:
-    """Say what was compared."""
-    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'made-up text')}"
+def _count_texts(conversion: Conversion) -> str:
+    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
 
 
-def differing(conversion: Conversion) -> str:
-    """Say how much of that differs."""
+def _count_differing(conversion: Conversion) -> str:
     cases = _cases(conversion)
     failing = sum(result.status in {Status.MISMATCH, Status.ERROR} for result in cases)
-    counts = (
-        (failing, plural(len(cases), "case")),
-        (conversion.differing - failing, plural(conversion.strings, "made-up text")),
+    strings = conversion.differing - failing
+    return (
+        f"{failing:,} of {plural(len(cases), 'case')} and {strings:,} of {plural(conversion.strings, 'generated text')}"
     )
-    return " and ".join(f"{f'{count:,}' if count else 'none'} of {told}" for count, told in counts)
 
 
 def _cases(conversion: Conversion) -> list[CaseResult]:
     return [result for result in conversion.report.results if result.case.suite != "found"]
 
 
-def explained(conversion: Conversion) -> str:
-    """Say how many of the differences are explained."""
-    left, all = conversion.unexplained, conversion.differing
-    if not left:
-        return f"all explained by what {_TARGETS[conversion.kinds[1]]} cannot carry"
-    return "for no known reason" if left == all else f"{left:,} of them for no known reason"
+def _describe_explained(conversion: Conversion) -> str:
+    unexplained, total = conversion.unexplained, conversion.differing
+    if not unexplained:
+        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express"
+    return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"
 
 
-CONVERSION_FORMATS: Mapping[str, Callable[[Conversion, RenderOptions], str]] = renderers(
-    {"table": "tokverify.render.convert.table:render", "json": "tokverify.render.convert.json:render"}
-)
-"""Name -> how a conversion is written."""
+def _describe(conversion: Conversion, options: RenderOptions) -> Document:
+    from tokverify.render.convert.describe import describe
+
+    return describe(conversion, options)
+
+
+CONVERSION_FORMATS = build_formats(_describe)
+"""Format name -> renderer."""

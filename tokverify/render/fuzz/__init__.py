@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.presentation import CI_FORMATS, Presentation, bind_formats, renderers
+from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.report.fuzz import DifferenceKind, Stop, count_compared, fuzz_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
+    from tokverify.render.ci import CiReport
+    from tokverify.render.document import Document
     from tokverify.report.fuzz import FuzzReport, Share
 
 _STOPS = {
@@ -44,12 +46,12 @@ def verdict(fuzzed: FuzzReport) -> str:
     return "; ".join(parts)
 
 
-def tried(fuzzed: FuzzReport) -> str:
+def describe_tried(fuzzed: FuzzReport) -> str:
     """Describe what was tried, such as `3,000 strings, until the time limit`."""
     return f"{plural(fuzzed.strings, 'string')}, {_STOPS[fuzzed.stop]}"
 
 
-def shares(fuzzed: FuzzReport) -> Iterator[str]:
+def coverage_shares(fuzzed: FuzzReport) -> Iterator[str]:
     """Yield each kind of coverage, such as `64.6% of 2,000 pieces`."""
     pieces, merges = fuzzed.coverage.pieces, fuzzed.coverage.merges
     yield f"{percent(pieces)} of {plural(pieces.total, 'piece')}"
@@ -63,16 +65,31 @@ def percent(share: Share) -> str:
     return f"{per_mille / 10:.1f}%"
 
 
-FUZZ_FORMATS: Mapping[str, Callable[[FuzzReport, RenderOptions], str]] = renderers(
-    {
-        "table": "tokverify.render.fuzz.table:render",
-        "json": "tokverify.report.codec:encode",
-        "markdown": "tokverify.render.fuzz.markdown:render",
-        "html": "tokverify.render.fuzz.html:render",
-        "junit": "tokverify.render.fuzz.junit:render",
-        **dict.fromkeys(CI_FORMATS, "tokverify.render.fuzz.issue:to_ci_report"),
-    }
-)
+def _describe(fuzzed: FuzzReport, options: RenderOptions) -> Document:
+    from tokverify.render.fuzz.describe import describe
+
+    return describe(fuzzed, options)
+
+
+def _render_html(fuzzed: FuzzReport) -> str:
+    from tokverify.render.fuzz.html import render
+
+    return render(fuzzed)
+
+
+def _render_junit(fuzzed: FuzzReport) -> str:
+    from tokverify.render.fuzz.junit import render
+
+    return render(fuzzed)
+
+
+def _to_ci_report(fuzzed: FuzzReport) -> CiReport:
+    from tokverify.render.fuzz.issue import to_ci_report
+
+    return to_ci_report(fuzzed)
+
+
+FUZZ_FORMATS = build_formats(_describe, html=_render_html, junit=_render_junit, ci=_to_ci_report)
 """Format name -> renderer."""
 
 

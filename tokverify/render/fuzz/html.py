@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
-from tokverify.render.fuzz import percent, tried, verdict
+from tokverify.render.fuzz import describe_tried, percent, verdict
 from tokverify.render.html.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
 from tokverify.report.fuzz import fuzz_exit_code
@@ -41,7 +41,7 @@ def run_data(fuzzed: FuzzReport) -> dict[str, object]:
     results = zip(fuzzed.causes, fuzzed.report.results, strict=True)
     most = max((cause.strings for cause in fuzzed.causes), default=0)
     return {
-        "tried": tried(fuzzed),
+        "tried": describe_tried(fuzzed),
         "notes": list(map(visible_message, fuzzed.notes)),
         "coverage": list(_coverage(fuzzed)),
         "generators": [

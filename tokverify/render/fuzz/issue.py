@@ -1,4 +1,4 @@
-"""What a fuzzing run tells a CI system: the texts that fail, one for each cause, at the model's file."""
+"""The results of a fuzzing run for CI systems: one issue per cause, located at the model's file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from tokverify.report.fuzz import FuzzReport
 
 FINDING_CHECKS = (
-    Check("fuzz-mismatch", "mismatch", "A made-up text gets other ids than it should.", Level.ERROR),
-    Check("fuzz-error", "error", "Only one side can encode a made-up text.", Level.ERROR),
-    Check("fuzz-decoding", "decoding", "The ids of a made-up text are decoded to other bytes.", Level.ERROR),
-    Check("fuzz-unlisted", "unlisted", "Made-up texts do not match, and their causes are not listed.", Level.NOTE),
+    Check("fuzz-mismatch", "mismatch", "The two sides encode a generated text to different ids.", Level.ERROR),
+    Check("fuzz-error", "error", "Only one side can encode a generated text.", Level.ERROR),
+    Check(
+        "fuzz-decoding", "decoding", "The two sides decode the ids of a generated text to different bytes.", Level.ERROR
+    ),
+    Check("fuzz-unlisted", "unlisted", "Generated texts do not match, and their causes are not listed.", Level.NOTE),
 )
-"""What fuzzing can find."""
+"""The kinds of issues that fuzzing finds."""
 
 FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
-"""What a report of `tokverify fuzz` can tell of."""
+"""The kinds of issues in a report of `tokverify fuzz`."""
 
 
 def to_ci_report(fuzzed: FuzzReport) -> CiReport:
@@ -41,15 +43,15 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
 
 
 def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:
-    """Yield what was found, and that the vocabularies differ."""
+    """Yield the findings, and an issue if the vocabularies differ."""
     yield from finding_issues(fuzzed, fuzzed.report.actual.source)
     yield from vocabulary_issues(fuzzed.report)
 
 
 def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> Iterator[Issue]:
-    """Yield what was found; a made-up text stands in no file, so `path` is where to point.
+    """Yield the findings, located at `path`, as generated texts are in no file.
 
-    The lines in `more`, which have passed `visible`, are told of each text.
+    The lines in `more`, which have passed `visible`, are added to each.
     """
     report = fuzzed.report
     failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
@@ -58,11 +60,11 @@ def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> I
         verb = "does" if fuzzed.unlisted == 1 else "do"
         yield Issue(
             check="fuzz-unlisted",
-            # What is not listed can be skipped texts; it is all there is to tell of a failure where no cause is listed.
+            # Unlisted texts may have been skipped; without listed causes, they are the only trace of a failure.
             level=Level.ERROR if fuzzed.failing and not failing else Level.NOTE,
             title="not listed",
-            message=f"{plural(fuzzed.unlisted, 'text')} that {verb} not match: the cause is not listed; fuzz again once"
-            " those listed are done away with",
+            message=f"{plural(fuzzed.unlisted, 'text')} that {verb} not match: the cause is not listed;"
+            " fix the listed causes, then fuzz again",
             path=path,
             key=report.actual.name,
         )

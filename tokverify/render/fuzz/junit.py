@@ -27,17 +27,19 @@ def render(fuzzed: FuzzReport) -> str:
 
 
 def fuzz_suites(fuzzed: FuzzReport, properties: Mapping[str, str]) -> Iterator[Element]:
-    """Yield a suite of what was found, and one that tells of the run as a whole."""
+    """Yield a suite of the causes, and one for the run as a whole."""
     yield from case_suites(fuzzed.report, properties)
     yield suite(_SUITE, properties, [_run(fuzzed)])
 
 
 def _run(fuzzed: FuzzReport) -> Element:
-    """Return a test that fails where no cause does, although texts do; no report is left without a test."""
-    told = visible_message(verdict(fuzzed))
-    untold = [issue for issue in finding_issues(fuzzed, "") if issue.check == "fuzz-unlisted"]
-    if any(issue.level is Level.ERROR for issue in untold):
-        return not_passed(passed("texts", _SUITE), "failure", "not listed", told, [issue.message for issue in untold])
+    """Return a test for the run; it fails if texts fail without a listed cause. So every report has a test."""
+    summary = visible_message(verdict(fuzzed))
+    unlisted = [issue for issue in finding_issues(fuzzed, "") if issue.check == "fuzz-unlisted"]
+    if any(issue.level is Level.ERROR for issue in unlisted):
+        return not_passed(
+            passed("texts", _SUITE), "failure", "not listed", summary, [issue.message for issue in unlisted]
+        )
     if not count_compared(fuzzed):
-        return not_passed(passed("texts", _SUITE), "skipped", "skipped", told, map(visible_message, fuzzed.notes))
-    return passed("texts", _SUITE, "\n".join([told, *map(visible_message, fuzzed.notes)]))
+        return not_passed(passed("texts", _SUITE), "skipped", "skipped", summary, map(visible_message, fuzzed.notes))
+    return passed("texts", _SUITE, "\n".join([summary, *map(visible_message, fuzzed.notes)]))

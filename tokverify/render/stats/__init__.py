@@ -41,7 +41,7 @@ def _describe_rates(stats: StatsReport) -> list[str]:
 
 
 def _describe(stats: StatsReport, options: RenderOptions) -> Document:
-    from tokverify.render.stats.sections import describe
+    from tokverify.render.stats.describe import describe
 
     return describe(stats, options)
 

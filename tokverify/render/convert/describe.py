@@ -1,0 +1,124 @@
+"""Describe a conversion for people: what was written, what is lost, and a minimal text for each difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.render.convert import verdict
+from tokverify.render.document import (
+    Bullets,
+    Column,
+    Document,
+    Fields,
+    Paragraph,
+    Section,
+    Style,
+    Table,
+    code,
+    exact,
+    message,
+)
+from tokverify.render.run.cases import case_sections
+from tokverify.render.run.sections import vocabulary_sections
+from tokverify.report.convert import conversion_exit_code
+from tokverify.report.run import Status
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render import RenderOptions
+    from tokverify.render.document import Inline
+    from tokverify.report.convert import Conversion, PreTokenizerChoice
+
+    _Line = tuple[str, Inline]
+
+_KINDS = {
+    "gguf": "GGUF",
+    "tokenizers": "HuggingFace tokenizer.json",
+    "sentencepiece": "sentencepiece",
+    "tiktoken": "tiktoken",
+}
+_LOST = {
+    "gguf": "not expressible in GGUF, or different in llama.cpp",
+    "tokenizers": "not expressible in a tokenizer.json",
+}
+_SHOWN = 5
+_FAILING = frozenset([Status.MISMATCH, Status.ERROR])
+
+
+def describe(conversion: Conversion, options: RenderOptions) -> Document:
+    """Describe a conversion; with `verbose`, all causes and the texts that show which pre-tokenizer it is."""
+    style = Style.GOOD if not conversion.differing else Style.WARNING
+    return Document(
+        title=["tokverify convert: ", message(conversion.target)],
+        verdict=verdict(conversion),
+        exit_code=conversion_exit_code(conversion),
+        sections=_describe_sections(conversion, verbose=options.verbose),
+        verdict_style=style if conversion.written else Style.BAD,
+    )
+
+
+def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
+    lines = list(_describe_files(conversion))
+    if conversion.pre_tokenizer:
+        lines += _describe_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)
+    yield Section([Fields(lines)])
+    if overrides := conversion.report.actual.overrides:
+        count = plural(len(overrides), "declared setting")
+        yield Section([Paragraph(f"llama.cpp overrides {count}:"), Bullets([message(line) for line in overrides])])
+    if conversion.untransportable:
+        yield Section([_tabulate_lost(conversion)])
+    if conversion.report.vocabulary:
+        yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
+    if conversion.differing:
+        yield from _describe_differences(conversion, verbose=verbose)
+
+
+def _describe_files(conversion: Conversion) -> Iterator[_Line]:
+    for role, path, kind in zip(("from", "to"), (conversion.source, conversion.target), conversion.kinds, strict=True):
+        yield role, code(f"{path} ({_KINDS[kind]})", Style.STRONG)
+    yield "tokenizer", message(f"GGUF's model {conversion.model}, {plural(conversion.size, 'token')}")
+
+
+def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Iterator[_Line]:
+    yield "pre-tokenizer", message(choice.name, Style.STRONG)
+    probes = plural(len(choice.texts), "probe")
+    yield "", message(f"it splits {probes} like the source, into {choice.pre_tokens:,} pre-tokens")
+    if choice.alike:
+        count = plural(len(choice.alike), "other name")
+        yield "", message(f"{count} would give the same ids: {', '.join(choice.alike)}")
+    if choice.unlike_in_merges:
+        names = ", ".join(choice.unlike_in_merges)
+        yield "", message(f"the same splits, but the opposite of ignore_merges: {names}")
+    if verbose:
+        yield from (("" if index else "probes", exact(text, Style.DIM)) for index, text in enumerate(choice.texts))
+
+
+def _tabulate_lost(conversion: Conversion) -> Table:
+    rows: list[list[Inline]] = []
+    for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
+        explains = message(plural(count, "text"), Style.CAVEAT) if count else message("-", Style.DIM)
+        rows.append([explains, message(part)])
+    return Table([Column("explains", is_number=True), Column(_LOST[conversion.kinds[1]])], rows)
+
+
+def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
+    results = conversion.report.results
+    found = [result for result in results if result.case.suite == "found"]
+    shown = found if verbose else found[:_SHOWN]
+    if not conversion.unexplained and len(conversion.untransportable) == 1:
+        # The same reason for each, which is shown above.
+        shown = [replace(result, notes=()) for result in shown]
+    if shown:
+        yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
+    yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
+    lines: list[_Line] = []
+    names = [result.name for result in results if result.status in _FAILING and result not in found]
+    if names:
+        lines.append(("cases", message(", ".join(names))))
+    if len(shown) < len(found):
+        left_out = plural(len(found) - len(shown), "more cause")
+        lines.append(("causes", message(f"... {left_out}, shown with -v ...", Style.DIM)))
+    if lines:
+        yield Section([Fields(lines)])

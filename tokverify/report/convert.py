@@ -1,0 +1,87 @@
+"""The report of `tokverify convert`: what was written, what is lost, and where the result differs from its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tokverify.report.fields import Count
+from tokverify.report.run import Report
+from tokverify.report.run_check import check_run
+
+
+@dataclass(frozen=True, slots=True)
+class PreTokenizerChoice:
+    """The evidence for the name of a pre-tokenizer, and the names that could replace it."""
+
+    name: str
+
+    texts: tuple[str, ...]
+    """The texts that were split in the same way."""
+
+    pre_tokens: Count
+    """The total number of pre-tokens."""
+
+    alike: tuple[str, ...]
+    """Other names that would give the same ids."""
+
+    unlike_in_merges: tuple[str, ...]
+    """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """The result of a conversion."""
+
+    source: str
+    target: str
+
+    kinds: tuple[str, str]
+    """The formats of both files: `gguf`, `tokenizers`, `sentencepiece` or `tiktoken`."""
+
+    written: bool
+    """Whether the target was written."""
+
+    model: str
+    """The algorithm, as `tokenizer.ggml.model` names it."""
+
+    size: Count
+    """The number of tokens."""
+
+    pre_tokenizer: PreTokenizerChoice | None
+    """How the name of the pre-tokenizer was chosen; None if there is none to choose."""
+
+    strings: Count
+    """The number of generated texts that were compared in addition to the cases."""
+
+    differing: Count
+    """How many of all texts differ."""
+
+    unexplained: Count
+    """How many of these remain when everything that is lost is left out of the comparison."""
+
+    untransportable: tuple[str, ...]
+    """What the target format cannot express."""
+
+    explained: tuple[int, ...]
+    """How many of the differing texts each of these explains by itself."""
+
+    report: Report
+    """The comparison: the cases, then a minimal text for each cause of differences in the generated texts."""
+
+
+def conversion_exit_code(conversion: Conversion) -> int:
+    """Return 0 if the target was written, else 1."""
+    return 0 if conversion.written else 1
+
+
+def summarize_conversion(conversion: Conversion) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {"exit_code": conversion_exit_code(conversion)}
+
+
+def check_conversion(conversion: Conversion, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    yield from check_run(conversion.report, f"{path}.report")
+    if len(conversion.explained) != len(conversion.untransportable):
+        yield f"{path}.explained: expected a number for each item of `untransportable`"
