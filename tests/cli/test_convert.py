@@ -60,14 +60,14 @@ def test_a_target_that_differs_is_not_written(run):
 
 def test_json_contains_the_same_result(run):
     result = run(MODEL, "-o", "out.gguf", "-f", "json", suite="differing.yaml")
-    told = json.loads(result.stdout)
-    assert (result.exit_code, told["kind"]) == (1, "convert")
-    assert (told["source"], told["target"]) == (str(MODEL), "out.gguf")
-    assert told["kinds"] == ["sentencepiece", "gguf"]
-    assert (told["written"], told["differing"], told["unexplained"]) == (False, 1, 0)
-    assert told["explained"][0] == 1
-    assert told["pre_tokenizer"] is None
-    assert [result["status"] for result in told["report"]["results"]] == ["mismatch"]
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["kind"]) == (1, "convert")
+    assert (document["source"], document["target"]) == (str(MODEL), "out.gguf")
+    assert document["kinds"] == ["sentencepiece", "gguf"]
+    assert (document["written"], document["differing"], document["unexplained"]) == (False, 1, 0)
+    assert document["explained"][0] == 1
+    assert document["pre_tokenizer"] is None
+    assert [result["status"] for result in document["report"]["results"]] == ["mismatch"]
 
 
 def test_a_tokenizer_json_and_its_config(run):

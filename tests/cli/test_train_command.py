@@ -98,7 +98,7 @@ def test_the_cause_of_different_decoding_is_reported(run, tmp_path: Path, algori
     assert " decoded differently" in lines[why - 1]
     assert lines[why].startswith(f"why       {reason}")
     assert re.search(r"makes ([\d,]+) of \1 differing decodings match$", lines[why])
-    assert lines[why + 1] == f"          only {name} does so: GGUF has no key for it"
+    assert lines[why + 1] == f"          only {name} does this: GGUF has no key for it"
     assert json.loads((tmp_path / "out" / "report.json").read_text())["diagnosis"]["decoding"] is True
 
 
