@@ -140,7 +140,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
         ([], "name the suites to record into"),
         (["--cases", "{tmp}/absent.yaml"], "cannot read the cases"),
         (["--cases", "{tmp}/ours.yaml", "-k", "zzz"], "no case selected"),
-        (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "for `tokverify run` alone"),
+        (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "works only with `tokverify run`"),
         (["--cases", "{tmp}/ours.yaml", "-r", "{tmp}/absent.json"], "no such file"),
         (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/ours.yaml"], "not a directory"),
         (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/full"], "exists already, and is not the copy"),

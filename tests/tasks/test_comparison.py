@@ -99,4 +99,4 @@ def test_an_expected_piece_that_no_token_has_is_shown_without_an_id(tmp_path):
 def test_only_run_has_cases_that_expect_something(command):
     result = CliRunner().invoke(main, [*command, "-r", "expect"])
     assert result.exit_code == 2
-    assert "for `tokverify run` alone; name a reference" in result.stderr
+    assert "works only with `tokverify run`; name a reference" in result.stderr
