@@ -167,7 +167,7 @@ def test_table(arguments, exit_code, said):
     [
         ([GOOD, "absent.gguf"], "no such file or directory"),
         ([GOOD], "Missing argument 'B'"),
-        ([GOOD, GOOD, "--fuzz", "soon"], "is no time"),
+        ([GOOD, GOOD, "--fuzz", "soon"], "is not a duration"),
         ([GOOD, GOOD, "-k", "nothing*"], "no case"),
         ([GOOD, "rebuilt"], "GGUF"),
     ],

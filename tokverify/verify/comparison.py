@@ -54,7 +54,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         fail_fast: Stop after the first case that does not pass.
         on_progress: Called after each case with the number of cases done and of all.
     """
-    from tokverify import __version__
+    from tokverify.version import __version__
 
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
