@@ -17,6 +17,7 @@ from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.report.run import CaseResult, Status
+from tokverify.report.run_summary import count_decode_differences, count_status
 from tokverify.system.output_file import put_in_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -129,8 +130,8 @@ def _error_result(case: Case, expected: Tokenizer | None, refusal: str) -> CaseR
 
 def count_results(report: Report) -> Verification:
     """Count the results of a report."""
-    fail = report.count(Status.MISMATCH) + report.count(Status.ERROR)
-    return Verification(report.count(Status.MATCH), fail, report.decode_differences)
+    fail = count_status(report, Status.MISMATCH) + count_status(report, Status.ERROR)
+    return Verification(count_status(report, Status.MATCH), fail, count_decode_differences(report))
 
 
 def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:

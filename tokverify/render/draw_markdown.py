@@ -155,7 +155,7 @@ def _draw_fields(block: Fields) -> str:
     rows: list[tuple[str, list[str]]] = []
     for label, line in block.lines:
         if label or not rows:
-            rows.append((escaped(label), []))
+            rows.append((label, []))
         rows[-1][1].append(to_markdown(line, in_cell=True))
     return markdown_text.table(("", ""), [(escaped(label), "<br>".join(lines)) for label, lines in rows])
 

@@ -24,6 +24,7 @@ from tokverify.render.run.cases import case_sections
 from tokverify.render.run.sections import vocabulary_sections
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status
+from tokverify.report.run_summary import vocabularies_differ
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         yield Section([Paragraph(f"llama.cpp overrides {count}:"), Bullets([message(line) for line in overrides])])
     if conversion.untransportable:
         yield Section([_tabulate_lost(conversion)])
-    if conversion.report.vocabulary:
+    if vocabularies_differ(conversion.report.vocabulary):
         yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
     if conversion.differing:
         yield from _describe_differences(conversion, verbose=verbose)

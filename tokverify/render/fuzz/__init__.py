@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.presentation import Presentation, bind_formats, build_formats
 from tokverify.report.fuzz import DifferenceKind, Stop, count_compared, fuzz_exit_code
+from tokverify.report.run_summary import vocabularies_differ
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(f"the cause of {plural(fuzzed.unlisted, 'string')} is not listed")
     if fuzzed.skipped:
         parts.append(f"{fuzzed.skipped:,} skipped")
-    if fuzzed.report.vocabulary:
+    if vocabularies_differ(fuzzed.report.vocabulary):
         parts.append("the vocabularies differ")
     if not count_compared(fuzzed):
         parts.append("nothing was compared")
