@@ -179,9 +179,7 @@ def test_where_there_is_no_git_lfs(lfs_versions, clone, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert told("HEAD:model.gguf") == (
-        "error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n"
-    )
+    assert told("HEAD:model.gguf") == ("error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n")
 
 
 def test_what_stands_beside_a_file_and_is_lost_is_not_passed_over(lfs_versions, clone):
