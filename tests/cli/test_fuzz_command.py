@@ -23,7 +23,7 @@ TABLE = [
         ["as many as requested", "whitespace", "300 strings: nothing found"],
         [],
     ),
-    ([MODEL, *FEW], 0, ["stands beside the model"], []),
+    ([MODEL, *FEW], 0, ["is beside the model"], []),
     ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, 2 causes"], []),
     ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 strings: "], []),
     (

@@ -63,8 +63,8 @@ def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> I
             # Unlisted texts may have been skipped; without listed causes, they are the only trace of a failure.
             level=Level.ERROR if fuzzed.failing and not failing else Level.NOTE,
             title="not listed",
-            message=f"{plural(fuzzed.unlisted, 'text')} that {verb} not match: the cause is not listed; fix the listed causes, then"
-            " fuzz again",
+            message=f"{plural(fuzzed.unlisted, 'text')} that {verb} not match: the cause is not listed;"
+            " fix the listed causes, then fuzz again",
             path=path,
             key=report.actual.name,
         )
