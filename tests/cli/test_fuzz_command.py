@@ -99,7 +99,7 @@ def test_the_json_is_the_same_with_two_processes():
     told = json.loads(first.stdout)
     assert told["report"]["options"]["count"] == 1500
     assert "jobs" not in told["report"]["options"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(told["versions"])
+    assert {"tokverify", "python", "sentencepiece"} <= set(told["report"]["versions"])
 
 
 def test_options_are_read_as_meant(monkeypatch):

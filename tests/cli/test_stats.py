@@ -74,7 +74,7 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path):
         ([], "Missing argument 'MODEL'"),
         (["{tmp}/absent.gguf"], "{tmp}/absent.gguf: no such file"),
         ([MODEL, "-m", "nonsense"], "'nonsense': no such file or directory"),
-        ([MODEL, "-m", "rebuilt"], "no GGUF file to rebuild"),
+        ([MODEL, "-m", "rebuilt"], "no GGUF file from which to rebuild"),
         ([MODEL, "{tmp}/absent.txt"], "{tmp}/absent.txt: cannot read the text: No such file"),
         ([MODEL, "{tmp}"], "{tmp}: not a regular file, and the text is read twice"),
         ([MODEL, "{tmp}/latin1.txt"], "{tmp}/latin1.txt: byte 0xE9 at offset 3 is not UTF-8; convert the file first"),
