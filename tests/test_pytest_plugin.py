@@ -1,4 +1,4 @@
-"""The pytest plugin, run by pytest itself in a directory of its own."""
+"""Test the pytest plugin, which pytest runs in a new directory."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-import yaml  # noqa: F401 - pytester forgets what was imported in between, and its C part must not be loaded twice
+import yaml  # noqa: F401 - pytester unloads modules imported by a test, and its C part must not be loaded twice
 
 from support.paths import SAMPLE
 
@@ -47,7 +47,7 @@ def test_each_case_is_a_test_and_fails_with_the_difference(pytester):
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 
 
-def test_a_baseline_lets_known_differences_pass(pytester):
+def test_known_failures_pass(pytester):
     from click.testing import CliRunner
 
     from tokverify.cli import main
@@ -59,7 +59,7 @@ def test_a_baseline_lets_known_differences_pass(pytester):
     pytester.runpytest_inprocess().assert_outcomes(passed=2)
 
 
-def test_the_configuration_is_collected_when_asked_for(pytester):
+def test_the_configuration_is_collected_on_request(pytester):
     configured = '[[models]]\nmodel = "{}"\nreference = "sample.tokenizer.model"\ncases = ["own.yaml"]\n'
     path = pytester.path / "tokverify.toml"
     path.write_text(configured.format("sample.gguf") + configured.format("sample-broken.gguf"))
@@ -75,7 +75,7 @@ OTHER_PROJECT = '[project]\nname = "other"\n'
 
 
 def configure(directory: Path, file: str, *models: str) -> None:
-    """Configure models, which lie beside `files`."""
+    """Configure models in a directory."""
     text = "".join(
         f'[[{TABLES[file]}models]]\nmodel = "{model}"\nreference = "sample.tokenizer.model"\ncases = ["own.yaml"]\n'
         for model in models
@@ -105,7 +105,7 @@ def test_workers_of_xdist_collect_the_same(pytester, monkeypatch, file):
 
 
 def lay_out(pytester: pytest.Pytester, file: str) -> None:
-    """Configure two models, and make a directory with a test, and one without."""
+    """Configure two models, and create a directory with a test and one without."""
     configure(pytester.path, file, "sample.gguf", "sample-broken.gguf")
     for directory in ("tests", "below"):
         (pytester.path / directory).mkdir()
@@ -120,7 +120,7 @@ def test_a_configuration_is_collected_once(pytester, file):
         pytester.runpytest_inprocess("--tokverify", *arguments).assert_outcomes(passed=expected)
 
 
-def test_tokverify_toml_goes_before_the_table_beside_it(pytester):
+def test_tokverify_toml_takes_precedence_over_pyproject(pytester):
     configure(pytester.path, "pyproject.toml", "sample-broken.gguf")
     configure(pytester.path, "tokverify.toml", "sample.gguf")
     pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=2)
@@ -139,7 +139,7 @@ def test_configurations_below_are_collected_too(pytester):
 
 
 @pytest.mark.parametrize(("project", "workers"), [("", []), (OTHER_PROJECT, []), ("", ["-n", "2"])])
-def test_that_nothing_is_configured_is_told(pytester, project, workers):
+def test_a_missing_configuration_is_a_usage_error(pytester, project, workers):
     if workers:
         pytest.importorskip("xdist")
     if project:
@@ -151,7 +151,7 @@ def test_that_nothing_is_configured_is_told(pytester, project, workers):
     assert line.startswith("ERROR: --tokverify: no tokverify.toml, and no pyproject.toml with a table [tool.tokverify]")
 
 
-def test_a_configuration_that_is_broken_is_told_of(pytester):
+def test_a_broken_configuration_is_an_error(pytester):
     (pytester.path / "pyproject.toml").write_text("[tool.tokverify]\njobs = 0\n")
     result = pytester.runpytest_inprocess("--tokverify")
     result.assert_outcomes(errors=1)
@@ -174,44 +174,44 @@ def test_the_shipped_suites_can_be_tested_too(pytester):
     result.stdout.fnmatch_lines(["*?seed/extra-spaces? PASSED*", "*?own/spaces? PASSED*"])
     (pytester.path / "shipped").mkdir()
     result = pytester.runpytest_inprocess()
-    assert "write ./shipped for that" in result.stdout.str()
+    assert "write ./shipped to use that path" in result.stdout.str()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ('"absent.gguf"', "*absent.gguf: no such file*"),
         ('"sample.gguf", cases=["absent.yaml"]', "*absent.yaml*"),
-        ('"sample.gguf", cases="own.yaml"', "*cases is a list*"),
+        ('"sample.gguf", cases="own.yaml"', "*cases must be a list*"),
         ('"sample.gguf", refrence="x"', "*refrence*"),
         ('"sample.gguf", suites=["none"]', "*no case*"),
     ],
 )
-def test_mistakes_are_told_in_a_line(pytester, arguments, told):
+def test_mistakes_in_the_marker_are_one_line_errors(pytester, arguments, message):
     pytester.makepyfile(MARKED.format(arguments=arguments))
     result = pytester.runpytest_inprocess("-x")
     assert result.ret != 0
-    assert any(word in result.stdout.str() + result.stderr.str() for word in [told.strip("*")])
+    assert any(word in result.stdout.str() + result.stderr.str() for word in [message.strip("*")])
     assert "Traceback" not in result.stdout.str()
 
 
 FAILING = """\
-import tokverify.tasks.comparison
+import tokverify.tasks.run
 from tokverify.errors import TokverifyError
 
-def verify_model(*arguments, **options):
+def run(*arguments, **options):
     with open("tried", "a") as file:
         file.write("once")
     raise TokverifyError("it is gone")
 
-tokverify.tasks.comparison.verify_model = verify_model
+tokverify.tasks.run.run = run
 """
 
 
-def test_what_cannot_be_verified_is_tried_once(pytester):
+def test_a_failed_verification_is_not_repeated(pytester):
     pytester.makeconftest(FAILING)
     pytester.makepyfile(MARKED.format(arguments='"gone.gguf", cases=["own.yaml"]'))
-    # In this process, what the conftest puts in the place of a function would stay there.
+    # In this process, the function that the conftest replaces would stay replaced.
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*it is gone*"])
@@ -226,18 +226,18 @@ def test_what_cannot_be_verified_is_tried_once(pytester):
         '"sample.gguf", suites=["##[error]x"]',
     ],
 )
-def test_no_mistake_is_a_command_in_a_log_of_github_actions(pytester, monkeypatch, arguments):
-    # The test's own line, which pytest shows, is the marker's writer's business.
+def test_error_messages_contain_no_workflow_commands(pytester, monkeypatch, arguments):
+    # pytest also shows the line of the test itself, which is not escaped.
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     pytester.makepyfile(MARKED.format(arguments=arguments))
     result = pytester.runpytest_inprocess("--tb=line")
     assert result.ret != 0
-    told = result.stdout.str() + result.stderr.str()
-    assert r"#\u0023[error]x" in told
-    assert "##[" not in told
+    message = result.stdout.str() + result.stderr.str()
+    assert r"#\u0023[error]x" in message
+    assert "##[" not in message
 
 
-def test_the_case_needs_the_marker(pytester):
+def test_the_fixture_requires_the_marker(pytester):
     pytester.makepyfile("def test_it(tokverify_case): pass")
     result = pytester.runpytest_inprocess()
     assert "tokverify_case needs @pytest.mark.tokverify" in result.stdout.str() + result.stderr.str()

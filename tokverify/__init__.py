@@ -1,38 +1,133 @@
-"""tokverify: prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
+"""Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""
 
 from __future__ import annotations
 
-# Not that of `typing`, which takes longer to import than all else here: Ctrl-C while the command line starts would meet
-# the import of this package more often than the handler behind it.
+# Not the constant of `typing`, which takes longer to import than everything else here. Until this package is imported,
+# Ctrl-C is not handled yet.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tokverify.cases.case import Case
     from tokverify.cases.loading import load_cases
+    from tokverify.engine.encoder import Encoder
+    from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
     from tokverify.files.load import load_gguf, load_model
     from tokverify.references import load_reference
     from tokverify.report.run import Report
+    from tokverify.tasks.audit import audit_model
+    from tokverify.tasks.cases import select_cases
+    from tokverify.tasks.chat import check_chat
+    from tokverify.tasks.convert import convert_tokenizer
+    from tokverify.tasks.diff import diff_tokenizers
+    from tokverify.tasks.encode import decode_ids, encode_text
+    from tokverify.tasks.explain import explain_text
+    from tokverify.tasks.fix import fix_model
+    from tokverify.tasks.fuzz import fuzz_model
+    from tokverify.tasks.init import init_project
+    from tokverify.tasks.inspect import inspect_model, list_tokens
+    from tokverify.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
+    from tokverify.tasks.record import record_expectations
+    from tokverify.tasks.report import read_report, to_json
+    from tokverify.tasks.run import verify_model
+    from tokverify.tasks.stats import measure_tokenizers
+    from tokverify.tasks.train import train_tokenizer
+    from tokverify.tokenizer import Tokenizer
+    from tokverify.verify.baseline import Baseline
     from tokverify.verify.comparison import verify_tokenizers
+    from tokverify.version import __version__
 
-__all__ = ["Report", "__version__", "load_cases", "load_gguf", "load_model", "load_reference", "verify_tokenizers"]
+__all__ = [
+    "Baseline",
+    "BrokenFileError",
+    "Case",
+    "EncodeError",
+    "Encoder",
+    "MissingLibraryError",
+    "OpenedModel",
+    "OpenedReference",
+    "Report",
+    "Tokenizer",
+    "TokverifyError",
+    "UnsupportedError",
+    "__version__",
+    "audit_model",
+    "check_chat",
+    "convert_tokenizer",
+    "decode_ids",
+    "diff_tokenizers",
+    "encode_text",
+    "explain_text",
+    "fix_model",
+    "fuzz_model",
+    "init_project",
+    "inspect_model",
+    "list_tokens",
+    "load_cases",
+    "load_gguf",
+    "load_model",
+    "load_reference",
+    "measure_tokenizers",
+    "open_model",
+    "open_reference",
+    "read_report",
+    "record_expectations",
+    "select_cases",
+    "to_json",
+    "train_tokenizer",
+    "verify_model",
+    "verify_tokenizers",
+]
 
-__version__ = "0.1.0"
-
-_LAZY = {
-    "Report": "tokverify.report.run",
-    "load_cases": "tokverify.cases.loading",
-    "load_gguf": "tokverify.files.load",
-    "load_model": "tokverify.files.load",
-    "load_reference": "tokverify.references",
-    "verify_tokenizers": "tokverify.verify.comparison",
+_MODULES = {
+    "__version__": "version",
+    "Baseline": "verify.baseline",
+    "BrokenFileError": "errors",
+    "Case": "cases.case",
+    "EncodeError": "errors",
+    "Encoder": "engine.encoder",
+    "MissingLibraryError": "errors",
+    "OpenedModel": "tasks.opening",
+    "OpenedReference": "tasks.opening",
+    "Report": "report.run",
+    "Tokenizer": "tokenizer",
+    "TokverifyError": "errors",
+    "UnsupportedError": "errors",
+    "audit_model": "tasks.audit",
+    "check_chat": "tasks.chat",
+    "convert_tokenizer": "tasks.convert",
+    "decode_ids": "tasks.encode",
+    "diff_tokenizers": "tasks.diff",
+    "encode_text": "tasks.encode",
+    "explain_text": "tasks.explain",
+    "fix_model": "tasks.fix",
+    "fuzz_model": "tasks.fuzz",
+    "init_project": "tasks.init",
+    "inspect_model": "tasks.inspect",
+    "list_tokens": "tasks.inspect",
+    "load_cases": "cases.loading",
+    "load_gguf": "files.load",
+    "load_model": "files.load",
+    "load_reference": "references",
+    "measure_tokenizers": "tasks.stats",
+    "open_model": "tasks.opening",
+    "open_reference": "tasks.opening",
+    "read_report": "tasks.report",
+    "record_expectations": "tasks.record",
+    "select_cases": "tasks.cases",
+    "to_json": "tasks.report",
+    "train_tokenizer": "tasks.train",
+    "verify_model": "tasks.run",
+    "verify_tokenizers": "verify.comparison",
 }
+"""Public name -> the module that defines it."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, which keeps `import tokverify` quick."""
-    if name not in _LAZY:
+    """Import a public name on first use, which keeps `import tokverify` quick."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'tokverify' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_LAZY[name]), name)
+    value = getattr(import_module(f"tokverify.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -1,6 +1,6 @@
-"""What `tokverify` and `python -m tokverify` run: the command line, with what ends it early taken care of.
+"""Run the command line for `tokverify` and `python -m tokverify`, and handle signals from the start.
 
-As little as possible is imported before `main`, which can only answer Ctrl-C from there on.
+As little as possible is imported before `main`, since Ctrl-C can be handled only from then on.
 """
 
 from __future__ import annotations
@@ -11,50 +11,50 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; an interrupt is met from here on, while most modules are yet to be imported."""
+    """Run the command line. From here on, interrupts are handled, even while modules are being imported."""
     try:
-        _clean_up_when_told_to_end()
+        _exit_cleanly_on_signals()
         from tokverify.cli import main as command_line
 
         command_line(prog_name="tokverify")
     except KeyboardInterrupt:
-        _tell_of_interrupt()
+        _report_interrupt()
         sys.exit(_INTERRUPTED)
     finally:
-        _let_signals_end_it()
+        _restore_signal_handlers()
 
 
-def _clean_up_when_told_to_end() -> None:
-    """Leave no temporary file and no child process behind when the terminal is closed or the run is terminated."""
+def _exit_cleanly_on_signals() -> None:
+    """Leave no temporary files or child processes behind if the terminal is closed or the run is terminated."""
     import signal
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # `nohup` has SIGHUP ignored, and that must stay so.
+        # `nohup` ignores SIGHUP, and that must stay so.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _leave)
+            signal.signal(number, _exit)
 
 
-def _leave(number: int, _: object) -> None:
-    # 128 and the number is what a shell makes of a process that a signal has ended.
+def _exit(number: int, _: object) -> None:
+    # Shells report a process that was ended by a signal as 128 plus the number of the signal.
     sys.exit(128 + number)
 
 
-def _tell_of_interrupt() -> None:
+def _report_interrupt() -> None:
     try:
         sys.stderr.write("interrupted\n")
         sys.stderr.flush()
     except (OSError, AttributeError):
-        # It is full or closed, so the exit code is all that is left to tell; Python would fail on it again on exit.
+        # stderr is full or closed, so the exit code has to suffice. Otherwise Python would fail again on exit.
         sys.stderr = None
 
 
-def _let_signals_end_it() -> None:
-    """Have a signal end the process at once while Python takes itself down, where a handler could only do harm."""
+def _restore_signal_handlers() -> None:
+    """Restore default signal handling during interpreter shutdown, when a handler could only do harm."""
     import signal
 
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        if signal.getsignal(number) in {signal.default_int_handler, _leave}:
+        if signal.getsignal(number) in {signal.default_int_handler, _exit}:
             signal.signal(number, signal.SIG_DFL)
 
 

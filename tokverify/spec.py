@@ -45,10 +45,15 @@ class TokenizerSpec:
     """
 
     model: str
+    """`tokenizer.ggml.model`."""
     tokens: Sequence[str]
+    """The stored strings by id."""
     pre: str | None = None
+    """`tokenizer.ggml.pre`, the name of the pre-tokenizer."""
     scores: Sequence[float] | None = None
+    """The scores by id."""
     types: Sequence[int] | None = None
+    """The values of `TokenType` by id."""
     merges: Sequence[str] | None = None
     """In order of rank; each is a pair of pieces joined by a space."""
     special_ids: Mapping[str, int] = field(default_factory=dict)
@@ -66,5 +71,6 @@ class TokenizerSpec:
     named_chat_templates: Mapping[str, str] = field(default_factory=dict)
     """Chat templates other than the default one."""
     huggingface_json: str | None = None
+    """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
     """The `general.*` strings of the file, by the rest of their keys."""

@@ -1,4 +1,4 @@
-"""`tokverify chat`: arguments, exit code, and what must be said; nothing hostile reaches the terminal."""
+"""Test `tokverify chat`: arguments, exit codes, output, and escaping of hostile templates."""
 
 import json
 
@@ -27,7 +27,7 @@ TABLE = [
     (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR drift", "1 error"], []),
     (["{tmp}/good.gguf", "-r", "{tmp}/ref/tokenizer.json", "-f", "json"], 1, ['"kind": "drift"'], []),
     (["{tmp}/good.gguf", "-o", "{tmp}/out.json", "-q"], 0, [], []),
-    (["{tmp}/none.gguf"], 2, [], ["none.gguf: no chat template in it"]),
+    (["{tmp}/none.gguf"], 2, [], ["none.gguf: nothing to check: the model has no chat template"]),
     (["{tmp}/none.gguf", "-r", "{tmp}/ref/tokenizer.json"], 1, ["ERROR missing", "only the reference has"], []),
     (["{tmp}/good.gguf", "--conversations", "{tmp}/absent.yaml"], 2, [], ["cannot read the conversations"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),
@@ -56,31 +56,31 @@ def write(path, template):
     write_patched(bare, path, gguf_values(spec))
 
 
-@pytest.mark.parametrize(("arguments", "exit_code", "said", "complained"), TABLE)
-def test_table(tmp, arguments, exit_code, said, complained):
+@pytest.mark.parametrize(("arguments", "exit_code", "stdout", "stderr"), TABLE)
+def test_table(tmp, arguments, exit_code, stdout, stderr):
     result = CliRunner().invoke(main, ["chat", *(argument.format(tmp=tmp) for argument in arguments)])
     assert result.exit_code == exit_code, result.output
-    for words in said:
+    for words in stdout:
         assert words.format(tmp=tmp) in result.stdout
-    for words in complained:
+    for words in stderr:
         assert words in result.stderr
     assert "Traceback" not in result.output
 
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("name", CHAT_FORMATS)
-def test_a_saved_report_is_shown_as_the_command_showed_it(tmp, name):
+def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]
     path = tmp / "saved.json"
-    told = CliRunner().invoke(main, [*command, "-o", str(path)])
-    assert (told.exit_code, told.stdout) == (1, "")
-    assert "1 template, 14 conversations: 1 error" in told.stderr
+    written = CliRunner().invoke(main, [*command, "-o", str(path)])
+    assert (written.exit_code, written.stdout) == (1, "")
+    assert "1 template, 14 conversations: 1 error" in written.stderr
     for more in ([], ["-v"]):
         shown = CliRunner().invoke(main, ["report", "show", str(path), "-f", name, *more])
         assert (shown.exit_code, shown.stdout) == (1, CliRunner().invoke(main, [*command, "-f", name, *more]).stdout)
 
 
-def test_the_report_says_what_was_compared(tmp):
+def test_the_report_records_what_was_compared(tmp):
     model, reference, own = (str(tmp / name) for name in ("good.gguf", "ref/tokenizer.json", "own.yaml"))
     result = CliRunner().invoke(main, ["chat", model, "-r", reference, "--conversations", own, "-f", "json"])
     document = json.loads(result.stdout)
@@ -104,7 +104,7 @@ def test_github_gets_annotations_and_a_summary(tmp, monkeypatch):
     assert "## ❌ tokverify chat: good" in summary.read_text()
 
 
-def test_hostile_templates_are_shown_safely(tmp):
+def test_hostile_templates_are_escaped(tmp):
     result = CliRunner().invoke(main, ["chat", str(tmp / "hostile.gguf"), "-v"])
     assert "[/INST]" in result.stdout
     assert not any(character in result.stdout for character in FORBIDDEN)

@@ -1,4 +1,4 @@
-"""`tokverify convert`: exit codes, the report in both formats, and clear words for what cannot be done."""
+"""Test `tokverify convert`: exit codes, the report in both formats, and errors."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return invoke
 
 
-def test_what_agrees_is_written(run):
+def test_a_target_that_agrees_is_written(run):
     result = run(MODEL, "-o", "out.gguf")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"from       {MODEL} (sentencepiece)\nto         out.gguf (GGUF)\n")
@@ -46,7 +46,7 @@ def test_what_agrees_is_written(run):
     assert Path("out.gguf").stat().st_size > 1000
 
 
-def test_what_differs_is_shown_and_not_written(run):
+def test_a_target_that_differs_is_not_written(run):
     result = run(MODEL, "-o", "out.gguf", suite="differing.yaml")
     assert (result.exit_code, Path("out.gguf").exists()) == (1, False)
     words = " ".join(result.stdout.split())
@@ -58,7 +58,7 @@ def test_what_differs_is_shown_and_not_written(run):
     assert forced.stdout.startswith("out.gguf: written because of --force: 1 of 1 case")
 
 
-def test_json_says_the_same(run):
+def test_json_contains_the_same_result(run):
     result = run(MODEL, "-o", "out.gguf", "-f", "json", suite="differing.yaml")
     told = json.loads(result.stdout)
     assert (result.exit_code, told["kind"]) == (1, "convert")
@@ -108,7 +108,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
         ([MODEL, "-o", "x.gguf", "--with-config"], "x.gguf: a tokenizer_config.json is found only beside"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_exit_code_2(run, arguments, problem):
+def test_an_impossible_conversion_is_one_line_and_exit_code_2(run, arguments, problem):
     before = sorted(Path().iterdir())
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""`tokverify report show` of reports that somebody damaged, or means harm with."""
+"""Test `tokverify report show` with damaged and malicious reports."""
 
 import json
 from pathlib import Path
@@ -25,14 +25,14 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def show(saved: Path, kind: str, place: list[object], value: object, name: str = "table") -> Result:
-    """Show a report in which another value stands at a place."""
-    told = json.loads((saved / f"{kind}.json").read_text())
-    owner = told
+    """Show a report with one value replaced."""
+    document = json.loads((saved / f"{kind}.json").read_text())
+    owner = document
     for key in place[:-1]:
         owner = owner[key]
     owner[place[-1]] = value
     path = saved / "damaged.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(document))
     return CliRunner().invoke(main, ["report", "show", str(path), "-f", name])
 
 
@@ -45,7 +45,7 @@ def complaint(result: Result) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "value", "told"),
+    ("kind", "place", "value", "message"),
     [
         (
             "run",
@@ -61,12 +61,14 @@ def complaint(result: Result) -> str:
         ("audit", ["fingerprint"], HOSTILE, "$.fingerprint: Expected `str` matching regex"),
     ],
 )
-def test_what_cannot_be_so_is_told_in_a_line(saved: Path, kind: str, place: list[object], value: object, told: str):
-    assert told in complaint(show(saved, kind, place, value))
+def test_an_inconsistent_report_is_rejected_in_one_line(
+    saved: Path, kind: str, place: list[object], value: object, message: str
+):
+    assert message in complaint(show(saved, kind, place, value))
 
 
 @pytest.mark.parametrize("place", [["options", "deep"], ["actual", "settings", "deep"]])
-def test_what_is_nested_too_deep_is_refused(saved: Path, place: list[object]):
+def test_a_document_that_is_nested_too_deep_is_rejected(saved: Path, place: list[object]):
     deep: list[object] = []
     for _ in range(96):
         deep = [deep]

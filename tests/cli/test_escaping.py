@@ -1,4 +1,4 @@
-"""Each command shows a token that nobody should print as it is escaped once: never raw, and never twice."""
+"""Test that every command escapes a hostile token exactly once."""
 
 import re
 from pathlib import Path

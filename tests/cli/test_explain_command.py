@@ -24,7 +24,7 @@ MODEL, BROKEN, REFERENCE = (
         ([REFERENCE, "a"], 0, ["1 token"]),
         ([MODEL, "a", "-r", "/no/such/file"], 2, ["error: "]),
         (["/no/such.gguf", "a"], 2, ["error: /no/such.gguf"]),
-        ([MODEL, "a", "--file", "x"], 2, ["give one"]),
+        ([MODEL, "a", "--file", "x"], 2, ["not both"]),
     ],
 )
 def test_explain(arguments, code, fragments):

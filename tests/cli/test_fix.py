@@ -1,4 +1,4 @@
-"""`tokverify fix`: files, exit codes, and that nothing is ever lost."""
+"""Test `tokverify fix`: files, exit codes, and that nothing is lost."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
 
 
-def test_what_the_reference_does_not_give_either_is_neither_explained_nor_repaired(run, tmp_path: Path):
+def test_an_expectation_that_contradicts_the_reference_is_neither_explained_nor_repaired(run, tmp_path: Path):
     suite = 'suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "c  d", expect: {sample-broken: [1, 2]}}\n'
     (tmp_path / "suite.yaml").write_text(suite)
     code, output = run(BROKEN, "-o", "fixed.gguf")
@@ -53,8 +53,8 @@ def test_what_the_reference_does_not_give_either_is_neither_explained_nor_repair
     assert "after:  1 case matches, 1 does not" in output
     assert code == 1
     command = ["run", str(BROKEN), "-r", str(REFERENCE), "--cases", "suite.yaml", "-f", "json"]
-    told = json.loads(CliRunner().invoke(main, command).stdout)
-    assert (told["summary"]["mismatch"], told["diagnosis"]["failing"]) == (2, 1)
+    document = json.loads(CliRunner().invoke(main, command).stdout)
+    assert (document["summary"]["mismatch"], document["diagnosis"]["failing"]) == (2, 1)
 
 
 def test_tensors_are_copied_byte_for_byte(run, tmp_path: Path):
@@ -73,13 +73,13 @@ def test_tensors_are_copied_byte_for_byte(run, tmp_path: Path):
 def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     code, output = run(BROKEN, "--dry-run")
     assert code == 1
-    # What is written is what the cause tells, and need not be told again.
+    # The repair is the same as the cause, and is not repeated.
     assert "repair: writes tokenizer.ggml.token_type\n" in output
     assert output.count("setting the type of 30 tokens") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
 
-def test_a_dry_run_names_the_command_that_does_the_same(run, tmp_path: Path):
+def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
     spec = read_spec(INTACT)
     model = tmp_path / "model.gguf"
     write_patched(INTACT, model, {"tokenizer.ggml.add_space_prefix": Value(ValueType.BOOL, True)})
@@ -89,9 +89,9 @@ def test_a_dry_run_names_the_command_that_does_the_same(run, tmp_path: Path):
     assert f"gguf-set-metadata {model} tokenizer.ggml.add_space_prefix ''" in output
 
 
-def test_a_good_file_needs_nothing(run, tmp_path: Path):
-    told = "repair: none needed, as every case matches; name cases that show a fault with --cases\n"
-    assert run(INTACT, "-o", "fixed.gguf") == (0, f"before: 2 cases match, 0 do not\n{told}")
+def test_a_good_file_needs_no_repair(run, tmp_path: Path):
+    plan = "repair: none needed, as every case matches; cases that show a fault can be named with --cases\n"
+    assert run(INTACT, "-o", "fixed.gguf") == (0, f"before: 2 cases match, 0 do not\n{plan}")
     assert not (tmp_path / "fixed.gguf").exists()
 
 
@@ -109,13 +109,13 @@ def test_a_file_that_does_not_load_is_repaired(run, tmp_path: Path):
     ("arguments", "message"),
     [
         ([], "name the file to write with -o"),
-        (["-o", "there.gguf"], "exists already"),
+        (["-o", "there.gguf"], "already exists"),
         (["-o", "no/such/place.gguf"], "is not a directory; create it first"),
         (["-o", "."], "it is a directory; name a file in it"),
         (["-o", "link.gguf", "--force"], "is MODEL itself"),
     ],
 )
-def test_refusals(run, tmp_path: Path, arguments: list[str], message: str):
+def test_a_repair_that_cannot_be_written_is_an_error(run, tmp_path: Path, arguments: list[str], message: str):
     model = tmp_path / "model.gguf"
     model.write_bytes(BROKEN.read_bytes())
     (tmp_path / "there.gguf").write_text("mine")

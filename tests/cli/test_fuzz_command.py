@@ -8,14 +8,14 @@ from click.testing import CliRunner, Result
 from support.paths import SAMPLE
 from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cli import main
-from tokverify.cli.fuzz import FuzzOptions
+from tokverify.tasks import fuzz as task
 
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )
 FEW = ("--generator", "whitespace", "--count", "300")
 
-# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory of its own.
+# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a new directory.
 TABLE = [
     (
         [MODEL, "-r", REFERENCE, *FEW],
@@ -37,17 +37,17 @@ TABLE = [
     ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/text", "--generator", "corpus", "--count", "50"], 0, ["corpus"], []),
     ([MODEL, "-r", REFERENCE, *FEW, "-o", "{tmp}/report.json"], 0, [], ["nothing found; the report is in"]),
     ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/found.yaml"], 1, ["MISMATCH"], ["2 cases in {tmp}/found.yaml"]),
-    ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/text"], 2, [], ["already there", "--force"]),
+    ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/text"], 2, [], ["already exists", "--force"]),
     ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/text", "--force"], 1, [], ["2 cases in"]),
     ([MODEL, "-r", REFERENCE, *FEW, "--save", "{tmp}/found.yaml"], 0, [], ["found.yaml was not written"]),
     ([MODEL, "-r", REFERENCE, *FEW, "--save", "{tmp}/no/found.yaml"], 2, [], ["create it first"]),
-    ([MODEL, "-r", REFERENCE, "--generator", "corpus"], 2, [], ["--corpus; give one"]),
+    ([MODEL, "-r", REFERENCE, "--generator", "corpus"], 2, [], ["--corpus; name one"]),
     ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/absent"], 2, [], ["error: {tmp}/absent: cannot read"]),
     ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/latin1"], 2, [], ["is not UTF-8"]),
     ([MODEL, "--generator", "nonsense"], 2, [], ["'pieces'"]),
-    ([MODEL, "--time", "soon"], 2, [], ["'soon' is no time"]),
-    ([MODEL, "--time", "0"], 2, [], ["'0' is no time"]),
-    ([MODEL, "--until-coverage", "200%"], 2, [], ["'200%' is no share"]),
+    ([MODEL, "--time", "soon"], 2, [], ["'soon' is not a duration"]),
+    ([MODEL, "--time", "0"], 2, [], ["'0' is not a duration"]),
+    ([MODEL, "--until-coverage", "200%"], 2, [], ["'200%' is not a percentage"]),
     ([MODEL, "--count", "0"], 2, [], ["x>=1"]),
     ([MODEL, "-j", "0"], 2, [], ["x>=1"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),
@@ -74,7 +74,7 @@ def test_command_line(arguments, code, out, err, tmp_path):
         assert result.stderr == ""
 
 
-def test_what_is_saved_is_a_suite_without_hints_that_fails_and_passes_where_it_should(tmp_path):
+def test_the_saved_suite_has_no_hints_and_fails_only_with_the_broken_model(tmp_path):
     path = tmp_path / "found.yaml"
     run(BROKEN, "-r", REFERENCE, *FEW, "--save", str(path))
     assert sorted(case.text for case in load_cases([path])) == ["\t\t\t", "  "]
@@ -96,16 +96,16 @@ def test_an_error_leaves_the_saved_file_alone(tmp_path):
 def test_the_json_is_the_same_with_two_processes():
     first, second = (run(BROKEN, "-r", REFERENCE, "--count", "1500", "-f", "json", "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
-    told = json.loads(first.stdout)
-    assert told["report"]["options"]["count"] == 1500
-    assert "jobs" not in told["report"]["options"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(told["report"]["versions"])
+    document = json.loads(first.stdout)
+    assert document["report"]["options"]["count"] == 1500
+    assert "jobs" not in document["report"]["options"]
+    assert {"tokverify", "python", "sentencepiece"} <= set(document["report"]["versions"])
 
 
-def test_options_are_read_as_meant(monkeypatch):
+def test_options_become_the_plan(monkeypatch):
     plans = []
-    original = FuzzOptions.plan
-    monkeypatch.setattr(FuzzOptions, "plan", lambda options: plans.append(original(options)) or plans[-1])
+    original = task.fuzz
+    monkeypatch.setattr(task, "fuzz", lambda *sides, **options: plans.append(sides[2]) or original(*sides, **options))
     base = (MODEL, "-r", REFERENCE, "--generator", "digits")
     run(*base, "--count", "5", "--time", "1.5m", "--until-coverage", "12.5%", "--seed", "-3", "--decode")
     run(*base, "--count", "5", "--until-coverage", "100")
@@ -113,8 +113,7 @@ def test_options_are_read_as_meant(monkeypatch):
         (5, 90.0, 0.125, -3, True),
         (5, None, 1.0, 0, False),
     ]
-    # Not `import tokverify.cli.fuzz`, which is the command of that name.
-    monkeypatch.setattr(sys.modules["tokverify.cli.fuzz"], "_DEFAULT_SECONDS", 0.01)
+    monkeypatch.setattr(task, "_DEFAULT_SECONDS", 0.01)
     run(*base)
     assert (plans[-1].count, plans[-1].seconds) == (None, 0.01)
 

@@ -38,7 +38,7 @@ def test_a_command_returns_its_exit_code(returned, code):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (TokverifyError("no such file"), 2, "error: no such file\n"),
         (UnsupportedError("a\nb"), 2, "error: a\nerror: b\n"),
@@ -53,15 +53,15 @@ def test_a_command_returns_its_exit_code(returned, code):
         (RecursionError(), 3, "this is a bug in tokverify"),
     ],
 )
-def test_what_happens_becomes_an_exit_code(error, code, said):
+def test_every_error_becomes_an_exit_code(error, code, message):
     result = invoke(failing_with(error))
     assert result.exit_code == code
-    assert said in result.stderr
+    assert message in result.stderr
     assert ("Traceback" in result.stderr) == (code == 3)
     assert result.stdout == ""
 
 
-def test_a_command_is_imported_once_it_is_asked_for_and_listed_before():
+def test_a_command_is_listed_without_being_imported():
     group = TokverifyGroup("group", modules={"json": "tests_no_such_module"})
     context = click.Context(group)
     assert group.list_commands(context) == ["json"]
@@ -70,7 +70,7 @@ def test_a_command_is_imported_once_it_is_asked_for_and_listed_before():
         group.get_command(context, "json")
 
 
-def test_the_command_line_imports_no_other_command_than_the_one_it_runs():
+def test_only_the_command_that_runs_is_imported():
     script = (
         "import sys; from tokverify.cli import main; main(['encode', '--help'], standalone_mode=False);"
         "print(sorted(name for name in sys.modules if name in {'tokverify.cli.run', 'tokverify.cli.encode'}))"
@@ -80,17 +80,17 @@ def test_the_command_line_imports_no_other_command_than_the_one_it_runs():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["report", "show", str(REPORT), "-f", "github"], 1, ""),
-        (["run"], 2, "error: the current directory is gone; change to one that is there\n"),
-        (["report", "show", str(REPORT), "-o", "a.json"], 2, "error: the current directory is gone"),
+        (["run"], 2, "error: the current directory no longer exists; change to another one\n"),
+        (["report", "show", str(REPORT), "-o", "a.json"], 2, "error: the current directory no longer exists"),
     ],
 )
-def test_a_current_directory_that_is_gone_is_no_bug(tmp_path, monkeypatch, arguments, code, said):
+def test_a_missing_current_directory_is_an_error_and_not_a_bug(tmp_path, monkeypatch, arguments, code, message):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == code, result.output
-    assert said in result.stderr
+    assert message in result.stderr

@@ -1,4 +1,4 @@
-"""What run and fix say of tokens that nobody should print as they are."""
+"""Test that `run` and `fix` escape hostile tokens in a diagnosis."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ FLAGS = {"special": True, "single_word": False, "normalized": False, "lstrip": F
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Hold the reference and cases with each text, and a GGUF file without a tokenizer."""
+    """Create a reference, cases with each text, and a GGUF file without a tokenizer."""
     document = {
         "version": "1.0",
         "added_tokens": [{"id": SPEC.tokens.index(text), "content": text, **FLAGS} for text in TEXTS],

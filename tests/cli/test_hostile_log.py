@@ -1,4 +1,4 @@
-"""In a job of GitHub Actions, no command writes what the runner would obey, whatever tokens, texts and files say."""
+"""Test that in a job of GitHub Actions, no token, text or file name is executed as a workflow command."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tokverify.cli import main
 from tokverify.render import html
 from tokverify.system.workflow_log import without_commands
 
-# Wherever a line is folded, one soon begins with a command; 11 goes into no usual width.
+# Wherever this is folded, a line soon begins with a command, since no usual width is a multiple of 11.
 PIECE = "::add-mask:" * 60 + "##[error]x"
 SHOWN = [command for command in COMMANDS if "-f github" not in command]
 JSON = [
@@ -49,20 +49,20 @@ def commands_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", SHOWN)
-def test_nothing_that_is_shown_is_a_command(directory: Path, command: str):
+def test_output_contains_no_workflow_commands(directory: Path, command: str):
     output = output_of(command)
     assert "add-mask" in output or "[error]x" in output
     assert commands_in(output) == []
 
 
-def test_elsewhere_nothing_is_changed(directory: Path, monkeypatch: pytest.MonkeyPatch):
+def test_output_is_unchanged_outside_github_actions(directory: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("GITHUB_ACTIONS")
     assert commands_in(output_of("encode good.gguf TEXT"))
     assert commands_in(output_of("run model.gguf -r tokenizer.json --cases suite.yaml"))
 
 
 @pytest.mark.parametrize("command", JSON)
-def test_json_means_the_same(directory: Path, monkeypatch: pytest.MonkeyPatch, command: str):
+def test_escaped_json_has_the_same_value(directory: Path, monkeypatch: pytest.MonkeyPatch, command: str):
     output = output_of(command)
     assert commands_in(output) == []
     monkeypatch.delenv("GITHUB_ACTIONS")
@@ -72,27 +72,27 @@ def test_json_means_the_same(directory: Path, monkeypatch: pytest.MonkeyPatch, c
 
 
 @pytest.mark.parametrize("option", [f"--suite={PIECE}", f"-k{PIECE}", f"--report={PIECE}", f"-f{PIECE}", f"\n{PIECE}"])
-def test_no_complaint_is_a_command(directory: Path, option: str):
+def test_error_messages_contain_no_workflow_commands(directory: Path, option: str):
     result = CliRunner().invoke(main, ["run", "model.gguf", "--cases", "suite.yaml", option])
     assert result.exit_code == 2
     assert commands_in(result.output) == []
 
 
-def test_what_a_page_consists_of_is_no_command():
-    # A browser refuses styles and scripts that are not letter for letter those that the page's policy names.
+def test_html_pages_contain_no_workflow_commands():
+    # A browser rejects styles and scripts whose digests are not in the page's policy.
     parts = [path for path in Path(html.__file__).parent.iterdir() if path.suffix in {".css", ".js", ".jinja"}]
     assert len(parts) > 5
     assert [path.name for path in parts if without_commands(path.read_text()) != path.read_text()] == []
 
 
-def test_annotations_are_still_obeyed(directory: Path):
+def test_annotations_remain_commands(directory: Path):
     command = "run model.gguf -r tokenizer.json --cases suite.yaml -f github"
     lines = commands_in(output_of(command))
     assert lines
     assert all(line.startswith(("::error file=suite.yaml,", "::notice file=", "::warning file=")) for line in lines)
 
 
-def test_files_get_everything_as_it_is(directory: Path, tmp_path: Path):
+def test_files_receive_the_text_unchanged(directory: Path, tmp_path: Path):
     arguments = ["run", "model.gguf", "-r", "tokenizer.json", "--cases", "suite.yaml"]
     CliRunner().invoke(main, [*arguments, "-o", str(tmp_path / "written.txt")])
     with (tmp_path / "redirected.txt").open("wb") as file:

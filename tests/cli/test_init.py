@@ -1,4 +1,4 @@
-"""`tokverify init`: what it writes and says, and that it never writes over what is there."""
+"""Test `tokverify init`: files, output, and that existing files are kept."""
 
 import shutil
 from pathlib import Path
@@ -37,7 +37,7 @@ def init(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["init", *arguments])
 
 
-def test_what_it_finds_is_told_and_can_be_run(directory):
+def test_the_configuration_that_is_written_can_be_run(directory):
     fill(directory, "sample.gguf", "sample.tokenizer.model")
     (directory / "own.yaml").write_text("suite: own\ncases:\n- {id: a, text: test}\n")
     result = init()
@@ -51,9 +51,9 @@ def test_what_it_finds_is_told_and_can_be_run(directory):
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "tabs"]).exit_code == 0
 
 
-def test_a_model_without_a_reference_is_said_to_lack_one(directory):
+def test_a_model_without_a_reference_is_reported(directory):
     fill(directory, "sample.gguf")
-    assert "sample.gguf against a reference that will be looked for; better name one" in init().stdout
+    assert "sample.gguf against a reference to be detected; naming one is better" in init().stdout
     [model] = read_configuration(Path(CONFIGURATION)).models
     assert (model.model, model.reference) == (Path("sample.gguf"), None)
 
@@ -72,7 +72,7 @@ def test_another_directory(directory):
 
 
 @pytest.mark.parametrize("taken", [[CONFIGURATION], [WORKFLOW], [CONFIGURATION, WORKFLOW]])
-def test_nothing_is_written_over(directory, taken):
+def test_existing_files_are_not_overwritten(directory, taken):
     fill(directory, "sample.gguf")
     for name in taken:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def test_nothing_is_written_over(directory, taken):
     before = files(directory)
     result = init()
     assert result.exit_code == 2
-    assert result.stderr == f"error: {', '.join(taken)}: already there; move it away, or overwrite it with --force\n"
+    assert result.stderr == f"error: {', '.join(taken)}: already exists; move it away, or overwrite it with --force\n"
     assert files(directory) == before
     assert init("--force").exit_code == 0
     assert files(directory).keys() == before.keys() | {CONFIGURATION, WORKFLOW}
@@ -90,13 +90,13 @@ def test_nothing_is_written_over(directory, taken):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+        ([], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
         (["absent"], "absent: no such directory"),
         (["readme.md"], "readme.md: no such directory"),
-        (["--force"], ".: no GGUF file in it, nor two tokenizers to compare; put one there first"),
+        (["--force"], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
     ],
 )
-def test_where_there_is_nothing_to_verify_nothing_is_written(directory, arguments, error):
+def test_nothing_is_written_without_tokenizers(directory, arguments, error):
     (directory / "readme.md").write_text("x")
     before = files(directory)
     result = init(*arguments)
@@ -104,7 +104,7 @@ def test_where_there_is_nothing_to_verify_nothing_is_written(directory, argument
     assert files(directory) == before
 
 
-def test_a_workflow_that_has_no_place_is_one_error(directory):
+def test_a_workflow_directory_that_cannot_be_created_is_an_error(directory):
     fill(directory, "sample.gguf")
     (directory / ".github").write_text("a file")
     before = files(directory)
@@ -115,7 +115,7 @@ def test_a_workflow_that_has_no_place_is_one_error(directory):
     assert files(directory) == before
 
 
-def test_names_are_told_safely(directory):
+def test_hostile_names_are_escaped(directory):
     fill(directory, "sample.gguf")
     (directory / "sample.gguf").rename(directory / "a\x1b[31m\\b.gguf")
     result = init()

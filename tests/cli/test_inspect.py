@@ -1,4 +1,4 @@
-"""`tokverify inspect`: required content as text and as JSON, and hostile files."""
+"""Test `tokverify inspect`: text, JSON, and hostile files."""
 
 import json
 
@@ -71,7 +71,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("message", "changed"), BROKEN.items(), ids=BROKEN)
-def test_a_file_that_cannot_be_loaded_is_shown_with_the_reason(tmp_path, message, changed):
+def test_a_file_that_cannot_be_loaded_is_summarized_with_the_reason(tmp_path, message, changed):
     path = tmp_path / "model.gguf"
     fields = {"tokenizer.ggml.model": string("llama"), "tokenizer.ggml.tokens": strings(["<unk>", "a", "b"])}
     path.write_bytes(make_gguf(fields | changed))

@@ -1,4 +1,4 @@
-"""`tokverify run` without a model: what the configuration names, one report each, and one exit code."""
+"""Test `tokverify run` without a model: the configured models, a report for each, and one exit code."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(*names: str, head: str = "", **keys: object) -> None:
-    """Write a tokverify.toml with models of `MODELS`; `keys` are further ones of each."""
+    """Write a tokverify.toml with models of `MODELS`, each with additional `keys`."""
     common = {"reference": "sample.tokenizer.model", "cases": ["suite.yaml"]} | keys
     tables = []
     for name in names:
@@ -55,7 +55,7 @@ def run(*arguments: str) -> Result:
         (["broken", "no-gguf"], 2),
     ],
 )
-def test_the_exit_code_is_the_highest(names, exit_code):
+def test_the_exit_code_is_the_highest_of_all_models(names, exit_code):
     configure(*names)
     assert run("-q").exit_code == exit_code
 
@@ -78,7 +78,7 @@ def test_a_model_that_cannot_be_read_does_not_keep_the_others_from_being_verifie
     assert result.exit_code == 2
 
 
-def test_what_proves_little_is_not_simply_ok():
+def test_a_weak_reference_is_mentioned_in_the_summary():
     configure("broken", reference="rebuilt")
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text() * 2)
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("broken", "again", 1))
@@ -88,18 +88,18 @@ def test_what_proves_little_is_not_simply_ok():
     assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
 
 
-def test_several_at_a_time_come_out_as_one_by_one():
+def test_parallel_and_serial_runs_give_the_same_output():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []
     for jobs in ("1", "2"):
         result = run("-j", jobs)
         found = json.loads(Path("broken.json").read_text())
-        reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["cases"]))
+        reports.append((result.stdout, result.stderr, result.exit_code, found["summary"], found["results"]))
         assert "setting the type of 30 tokens" in result.stdout
     assert reports[0] == reports[1]
 
 
-def test_a_log_with_annotations_tells_how_each_model_fared():
+def test_a_log_with_annotations_includes_the_summary():
     configure("good", "broken")
     result = run("--report", "github=-")
     assert "model:" not in result.stdout
@@ -111,7 +111,7 @@ def test_a_log_with_annotations_tells_how_each_model_fared():
     assert run("--report", "github=-", "-q").stderr == ""
 
 
-def test_each_model_has_reports_of_its_own():
+def test_each_model_gets_its_own_reports():
     configure("good", "broken", head='reports = ["junit={name}.xml", "json={name}.json"]')
     result = run()
     assert sorted(path.name for path in Path().glob("*.xml")) == ["broken.xml", "good.xml"]
@@ -122,7 +122,7 @@ def test_each_model_has_reports_of_its_own():
     assert "the reports are in good.xml, good.json" in result.stderr
 
 
-def test_configured_reports_stand_where_the_configuration_does(directory, monkeypatch):
+def test_configured_report_paths_are_relative_to_the_configuration(directory, monkeypatch):
     configure("good", "broken", head='reports = ["junit={name}.xml"]')
     (directory / "deep").mkdir()
     monkeypatch.chdir(directory / "deep")
@@ -142,11 +142,11 @@ def test_configured_reports_stand_where_the_configuration_does(directory, monkey
         ("", ["-o", "all.json"], "all.json"),
     ],
 )
-def test_one_file_for_several_models_is_refused_before_anything_is_verified(head, arguments, place):
+def test_one_report_file_for_several_models_is_an_error_before_any_work(head, arguments, place):
     configure("good", "broken", head=head)
     result = run(*arguments)
     assert result.exit_code == 2
-    assert f"{place}: several models are verified; write {{name}} where their names go" in result.stderr
+    assert f"{place}: there are several models; write {{name}} in the path for the name of the model" in result.stderr
     assert result.stdout == ""
     assert not Path(place).exists()
     configure("good", head=head)
@@ -154,21 +154,21 @@ def test_one_file_for_several_models_is_refused_before_anything_is_verified(head
     assert Path(place).is_file()
 
 
-def test_options_go_before_the_configuration(directory):
+def test_command_line_options_override_the_configuration(directory):
     configure("good", "broken", head='reports = ["junit={name}.xml"]', tags=["white"])
     assert run("-q").exit_code == 1
     result = run("-q", "--tag", "plain", "--report", "json={name}.json")
     assert result.exit_code == 0, result.output
     names = ("good", "broken")
     reports = [json.loads(Path(f"{name}.json").read_text()) for name in names]
-    assert [[case["id"] for case in report["cases"]] for report in reports] == [["word"], ["word"]]
+    assert [[result["case"]["id"] for result in report["results"]] for report in reports] == [["word"], ["word"]]
     for name in names:
         Path(f"{name}.xml").unlink()
     run("-r", "rebuilt")
     assert "rebuilt" in Path("broken.xml").read_text()
 
 
-def test_quiet_keeps_the_verdicts_and_how_each_model_fared():
+def test_quiet_keeps_the_verdicts_and_the_summary():
     configure("good", "broken")
     result = run("-q")
     assert "MISMATCH" not in result.stdout
@@ -179,14 +179,14 @@ def test_quiet_keeps_the_verdicts_and_how_each_model_fared():
     assert result.stderr == ""
 
 
-def test_formats_for_programs_are_not_mixed_with_a_summary():
+def test_machine_readable_formats_have_no_summary():
     configure("good", "broken")
     stdout = run("-f", "json").stdout
     first, end = json.JSONDecoder().raw_decode(stdout)
     assert [report["actual"]["name"] for report in (first, json.loads(stdout[end:]))] == ["sample", "sample-broken"]
 
 
-def test_what_fails_is_accepted_for_each_model_in_one_baseline():
+def test_one_baseline_accepts_the_failures_of_several_models():
     configure("good", "broken")
     assert run("--baseline", "known.yaml", "--update-baseline", "--reason", "being repaired").exit_code == 0
     configure("good", "broken", baseline="known.yaml")
@@ -198,20 +198,20 @@ def test_what_fails_is_accepted_for_each_model_in_one_baseline():
 def test_nothing_configured():
     result = run()
     assert result.exit_code == 2
-    assert "name a MODEL, or write a tokverify.toml that names some; `tokverify init` writes one" in result.stderr
+    assert "name a MODEL, or configure models in tokverify.toml; `tokverify init` creates that file" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("head", "complaint"),
     [
-        ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is no format; write FORMAT=FILE"),
-        ('reports = ["junit"]', "tokverify.toml: reports: 'junit' names no file; write junit=FILE"),
-        ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is no directory"),
+        ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is not a format; write FORMAT=FILE"),
+        ('reports = ["junit"]', "tokverify.toml: reports: 'junit' does not name a file; write junit=FILE"),
+        ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is not a directory"),
         ('reports = ["json={name}.gguf", "json={name}.gguf"]', "two reports go to good.gguf"),
-        ("jobs = 0", "tokverify.toml: jobs must be a whole number"),
+        ("jobs = 0", "tokverify.toml: jobs must be a positive integer"),
     ],
 )
-def test_what_is_wrong_in_the_configuration_is_met_before_anything_is_verified(head, complaint):
+def test_a_wrong_configuration_is_an_error_before_any_work(head, complaint):
     configure("good", "broken", head=head)
     result = run()
     assert result.exit_code == 2
@@ -219,7 +219,7 @@ def test_what_is_wrong_in_the_configuration_is_met_before_anything_is_verified(h
     assert result.stdout == ""
 
 
-def test_a_report_over_a_model_is_refused():
+def test_a_report_that_would_overwrite_a_model_is_an_error():
     configure("good", "broken", head='reports = ["json={name}.gguf"]')
     shutil.copy("sample.gguf", "good.gguf")
     configured = Path("tokverify.toml").read_text().replace("sample.gguf", "good.gguf")

@@ -7,14 +7,15 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.cli.output import ReportFile, ReportOptions, render_options
+from tokverify.cli.output import ReportFile, ReportOptions
+from tokverify.cli.stream import render_options
 from tokverify.errors import TokverifyError
 from tokverify.system.output_file import check_writable, write_file
 
 SAMPLES = SAMPLE
 
 
-def test_a_file_is_replaced_whole(tmp_path):
+def test_a_file_is_replaced_in_one_step(tmp_path):
     path = tmp_path / "report.json"
     write_file(path, "one\n")
     write_file(path, "two é\n")
@@ -33,7 +34,7 @@ def test_permissions_are_kept_and_links_followed(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "report.json"
     path.write_text("old")
 
@@ -47,7 +48,7 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_device_is_written_to_and_not_replaced(tmp_path):
+def test_a_device_is_written_in_place(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -59,7 +60,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_what_cannot_be_written_is_known_beforehand(tmp_path):
+def test_an_unwritable_output_is_an_error_before_any_work(tmp_path):
     check_writable(tmp_path / "report.json")
     for path in (tmp_path, tmp_path / "missing" / "report.json"):
         with pytest.raises(TokverifyError, match="cannot be written"):
@@ -107,10 +108,10 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
         ("json", None, "json"),
     ],
 )
-def test_the_format_is_the_one_asked_for_or_that_of_the_file(name, output, chosen):
+def test_the_format_is_requested_or_implied_by_the_file_name(name, output, chosen):
     path = Path(output) if output else None
     options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
-    assert options.files({"table", "json"}) == [ReportFile(chosen, path)]
+    assert options.report_files({"table", "json"}) == [ReportFile(chosen, path)]
 
 
 @pytest.mark.parametrize("command", ["run", "audit", "fuzz"])
@@ -131,7 +132,7 @@ def test_an_input_is_never_overwritten(tmp_path: Path, command: str, which: str)
     "arguments",
     [["run", "a" * 300], ["run", str(SAMPLES / "sample.gguf"), "-r", "rebuilt", "-k", "tab-1", "-o", "a" * 300]],
 )
-def test_a_name_that_is_too_long(arguments: list[str]):
+def test_a_file_name_that_is_too_long_is_an_error(arguments: list[str]):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert "File name too long" in result.stderr

@@ -1,4 +1,4 @@
-"""What only shows in a process of its own: imports, pipes, encodings."""
+"""Test what requires a separate process: imports, pipes, encodings."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ SLOW = {"gguf", "huggingface_hub", "numpy", "regex", "rich", "sentencepiece", "t
 
 
 COMMAND = [sys.executable, "-m", "tokverify"]
-# With it, Python would have nothing left to write when it exits, which fails once more.
+# With it, Python would have nothing left to write on exit, which is what fails again.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
 
@@ -56,7 +56,7 @@ needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no 
 @pytest.mark.parametrize(
     ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
 )
-def test_a_reader_that_stops_early_is_no_error(arguments: list[str], environment: dict[str, str]):
+def test_a_closed_pipe_is_not_an_error(arguments: list[str], environment: dict[str, str]):
     read, write = os.pipe()
     os.close(read)
     result = tokverify(*arguments, stdout=write, env=environment)
@@ -68,7 +68,7 @@ def test_a_reader_that_stops_early_is_no_error(arguments: list[str], environment
 @pytest.mark.parametrize(
     ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
 )
-def test_a_full_disk_is_one_line(arguments: list[str], environment: dict[str, str]):
+def test_a_full_disk_is_a_one_line_error(arguments: list[str], environment: dict[str, str]):
     with Path("/dev/full").open("wb") as full:
         result = tokverify(*arguments, stdout=full, env=environment)
     assert (result.returncode, result.stderr) == (2, b"error: cannot write to stdout: No space left on device\n")
@@ -91,7 +91,7 @@ MODEL = str(SAMPLE / "sample.gguf")
         (["fuzz", MODEL, "-r", "rebuilt", "--count", "50", "--save", "{tmp}/found.yaml"], 0),
     ],
 )
-def test_the_exit_code_is_true_where_nothing_can_be_told(tmp_path: Path, arguments: list[str], code: int):
+def test_the_exit_code_is_kept_if_stderr_cannot_be_written(tmp_path: Path, arguments: list[str], code: int):
     arguments = [argument.format(tmp=tmp_path) for argument in arguments]
     with Path("/dev/full").open("wb") as full:
         assert tokverify(*arguments, stderr=full).returncode == code
@@ -103,7 +103,7 @@ def test_a_terminal_that_is_not_utf8_gets_escapes():
     assert (result.returncode, result.stdout.strip()) == (0, b"\\xb7\\xb7\\xb7")
 
 
-def test_a_closed_stderr_is_no_bug():
+def test_a_closed_stderr_is_not_a_bug():
     code = (
         "import os, sys; os.close(2); sys.stderr = None\n"
         f"from tokverify.cli import main; main(['run', {str(SAMPLE / 'sample.gguf')!r}, '-r', 'rebuilt'])"
@@ -113,8 +113,8 @@ def test_a_closed_stderr_is_no_bug():
     assert result.stdout
 
 
-@pytest.mark.parametrize(("number", "code", "told"), [("SIGINT", 130, b"interrupted\n"), ("SIGTERM", 143, b"")])
-def test_a_signal_while_modules_are_imported_ends_without_a_traceback(number: str, code: int, told: bytes):
+@pytest.mark.parametrize(("number", "code", "message"), [("SIGINT", 130, b"interrupted\n"), ("SIGTERM", 143, b"")])
+def test_a_signal_while_modules_are_imported_ends_without_a_traceback(number: str, code: int, message: bytes):
     program = (
         "import builtins, signal\nload = builtins.__import__\n"
         "def interrupting(name, *rest):\n"
@@ -124,10 +124,10 @@ def test_a_signal_while_modules_are_imported_ends_without_a_traceback(number: st
         "from tokverify.__main__ import main\nmain()"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert (result.returncode, result.stderr) == (code, told)
+    assert (result.returncode, result.stderr) == (code, message)
 
 
-def test_next_to_nothing_is_imported_before_an_interrupt_is_met():
+def test_almost_nothing_is_imported_before_interrupts_are_handled():
     code = (
         "import sys; before = set(sys.modules); from tokverify.__main__ import main;"
         "print(*sorted(set(sys.modules) - before))"
@@ -137,29 +137,29 @@ def test_next_to_nothing_is_imported_before_an_interrupt_is_met():
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-@pytest.mark.parametrize(("number", "code", "told"), [("SIGINT", 130, b"interrupted\n"), ("SIGTERM", 143, b"")])
+@pytest.mark.parametrize(("number", "code", "message"), [("SIGINT", 130, b"interrupted\n"), ("SIGTERM", 143, b"")])
 @pytest.mark.parametrize(
     "arguments",
     [["encode", MODEL, "--file"], ["run", MODEL, "-r", "rebuilt", "--cases"], ["run", MODEL, "--baseline"]],
     ids=["text", "suite", "baseline"],
 )
-def test_whoever_waits_for_input_can_be_stopped(
-    tmp_path: Path, arguments: list[str], number: str, code: int, told: bytes
+def test_waiting_for_input_can_be_interrupted(
+    tmp_path: Path, arguments: list[str], number: str, code: int, message: bytes
 ):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     process = subprocess.Popen([*COMMAND, *arguments, str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     writer = once_there_is_a_reader(pipe)
-    # subtle: a signal that comes just before Python begins to read is not looked at before that ends.
+    # subtle: a signal just before Python starts to read is handled only after the read.
     time.sleep(0.5)
     process.send_signal(getattr(signal, number))
     _, stderr = process.communicate(timeout=60)
     os.close(writer)
-    assert (process.returncode, stderr) == (code, told)
+    assert (process.returncode, stderr) == (code, message)
 
 
 def once_there_is_a_reader(pipe: Path) -> int:
-    """Open a pipe for writing, which fails as long as nobody wants to read from it."""
+    """Open a pipe for writing, which fails until somebody reads from it."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -183,7 +183,7 @@ def once_there_is_a_reader(pipe: Path) -> int:
         ["cases", "record", MODEL, "-r", "rebuilt", "--cases", "/dev/fd/0"],
     ],
 )
-def test_a_pipe_that_cannot_be_used_is_one_line(tmp_path: Path, arguments: list[str]):
+def test_an_unusable_pipe_is_a_one_line_error(tmp_path: Path, arguments: list[str]):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     suite = b"cases:\n  - id: a\n    text: a\n"
@@ -203,5 +203,5 @@ def test_a_pipe_that_cannot_be_used_is_one_line(tmp_path: Path, arguments: list[
         ["fuzz", MODEL, "-r", "rebuilt", "--count", "50", "--corpus", "/dev/fd/0"],
     ],
 )
-def test_texts_and_suites_may_come_through_a_pipe(arguments: list[str]):
+def test_texts_and_suites_can_be_read_from_pipes(arguments: list[str]):
     assert tokverify(*arguments, input=b"cases:\n  - id: a\n    text: a\n").returncode == 0

@@ -1,4 +1,4 @@
-"""`tokverify cases record`, and that `run` then does without the reference."""
+"""Test `tokverify cases record`, and that `run` needs no reference afterwards."""
 
 import json
 import shutil
@@ -41,11 +41,11 @@ def suite(tmp_path) -> Path:
 
 @pytest.fixture
 def lone(tmp_path) -> str:
-    """The sample's file with nothing beside it."""
+    """The sample without a reference next to it."""
     return str(shutil.copy(MODEL, tmp_path / "sample.gguf"))
 
 
-def test_what_is_recorded_is_run_without_the_reference(suite, lone):
+def test_recorded_suites_run_without_the_reference(suite, lone):
     result = record(lone, "-r", REFERENCE, "--cases", str(suite))
     assert result.exit_code == 0, result.output
     assert "expected of  sample" in result.stdout
@@ -57,7 +57,7 @@ def test_what_is_recorded_is_run_without_the_reference(suite, lone):
     assert (report["expected"]["name"], report["summary"]["match"]) == ("expect", 2)
 
 
-def test_a_model_that_changes_fails_then(suite, lone):
+def test_a_changed_model_fails_recorded_suites(suite, lone):
     record(lone, "-r", REFERENCE, "--cases", str(suite))
     shutil.copy(BROKEN, lone)
     result = run("run", lone, "--cases", str(suite))
@@ -75,7 +75,7 @@ def test_recording_again_writes_nothing(suite, lone):
     assert (suite.stat().st_mtime_ns, suite.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
-def test_what_is_wrong_is_corrected(suite, lone):
+def test_wrong_expectations_are_corrected(suite, lone):
     suite.write_text(SUITE.replace("text: plain", "text: plain, expect: {sample: [1], other: [2]}"))
     result = record(lone, "-r", REFERENCE, "--cases", str(suite))
     assert "2 cases: 1 added, 1 changed" in result.stdout
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_corrected(suite, lone):
     assert "sample: [1]" not in suite.read_text()
 
 
-def test_the_models_own_mistakes_are_told_and_not_recorded(suite):
+def test_the_models_mistakes_are_reported_and_not_recorded(suite):
     result = record(BROKEN, "-r", REFERENCE, "--cases", str(suite))
     assert result.exit_code == 0
     assert "the model itself gives other ids, so a run will fail" in result.stdout
@@ -92,7 +92,7 @@ def test_the_models_own_mistakes_are_told_and_not_recorded(suite):
     assert "sample-broken: " in suite.read_text()
 
 
-def test_another_name(suite, lone):
+def test_ids_can_be_recorded_under_another_name(suite, lone):
     result = record(lone, "-r", REFERENCE, "--cases", str(suite), "--name", "no")
     assert "is not called: a run on it will not go by them" in " ".join(result.stdout.split())
     assert '"no": [' in suite.read_text()
@@ -100,7 +100,7 @@ def test_another_name(suite, lone):
     assert "is not called" not in result.stdout
 
 
-def test_only_the_cases_chosen(suite, lone):
+def test_only_selected_cases_are_recorded(suite, lone):
     assert "1 case: 1 added" in record(lone, "-r", REFERENCE, "--cases", str(suite), "-k", "plain").stdout
     assert suite.read_text().count("sample") == 1
 
@@ -118,17 +118,17 @@ def test_shipped_suites_are_copied(tmp_path, lone):
     assert "untouched    2 files" in again.stdout
 
 
-def test_shipped_suites_are_never_recorded_into(suite, lone):
+def test_shipped_suites_are_never_changed(suite, lone):
     result = record(lone, "-r", REFERENCE, "--cases", "shipped", "--cases", str(suite))
     assert result.exit_code == 2
-    assert "where to copy the shipped ones" in result.stderr
+    assert "a directory for copies of the shipped ones" in result.stderr
 
 
-def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
+def test_a_case_that_the_reference_cannot_encode_is_listed(suite, lone):
     suite.write_text(SUITE + "  - {id: control, text: <bos>x}\n")
     result = record(lone, "-r", REFERENCE, "--cases", str(suite))
     assert result.exit_code == 1
-    assert "NOT RECORDED sentencepiece: it cannot do parse_special" in result.stdout
+    assert "NOT RECORDED sentencepiece: does not support parse_special" in result.stdout
     assert "1 case  ours/control" in result.stdout
     assert "3 cases: 2 added, 1 not recorded" in result.stdout
     assert record(lone, "-r", REFERENCE, "--cases", str(suite), "-k", "control").exit_code == 2
@@ -137,13 +137,13 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the suites to record into"),
+        ([], "name the suites to record in"),
         (["--cases", "{tmp}/absent.yaml"], "cannot read the cases"),
         (["--cases", "{tmp}/ours.yaml", "-k", "zzz"], "no case selected"),
-        (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "for `tokverify run` alone"),
+        (["--cases", "{tmp}/ours.yaml", "-r", "expect"], "works only with `tokverify run`"),
         (["--cases", "{tmp}/ours.yaml", "-r", "{tmp}/absent.json"], "no such file"),
         (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/ours.yaml"], "not a directory"),
-        (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/full"], "exists already, and is not the copy"),
+        (["--cases", "{tmp}/ours.yaml", "-o", "{tmp}/full"], "already exists, and differs from the copy"),
         (
             ["--cases", "{tmp}/ours.yaml", "--cases", "{tmp}/deep", "-o", "{tmp}/new"],
             "would be copied to the same file",
@@ -152,7 +152,7 @@ def test_a_case_that_the_reference_cannot_do_is_listed(suite, lone):
         (["--cases", "{tmp}/alias.yaml"], "write out aliases"),
     ],
 )
-def test_what_goes_wrong_leaves_every_file_alone(arguments, message, suite, tmp_path, lone):
+def test_an_error_leaves_all_files_unchanged(arguments, message, suite, tmp_path, lone):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "ours.yaml").write_text(SUITE.replace("suite: ours", "suite: others"))
     (tmp_path / "full").mkdir()
@@ -169,7 +169,7 @@ def test_what_goes_wrong_leaves_every_file_alone(arguments, message, suite, tmp_
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")} == before
 
 
-def test_a_byte_order_mark_and_line_ends_stay(suite, lone):
+def test_byte_order_marks_and_line_endings_are_kept(suite, lone):
     suite.write_bytes(b"\xef\xbb\xbf" + SUITE.replace("\n", "\r\n").encode())
     record(lone, "-r", REFERENCE, "--cases", str(suite))
     data = suite.read_bytes()

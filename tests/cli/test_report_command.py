@@ -1,4 +1,4 @@
-"""Reports in several formats at once, saved reports, their differences, and baselines, on the command line."""
+"""Test several reports at once, saved reports, differences between reports, and baselines."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def test_several_reports_of_one_run(tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", [["audit", BROKEN], ["fuzz", MODEL, "-r", REFERENCE, "--count", "10"]])
-def test_other_commands_write_several_too(tmp_path: Path, command: list[str]):
+def test_other_commands_write_several_reports_too(tmp_path: Path, command: list[str]):
     result = run(*command, "--report", f"json={tmp_path / 'a.json'}", "--report", f"table={tmp_path / 'a.txt'}")
     assert json.loads((tmp_path / "a.json").read_text())["kind"] == command[0]
     assert (tmp_path / "a.txt").read_text() == result.stdout
@@ -81,11 +81,11 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["--report", "junit"], "'junit' names no file; write junit=FILE"),
-        (["--report", "junit="], "names no file"),
-        (["--report", "xml=x"], "'xml' is no format; write FORMAT=FILE, with a format of table, json"),
+        (["--report", "junit"], "'junit' does not name a file; write junit=FILE"),
+        (["--report", "junit="], "does not name a file"),
+        (["--report", "xml=x"], "'xml' is not a format; write FORMAT=FILE, where FORMAT is one of table, json"),
         (["--report", "json=-", "--report", "junit=-"], "two reports go to stdout"),
         (["-f", "json", "--report", "junit=-"], "two reports go to stdout"),
         (["-o", "-", "--report", "junit=-"], "two reports go to stdout"),
@@ -94,19 +94,19 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--report", "junit={tmp}"], "it is a directory"),
         (["--report", "junit={tmp}/missing/x"], "create it first"),
         (["--report", f"junit={MODEL}"], "it is an input"),
-        (["--update-baseline"], "name it with --baseline"),
-        (["--reason", "x"], "--reason goes with --update-baseline"),
-        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be words on one line"),
-        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be words on one line"),
-        (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "leave out --fail-fast"),
+        (["--update-baseline"], "--update-baseline requires --baseline"),
+        (["--reason", "x"], "--reason requires --update-baseline"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be a non-empty line"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be a non-empty line"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "remove --fail-fast"),
         (["--baseline", "{tmp}/absent/b", "--update-baseline"], "create it first"),
         (["--baseline", "{tmp}/absent.yaml"], "cannot read the known differences"),
     ],
 )
-def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, arguments: list[str], told: str):
+def test_an_unwritable_output_is_an_error_before_any_work(tmp_path: Path, arguments: list[str], message: str):
     result = run(*GOOD_RUN, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert result.exit_code == 2, result.output
-    assert told.replace("{tmp}", str(tmp_path)) in " ".join(result.stderr.split())
+    assert message.replace("{tmp}", str(tmp_path)) in " ".join(result.stderr.split())
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -132,7 +132,7 @@ def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
     ],
     ids=["fuzz", "diff"],
 )
-def test_github_gets_a_summary_of_what_is_found_or_changed(
+def test_github_gets_a_summary_of_audits_and_diffs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], title: str
 ):
     monkeypatch.chdir(tmp_path)
@@ -143,7 +143,7 @@ def test_github_gets_a_summary_of_what_is_found_or_changed(
     assert path.read_text() == run(*command, "-f", "markdown").stdout
 
 
-def test_annotations_hit_their_lines_below_the_root_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_annotations_point_at_lines_relative_to_the_repository_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "tokenizers" / ".git").mkdir(parents=True)
     below = tmp_path / "tokenizers" / "gemma"
     below.mkdir()
@@ -159,7 +159,7 @@ def test_annotations_hit_their_lines_below_the_root_of_a_repository(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_saved_report_is_shown_as_the_run_showed_it(saved: Path, name: str):
+def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
     shown = run("report", "show", saved / "bad.json", "-f", name)
     assert shown.exit_code == 1
     assert shown.stdout == run(*BAD_RUN, "-f", name).stdout
@@ -174,18 +174,18 @@ def test_a_saved_report_is_shown_as_the_run_showed_it(saved: Path, name: str):
     ],
     ids=["fuzz", "diff", "diff with fuzz"],
 )
-def test_what_was_found_or_changed_is_shown_as_the_command_showed_it(tmp_path: Path, command: list[str]):
-    # One run writes all formats: another one would not fuzz the same texts in its time.
+def test_saved_fuzz_and_diff_reports_are_rendered_like_the_originals(tmp_path: Path, command: list[str]):
+    # One run writes all formats, since another run would not generate the same texts in the same time.
     files = {name: tmp_path / f"first.{name}" for name in FORMATS}
-    told = run(*command, *(argument for name, path in files.items() for argument in ("--report", f"{name}={path}")))
-    assert told.exit_code == 1
+    written = run(*command, *(argument for name, path in files.items() for argument in ("--report", f"{name}={path}")))
+    assert written.exit_code == 1
     for name, path in files.items():
         shown = run("report", "show", files["json"], "-f", name)
         assert shown.exit_code == 1
         assert shown.stdout_bytes == path.read_bytes(), name
 
 
-def test_an_interrupted_run_is_shown_as_one(saved: Path, tmp_path: Path):
+def test_a_saved_interrupted_run_keeps_its_exit_code(saved: Path, tmp_path: Path):
     path = tmp_path / "interrupted.json"
     path.write_text((saved / "fuzz.json").read_text().replace('"stop": "count"', '"stop": "interrupted"'))
     shown = run("report", "show", path)
@@ -195,14 +195,14 @@ def test_an_interrupted_run_is_shown_as_one(saved: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", AUDIT_FORMATS)
-def test_a_saved_audit_is_shown_as_the_audit_showed_it(saved: Path, name: str):
+def test_a_saved_audit_is_rendered_like_the_original(saved: Path, name: str):
     shown = run("report", "show", saved / "audit.json", "-f", name)
     assert shown.exit_code == 1
     assert shown.stdout == run("audit", BROKEN, "-r", REFERENCE, "-f", name).stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["show", "{saved}/absent.json"], "cannot read the report: No such file or directory"),
         (["show", "{saved}/half.json"], "not a JSON report"),
@@ -216,14 +216,14 @@ def test_a_saved_audit_is_shown_as_the_audit_showed_it(saved: Path, name: str):
         (["show", MODEL], "not a JSON report"),
     ],
 )
-def test_what_is_no_saved_report(saved: Path, arguments: list[str], told: str):
+def test_a_file_that_is_not_a_report_is_an_error(saved: Path, arguments: list[str], message: str):
     result = run("report", *(argument.replace("{saved}", str(saved)) for argument in arguments))
     assert result.exit_code == 2, result.output
-    assert told in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.output
 
 
-def test_a_saved_report_is_judged_by_a_baseline(saved: Path, tmp_path: Path):
+def test_a_baseline_applies_to_a_saved_report(saved: Path, tmp_path: Path):
     show, path = ["report", "show", saved / "bad.json"], tmp_path / "known.yaml"
     update = [*show, "-q", "--baseline", path, "--update-baseline"]
     unreasoned = run(*update)
@@ -243,25 +243,25 @@ def test_a_saved_report_is_judged_by_a_baseline(saved: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["audit.json", "--baseline", "{known}"], "is a report of `tokverify audit`; give one of `tokverify run`"),
-        (["bad.json", "--update-baseline"], "name it with --baseline"),
+        (["bad.json", "--update-baseline"], "--update-baseline requires --baseline"),
         (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known differences"),
         (["bad.json", "--baseline", "{known}", "-o", "{known}"], "it is an input"),
     ],
 )
-def test_what_no_baseline_judges(saved: Path, tmp_path: Path, arguments: list[str], told: str):
+def test_baseline_options_that_do_not_fit_are_errors(saved: Path, tmp_path: Path, arguments: list[str], message: str):
     known = tmp_path / "known.yaml"
     known.write_text("[]\n")
     file, *rest = (word.replace("{saved}", str(saved)).replace("{known}", str(known)) for word in arguments)
     result = run("report", "show", saved / file, *rest)
     assert result.exit_code == 2, result.output
-    assert told in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
     assert known.read_text() == "[]\n"
 
 
-def test_what_changed_between_two_runs(saved: Path, tmp_path: Path):
+def test_report_diff_lists_what_changed_between_two_runs(saved: Path, tmp_path: Path):
     result = run("report", "diff", saved / "good.json", saved / "bad.json")
     assert result.exit_code == 1
     assert "FAILED: PASSED BEFORE, FAIL NOW\n    tabs/only-3\n" in result.stdout
@@ -310,7 +310,7 @@ def test_an_expired_entry_fails_again(tmp_path: Path):
     assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "again").exit_code == 1
 
 
-def test_a_known_difference_is_no_reason_to_stop_or_to_diagnose(tmp_path: Path):
+def test_known_failures_neither_stop_a_run_nor_are_diagnosed(tmp_path: Path):
     path = tmp_path / "known.yaml"
     assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "soon").exit_code == 0
     report = json.loads(run(*BAD_RUN, "--baseline", path, "--fail-fast", "-f", "json").stdout)
@@ -322,7 +322,7 @@ def test_a_known_difference_is_no_reason_to_stop_or_to_diagnose(tmp_path: Path):
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_models_that_share_a_baseline_do_not_undo_each_others_update(
+def test_models_that_share_a_baseline_keep_each_others_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
 ):
     (tmp_path / "tokverify.toml").write_text("")
@@ -343,7 +343,7 @@ def block(page: str, language: str) -> str:
     return found
 
 
-def test_the_examples_of_the_docs_are_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_documentation_shows_the_real_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     model, reference = "tokverify/sample/sample-broken.gguf", "tokverify/sample/sample.tokenizer.model"
     only = ["run", model, "-r", reference, "-k", "tabs/only-3"]

@@ -1,4 +1,4 @@
-"""Reading the text that a command works on."""
+"""Test reading the text that a command works on."""
 
 import io
 import os
@@ -6,37 +6,37 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cli import source
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
+from tokverify.tasks import text_file
 
 
-def test_nothing_is_changed_or_stripped(tmp_path: Path):
+def test_text_is_read_unchanged(tmp_path: Path):
     path = tmp_path / "text"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb\0\n")
     assert read_text(None, path) == "\ufeffa\r\nb\0\n"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "stdin"])
-def test_a_text_without_end_is_not_read_for_ever(monkeypatch, name: str):
+def test_an_endless_text_is_an_error(monkeypatch, name: str):
     if not Path("/dev/zero").exists():
         pytest.skip("no /dev/zero on this system")
-    monkeypatch.setattr(source, "_MAX_BYTES", 1 << 16)
+    monkeypatch.setattr(text_file, "_MAX_BYTES", 1 << 16)
     with Path("/dev/zero").open("rb") as endless:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
-        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; give a part of it"):
+        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; use a part of it"):
             read_text(None, Path(name) if name != "stdin" else None)
 
 
 @pytest.mark.parametrize(
     ("name", "complaint"), [("absent", "No such file or directory; check the path"), (".", "Is a directory")]
 )
-def test_what_cannot_be_read(tmp_path: Path, name: str, complaint: str):
+def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, complaint: str):
     with pytest.raises(TokverifyError, match=f"cannot read the text: {complaint}"):
         read_text(None, tmp_path / name)
 
 
-def test_where_a_text_is_no_text(tmp_path: Path):
+def test_a_text_that_is_not_utf_8_is_an_error(tmp_path: Path):
     (tmp_path / "text").write_bytes(b"caf\xe9")
     with pytest.raises(TokverifyError, match="text: byte 0xE9 at offset 3 is not UTF-8"):
         read_text(None, tmp_path / "text")

@@ -22,7 +22,7 @@ def test_without_a_file_the_samples_are_measured():
     assert "tokens never used" not in result.stdout
 
 
-def test_several_tokenizers_are_put_side_by_side(tmp_path):
+def test_several_tokenizers_are_compared(tmp_path):
     (tmp_path / "a.txt").write_text("two  spaces\n")
     document = json.loads(run(MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE, "-m", MODEL, "-f", "json").stdout)
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == [
@@ -33,7 +33,7 @@ def test_several_tokenizers_are_put_side_by_side(tmp_path):
     [text] = document["texts"]
     assert len({counted["tokens"] for counted in text["counts"]}) == 1
     ours, theirs, _ = document["tokenizers"]
-    # The GGUF file types the unknown token CONTROL.
+    # In the GGUF file, the unknown token has type CONTROL.
     assert (ours["excluded"], theirs["excluded"]) == (
         {"control": 4, "byte": 256},
         {"control": 3, "byte": 256, "unknown": 1},
@@ -42,7 +42,7 @@ def test_several_tokenizers_are_put_side_by_side(tmp_path):
     assert ours["longest"] == theirs["longest"]
 
 
-def test_saved_statistics_are_shown_as_the_command_showed_them(tmp_path):
+def test_saved_statistics_are_rendered_like_the_original(tmp_path):
     (tmp_path / "a.txt").write_text("two  spaces\n")
     arguments = [MODEL, str(tmp_path / "a.txt"), "-m", REFERENCE]
     path = tmp_path / "stats.json"
@@ -61,7 +61,7 @@ def test_saved_statistics_are_shown_as_the_command_showed_them(tmp_path):
     assert (tmp_path / "stats.md").read_text() == run(*arguments, "-f", "markdown").stdout
 
 
-def test_what_cannot_be_written_is_known_beforehand(tmp_path):
+def test_an_unwritable_output_is_an_error_before_any_work(tmp_path):
     (tmp_path / "a.txt").write_text("text")
     result = run(MODEL, str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.txt"))
     assert (result.exit_code, (tmp_path / "a.txt").read_text()) == (2, "text")
@@ -81,7 +81,7 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path):
         ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing to measure"),
     ],
 )
-def test_what_goes_wrong_is_one_clear_line(arguments, message, tmp_path):
+def test_errors_are_one_line(arguments, message, tmp_path):
     (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
     (tmp_path / "empty.txt").write_bytes(b"")
     result = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))

@@ -1,4 +1,4 @@
-"""`tokverify train`: what it writes, its exit codes, and that it never leaves a half of it."""
+"""Test `tokverify train`: files, exit codes, and that a failure leaves nothing."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from support.paths import DATA
 from support.real_data import SHARED
 from tokverify.cli import main
 from tokverify.train import TRAINERS
-from tokverify.train import run as training_run
+from tokverify.train import run as training_task
 
 SAMPLE_TEXT = DATA / "sample_text.txt"
 RESULTS = ["report.json", "tokenizer.gguf", "tokenizer.json", "tokenizer_config.json"]
@@ -35,12 +35,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch):
-    """Train in this process, and verify with few texts."""
+    """Train in this process, and verify with few generated texts."""
     from tokverify.cases.loading import load_cases
 
-    convert = partial(training_run.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
-    monkeypatch.setattr(training_run, "train_in_child", lambda name, plan: TRAINERS[name](plan))
-    monkeypatch.setattr(training_run, "convert", convert)
+    convert = partial(training_task.convert, cases=[case for case in load_cases() if len(case.text) < 500], count=50)
+    monkeypatch.setattr(training_task, "train_in_child", lambda name, plan: TRAINERS[name](plan))
+    monkeypatch.setattr(training_task, "convert", convert)
 
 
 def names(path: Path) -> list[str]:
@@ -90,7 +90,7 @@ def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, argument
         ("wordpiece", "joining words as HuggingFace's decoder does", "tokenizers"),
     ],
 )
-def test_why_ids_decode_differently_is_told(run, tmp_path: Path, algorithm: str, reason: str, name: str):
+def test_the_cause_of_different_decoding_is_reported(run, tmp_path: Path, algorithm: str, reason: str, name: str):
     result = run(algorithm, str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "700")
     lines = result.stdout.splitlines()
     (why,) = (at for at, line in enumerate(lines) if line.startswith("why "))
@@ -106,7 +106,7 @@ def test_why_ids_decode_differently_is_told(run, tmp_path: Path, algorithm: str,
 def test_a_difference_is_exit_code_1_and_everything_is_written(run, tmp_path: Path, monkeypatch):
     from tokverify.train import wordpiece
 
-    # With `▁` no token of its own, llama.cpp takes one inside a text for the beginning of a word.
+    # If `▁` is not a token, llama.cpp treats one inside a text as the beginning of a word.
     monkeypatch.setattr(wordpiece, "UNEQUAL", wordpiece.UNEQUAL[1:])
     result = run("wordpiece", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "500", "-q")
     assert result.exit_code == 1
@@ -148,7 +148,7 @@ def test_bad_input(run, tmp_path: Path, arguments: list[str], message: str):
 
 
 @pytest.mark.usefixtures("quick")
-def test_files_that_are_there_are_kept_without_force(run, tmp_path: Path):
+def test_existing_files_are_kept_without_force(run, tmp_path: Path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "tokenizer.json").write_text("mine")
     (tmp_path / "out" / "other").write_text("mine")
@@ -173,7 +173,7 @@ def test_a_full_disk_while_writing(run, tmp_path: Path, monkeypatch):
 
 @pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
 def test_a_limit_on_the_size_of_files(tmp_path: Path, limit: int):
-    """At the tokenizer.json, the GGUF, and the report."""
+    """Fail at the tokenizer.json, the GGUF file, and the report."""
     pytest.importorskip("resource")
     arguments = ["train", "bpe", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "400"]
     code = f"{LIMITED.format(limit=limit)}from tokverify.cli import main; main({arguments!r})"
@@ -196,12 +196,12 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path):
     assert names(tmp_path) == ["corpus.txt"]
 
 
-def test_progress_is_for_terminals(run, monkeypatch):
-    said: list[str] = []
-    monkeypatch.setattr("tokverify.cli.progress.StatusLine.show", lambda self, text: said.append(text))
+def test_progress_is_shown_only_on_terminals(run, monkeypatch):
+    steps: list[str] = []
+    monkeypatch.setattr("tokverify.cli.progress.StatusLine.show", lambda self, text: steps.append(text))
     assert run("bpe", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "300").exit_code == 0
-    assert said[:2] == ["reading the corpus", "training bpe"]
-    assert said[-1].startswith("verifying ")
+    assert steps[:2] == ["reading the corpus", "training bpe"]
+    assert steps[-1].startswith("verifying ")
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tokverify.convert import Conversion, convert
 
 @pytest.fixture
 def byte_level(tmp_path: Path) -> Callable[..., Path]:
-    """Write a byte-level tokenizer.json; `changes` are made in its content, `added` are further tokens."""
+    """Write a byte-level tokenizer.json with `added` tokens and `changes` to its content."""
 
     def make(*added: AddedToken, **changes: object) -> Path:
         tokenizer = train_byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False), "<|endoftext|>")
@@ -28,7 +28,7 @@ def byte_level(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def to_gguf(tmp_path: Path) -> Callable[..., Conversion]:
-    """Convert a file to GGUF with a few texts of one's own and a few hundred made-up ones."""
+    """Convert a file to GGUF, verified with a few given texts and a few hundred generated ones."""
 
     def run(source: Path, *texts: str, **options: object) -> Conversion:
         cases = [Case(id=f"own-{index}", suite="own", text=text) for index, text in enumerate(texts)]

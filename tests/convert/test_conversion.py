@@ -1,4 +1,4 @@
-"""`convert`: what is written, when it is not, and that nothing is ever half written."""
+"""`convert` writes complete files, and only when it should."""
 
 import errno
 import json
@@ -45,7 +45,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(byte_level, to_gguf):
     assert match.pre_tokens > len(match.texts)
 
 
-def test_no_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_gguf):
+def test_an_unknown_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_gguf):
     sequence = [
         {"type": "Split", "pattern": {"Regex": "fo|x"}, "behavior": "Isolated", "invert": False},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
@@ -64,7 +64,7 @@ def test_roles_and_templates_come_from_the_config_beside_it(byte_level, to_gguf,
     assert spec.chat_template == "{{ messages }}"
 
 
-def test_what_differs_is_not_written_but_by_force(byte_level, to_gguf, tmp_path):
+def test_a_file_that_differs_is_written_only_with_force(byte_level, to_gguf, tmp_path):
     source = byte_level(normalizer={"type": "NFC"})
     done = to_gguf(source, "e\u0301", "plain", count=0)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 0)
@@ -76,7 +76,7 @@ def test_what_differs_is_not_written_but_by_force(byte_level, to_gguf, tmp_path)
     assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
 
 
-def test_each_cause_is_shown_by_a_minimal_text_with_its_reason(byte_level, to_gguf):
+def test_each_cause_has_a_minimal_text_and_its_reason(byte_level, to_gguf):
     done = to_gguf(byte_level(normalizer={"type": "Lowercase"}))
     found = [result for result in done.report.results if result.case.suite == "found"]
     assert found
@@ -84,19 +84,19 @@ def test_each_cause_is_shown_by_a_minimal_text_with_its_reason(byte_level, to_gg
     assert min(len(result.case.text) for result in found) == 1
 
 
-def test_the_cases_own_ids_are_of_other_tokenizers(byte_level, tmp_path):
+def test_expected_ids_of_cases_are_ignored(byte_level, tmp_path):
     case = Case(id="a", suite="s", text="fox", expect={"out": (1, 2, 3)})
     assert convert(byte_level(), tmp_path / "out.gguf", cases=[case], count=0).written
 
 
-def test_progress_is_told(byte_level, to_gguf):
-    told = []
-    to_gguf(byte_level(), "a", "b", on_progress=lambda done, total: told.append((done, total)))
-    assert told[:2] == [(1, 302), (2, 302)]
-    assert told[-1] == (302, 302)
+def test_progress_is_reported(byte_level, to_gguf):
+    calls = []
+    to_gguf(byte_level(), "a", "b", on_progress=lambda done, total: calls.append((done, total)))
+    assert calls[:2] == [(1, 302), (2, 302)]
+    assert calls[-1] == (302, 302)
 
 
-def test_it_is_the_same_again(byte_level, tmp_path):
+def test_the_result_is_deterministic(byte_level, tmp_path):
     source = byte_level(normalizer={"type": "NFC"})
     one, two = (convert(source, tmp_path / "out.gguf", count=500, seed=3) for _ in range(2))
     assert one == two
@@ -112,7 +112,7 @@ def test_a_sentencepiece_model_becomes_a_gguf_file(to_gguf, tmp_path, model_type
     assert load_gguf(tmp_path / "out.gguf").fingerprint == load_model(source).fingerprint
 
 
-def test_the_sample_is_what_its_model_becomes(tmp_path):
+def test_the_sample_is_its_converted_model(tmp_path):
     done = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", count=200, force=True)
     # Its runs of spaces are user-defined pieces, which sentencepiece finds where a text holds a `▁`, too.
     assert done.differing
@@ -133,7 +133,7 @@ def test_a_gguf_file_becomes_a_tokenizer_json(tmp_path):
     assert any("tokenizer_config.json can" in part for part in done.untransportable)
 
 
-def test_a_config_is_written_beside_it_if_asked_for(byte_level, to_gguf, tmp_path):
+def test_a_config_is_written_on_request(byte_level, to_gguf, tmp_path):
     source = byte_level(END)
     (tmp_path / "in.tokenizer_config.json").write_text('{"eos_token": "<|end|>", "chat_template": "{{ x }}"}')
     to_gguf(source)
@@ -147,7 +147,7 @@ def test_a_config_is_written_beside_it_if_asked_for(byte_level, to_gguf, tmp_pat
     assert (spec.tokens[spec.special_ids["eos"]], spec.chat_template) == ("<|end|>", "{{ x }}")
 
 
-def test_every_pre_tokenizer_of_patterns_makes_a_tokenizer_json(byte_level, to_gguf, tmp_path):
+def test_pattern_pre_tokenizers_can_be_written_as_tokenizer_json(byte_level, to_gguf, tmp_path):
     to_gguf(byte_level())
     for pre in ("stablelm2", "deepseek-v3", "bloom", "starcoder"):
         spec = replace(read_spec(tmp_path / "out.gguf"), pre=pre)
@@ -155,7 +155,7 @@ def test_every_pre_tokenizer_of_patterns_makes_a_tokenizer_json(byte_level, to_g
         assert convert(tmp_path / f"{pre}.gguf", tmp_path / f"{pre}.json", count=300).written
 
 
-def test_what_cannot_be_a_tokenizer_json_is_one_line(to_gguf, tmp_path):
+def test_a_tokenizer_that_tokenizer_json_cannot_express_is_refused(to_gguf, tmp_path):
     source = tmp_path / "in.model"
     source.write_bytes(train_model(vocab_size=70, model_type="unigram"))
     with pytest.raises(
@@ -167,7 +167,7 @@ def test_what_cannot_be_a_tokenizer_json_is_one_line(to_gguf, tmp_path):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("place", ["write_kv_data_to_file", "close"])
-def test_nothing_is_left_of_what_could_not_be_written(tmp_path, monkeypatch, error, place):
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch, error, place):
     import gguf
 
     real = getattr(gguf.GGUFWriter, place)
@@ -187,7 +187,7 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path, monkeypatch, err
         )
 
 
-def test_an_interrupted_verification_leaves_what_was_there(byte_level, to_gguf, tmp_path):
+def test_an_interrupted_verification_keeps_the_old_file(byte_level, to_gguf, tmp_path):
     (tmp_path / "out.gguf").write_bytes(b"old")
 
     def interrupt(done, total):
@@ -209,7 +209,7 @@ def test_a_config_that_cannot_be_written_leaves_no_tokenizer_json(tmp_path, monk
     assert files(tmp_path) == set()
 
 
-def test_what_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path):
+def test_a_text_that_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path):
     # Without pieces for bytes llama.cpp ends over a character that sentencepiece takes for unknown.
     pieces = [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), ("▁", -1, NORMAL), ("a", -2, NORMAL)]
     (tmp_path / "in.model").write_bytes(make_model(pieces, {3: BPE}, {4: 0}))
@@ -218,7 +218,7 @@ def test_what_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path):
     assert done.report.count(Status.ERROR) == 1
 
 
-def test_user_defined_pieces_are_found_otherwise(to_gguf, tmp_path):
+def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
     pieces = [
         ("<unk>", 0, UNKNOWN),
         *((text, 0, CONTROL) for text in ("<s>", "</s>")),

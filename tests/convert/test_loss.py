@@ -1,4 +1,4 @@
-"""Each kind of loss, on the smallest tokenizer that has it: it is told, and explains every difference it makes."""
+"""Each kind of loss is listed and explains every difference, on the smallest tokenizer that has it."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def template(*single: str) -> dict:
 
 
 def require_explained(done, part: str) -> None:
-    """Require that something differs, that nothing is left unexplained, and that this part alone explains some."""
+    """Require that texts differ, all of them explained, and some of them by this part alone."""
     explained = dict(zip(done.untransportable, done.explained, strict=True))
     assert done.differing
     assert done.unexplained == 0
@@ -47,12 +47,12 @@ def require_explained(done, part: str) -> None:
         (([AddedToken("<eos>", normalized=False)], {}), [], "llama.cpp treats `<eos>` as control tokens"),
     ],
 )
-def test_of_a_tokenizer_json(byte_level, to_gguf, parts, texts, part):
+def test_losses_of_a_tokenizer_json(byte_level, to_gguf, parts, texts, part):
     added, changes = parts
     require_explained(to_gguf(byte_level(*added, **changes), *texts), part)
 
 
-def test_of_a_template_with_more_tokens_than_gguf_can_say(byte_level, to_gguf):
+def test_a_template_with_more_tokens_than_gguf_can_express(byte_level, to_gguf):
     done = to_gguf(byte_level(post_processor=template("<|endoftext|>", "<|endoftext|>", "$A", "<|endoftext|>")))
     require_explained(done, "post_processor: 2 tokens before a text")
     assert (
@@ -60,7 +60,7 @@ def test_of_a_template_with_more_tokens_than_gguf_can_say(byte_level, to_gguf):
     )
 
 
-def test_what_changes_no_ids_of_a_text_is_told_all_the_same(byte_level, to_gguf):
+def test_losses_that_change_no_ids_are_listed(byte_level, to_gguf):
     truncation = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     done = to_gguf(byte_level(truncation=truncation), "the red fox")
     assert done.written
@@ -78,7 +78,7 @@ def test_what_changes_no_ids_of_a_text_is_told_all_the_same(byte_level, to_gguf)
         ({"post_processor": template("$A", "$A")}, "contains the text 2 times"),
     ],
 )
-def test_what_would_change_every_text_is_refused(byte_level, to_gguf, changes, named):
+def test_losses_that_would_change_every_text_are_refused(byte_level, to_gguf, changes, named):
     with pytest.raises(UnsupportedError, match=named):
         to_gguf(byte_level(**changes))
 
@@ -102,17 +102,17 @@ def wordpiece(path: Path) -> Path:
         ("a▁b", "a `▁` in a text"),
     ],
 )
-def test_of_wordpiece(to_gguf, tmp_path, text, part):
+def test_losses_of_wordpiece(to_gguf, tmp_path, text, part):
     require_explained(to_gguf(wordpiece(tmp_path / "in.json"), text, count=0), part)
 
 
-def test_of_a_sentencepiece_model_whose_normalizer_bpe_ignores(to_gguf, tmp_path):
+def test_a_normalizer_that_bpe_ignores(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, remove_extra_whitespaces=True))
     require_explained(to_gguf(path, "fox  fox", count=0), "normalizer_spec: ")
 
 
-def test_of_bytes_that_unigram_does_not_fall_back_to(to_gguf, tmp_path):
+def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     bytes_ = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), ("▁", -1.0, NORMAL), ("a", -2.0, NORMAL), *bytes_]
@@ -120,7 +120,7 @@ def test_of_bytes_that_unigram_does_not_fall_back_to(to_gguf, tmp_path):
     require_explained(to_gguf(path, "aé", count=0), "trainer_spec.byte_fallback")
 
 
-def test_of_a_token_that_is_control_by_its_text(to_gguf, tmp_path):
+def test_a_token_that_is_control_because_of_its_text(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *((text, -1.0, NORMAL) for text in "▁<eos>")]
     pieces += [("<eos>", 0.0, USER_DEFINED), ("<eot>", 0.0, USER_DEFINED)]
@@ -130,7 +130,7 @@ def test_of_a_token_that_is_control_by_its_text(to_gguf, tmp_path):
     assert done.unexplained == 0
 
 
-def test_sums_that_round_alike_are_a_tie():
+def test_score_sums_that_round_alike_are_a_tie():
     spec = unigram_spec({"a": -0.1, "b": -0.2, "ab": -0.3, "c": -0.4})
     (loss,) = score_losses(spec)
     a, b, ab, c, unknown = 3, 4, 5, 6, 2
@@ -150,7 +150,7 @@ def test_the_file_itself_is_not_changed(byte_level, to_gguf):
     assert json.loads(path.read_text()) == before
 
 
-def test_losses_are_left_out_of_the_source_and_our_encoder_is_used_again(byte_level, to_gguf, tmp_path):
+def test_losses_are_undone_in_the_source_and_our_encoder_is_reused(byte_level, to_gguf, tmp_path):
     source = open_source(byte_level(AddedToken("<eos>", normalized=False), normalizer={"type": "NFC"}))
     to_gguf(source.path, force=True)
     made = load_gguf(tmp_path / "out.gguf")

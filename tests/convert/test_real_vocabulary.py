@@ -1,4 +1,4 @@
-"""The real vocabularies: each converts, and whatever differs is explained by what is told to be lost."""
+"""Real vocabularies can be converted, and the listed losses explain every difference."""
 
 import pytest
 
@@ -25,12 +25,12 @@ LARGE = {
 
 
 def slow(name: str):
-    """Leave a parameter to `-m slow`: each takes seconds, and shows on other data what the quick ones show."""
+    """Mark a parameter as slow: it takes seconds and tests the same on other data."""
     return pytest.param(name, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("name", EQUAL)
-def test_what_gguf_can_say_whole_agrees(vocabs, tmp_path, name):
+def test_a_tokenizer_that_gguf_can_express_agrees(vocabs, tmp_path, name):
     done = convert(vocabs / name, tmp_path / "out.gguf", cases=[], count=1000)
     assert (done.written, done.differing) == (True, 0)
 
@@ -39,7 +39,7 @@ def test_what_gguf_can_say_whole_agrees(vocabs, tmp_path, name):
     ("name", "part"),
     [*UNLIKE.items(), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LARGE.items())],
 )
-def test_what_differs_is_explained(vocabs, tmp_path, name, part):
+def test_differences_are_explained_by_losses(vocabs, tmp_path, name, part):
     done = convert(vocabs / name, tmp_path / "out.gguf", cases=[], count=2000)
     assert not done.written
     assert done.differing
@@ -49,7 +49,7 @@ def test_what_differs_is_explained(vocabs, tmp_path, name, part):
 
 
 @pytest.mark.parametrize("name", ["t5", "xlnet", "llama-spm"])
-def test_a_sentencepiece_model_gives_the_ids_of_the_published_file(vocabs, tmp_path, name):
+def test_a_converted_sentencepiece_model_equals_the_published_file(vocabs, tmp_path, name):
     convert(vocabs / f"{name}.tokenizer.model", tmp_path / "out.gguf", cases=[], count=0)
     made, published = load_gguf(tmp_path / "out.gguf"), load_gguf(vocabs / f"{name}.gguf")
     if name == "xlnet":
@@ -59,7 +59,7 @@ def test_a_sentencepiece_model_gives_the_ids_of_the_published_file(vocabs, tmp_p
 
 
 @pytest.mark.parametrize("name", ["t5.tokenizer.model", *map(slow, [*EQUAL, *UNLIKE, *LARGE])])
-def test_llama_cpp_loads_what_was_made_and_agrees(vocabs, tmp_path, name):
+def test_llama_cpp_loads_the_converted_file_and_agrees(vocabs, tmp_path, name):
     target = tmp_path / "out.gguf"
     convert(vocabs / name, target, cases=[], count=0)
     try:
@@ -70,7 +70,7 @@ def test_llama_cpp_loads_what_was_made_and_agrees(vocabs, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["gpt-2", *map(slow, ["llama-spm", "mpt"])])
-def test_there_and_back_again(vocabs, tmp_path, name):
+def test_a_round_trip_keeps_the_tokenizer(vocabs, tmp_path, name):
     done = convert(vocabs / f"{name}.gguf", tmp_path / "x.tokenizer.json", count=500, with_config=True)
     assert done.written
     done = convert(tmp_path / "x.tokenizer.json", tmp_path / "x.gguf", cases=[], count=500)

@@ -1,4 +1,4 @@
-"""The diagnosis with a reference that tells nothing but ids and the bytes of its tokens, or is not there at all."""
+"""Diagnose with a reference that returns only ids and the bytes of its tokens, or without one."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ TEXTS = ("ab", "a  b", "a<x>b", "abc 12", " ab", "x", "don't 12ab", "\u00ea")
 
 
 def typed(spec: TokenizerSpec, **types: int) -> TokenizerSpec:
-    """Give tokens other types, by their ids written `id5`."""
+    """Set types by id, with ids written as `id5`."""
     return replace(spec, types=[types.get(f"id{id}", type) for id, type in enumerate(spec.types)])
 
 
@@ -73,7 +73,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
         (BERT, replace(BERT, tokens=[*BERT.tokens[:5], "a", "b", "##a", "##b"]), "rewriting 4 tokens (ids 5-8) with ▁"),
     ],
 )
-def test_one_fault_is_named(right, wrong, sentence):
+def test_a_single_fault_is_diagnosed(right, wrong, sentence):
     result = found(wrong, right)
     best = result.diagnosis.explanations[0]
     assert best.sentence.startswith(sentence)
@@ -83,14 +83,14 @@ def test_one_fault_is_named(right, wrong, sentence):
     assert [changed.encode(text) for text in TEXTS] == [intact.encode(text) for text in TEXTS]
 
 
-def test_tokens_that_are_shown_even_where_control_tokens_are_not_looked_for():
+def test_tokens_matched_without_parsing_control_tokens_are_user_defined():
     best = found(typed(SPM, id266=CONTROL), typed(SPM, id266=USER_DEFINED), parse_special=False).diagnosis.explanations[
         0
     ]
     assert best.sentence == 'setting the type of token 266 "<x>" to USER_DEFINED'
 
 
-def test_an_unused_token_that_the_reference_uses():
+def test_an_unused_token_that_the_reference_uses_is_replaced():
     wrong = typed(replace(SPM, tokens=[*SPM.tokens[:-1], "[PAD266]"]), id266=UNUSED)
     result = found(wrong, SPM)
     best = result.diagnosis.explanations[0]
@@ -98,7 +98,7 @@ def test_an_unused_token_that_the_reference_uses():
     assert Encoder(result.changes[0].transform(wrong)).encode("a<x>b") == Encoder(SPM).encode("a<x>b")
 
 
-def test_bytes_of_a_file_that_does_not_load():
+def test_byte_types_of_a_refused_file_are_found():
     wrong = replace(PLAMO, types=[TokenType.UNKNOWN.value, *[NORMAL] * 259])
     expected = Bare(Encoder(PLAMO))
     cases = [Case(id="a", suite="s", text="ab\n")]
@@ -108,13 +108,13 @@ def test_bytes_of_a_file_that_does_not_load():
     assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
-def test_words_that_merging_misses_are_not_called_added_tokens():
+def test_words_that_the_merges_miss_are_not_called_added_tokens():
     right = bpe_spec(["a b", "ab c", "c d", "abc d"])
     diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab").diagnosis
     assert all("USER_DEFINED" not in explanation.sentence for explanation in diagnosis.explanations)
 
 
-def test_without_any_reference_what_cases_expect_is_enough():
+def test_expected_ids_of_cases_are_enough_without_a_reference():
     wrong = typed(SPM, id264=NORMAL, id265=NORMAL, id266=NORMAL)
     intact = Encoder(SPM)
     cases = [

@@ -1,4 +1,4 @@
-"""What a diagnosis tries by the order of the ids alone, where the reference tells nothing but these."""
+"""Changes that follow from the order of the ids, for references that return only ids and bytes."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerCh
 
 
 @pytest.mark.parametrize(
-    ("merges", "told"),
+    ("merges", "comparison"),
     [
         (None, "5 missing, 0 extra"),
         (BPE.merges[:2], "3 missing, 0 extra"),
@@ -58,19 +58,19 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerCh
         (BPE.merges[::-1], "the same merges, in another order from rank 0"),
     ],
 )
-def test_merges_in_the_order_of_the_tokens(merges, told):
+def test_merges_follow_the_order_of_the_tokens(merges, comparison):
     found = best(replace(BPE, merges=merges), BPE)
-    assert found.sentence == f"using the 5 merges implied by the order of the tokens ({told})"
+    assert found.sentence == f"using the 5 merges implied by the order of the tokens ({comparison})"
     assert found.transform(replace(BPE, merges=merges)).merges == list(BPE.merges)
 
 
-def test_merges_of_pieces_with_a_mark_for_spaces_are_all_the_ways_to_make_them():
+def test_escaped_pieces_imply_all_their_splits_as_merges():
     found = best(replace(GEMMA, merges=["ab c"]), GEMMA)
     assert found.sentence.startswith("using the 4 merges implied by the order of the tokens (3 missing")
     assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
 
 
-def test_missing_merges_are_put_last_where_the_others_follow_another_order():
+def test_missing_merges_are_appended_if_the_others_follow_another_order():
     right = bpe_spec(["a b", "b c", "c d"])
     right = replace(right, merges=["b c", "a b", "c d"])
     found = best(replace(right, merges=right.merges[:2]), right, "abc", "xcd")
@@ -78,7 +78,7 @@ def test_missing_merges_are_put_last_where_the_others_follow_another_order():
 
 
 @pytest.mark.parametrize("scores", [None, [0.0] * len(SPM.tokens), list(SPM.scores)[::-1]])
-def test_scores_in_the_order_of_the_tokens(scores):
+def test_scores_follow_the_order_of_the_tokens(scores):
     found = best(replace(SPM, scores=scores), SPM)
     ordered = "ranking the scores in the order of the ids, as trainers do"
     assert found.sentence in {ordered, f"{ordered}, with 1 run of spaces last"}
@@ -90,7 +90,7 @@ def test_runs_of_spaces_that_were_added_later_come_last():
     assert found.sentence.endswith("as trainers do, with 1 run of spaces last")
 
 
-def test_scores_that_are_sums_are_kept_in_falling_order():
+def test_unigram_scores_are_sorted_in_falling_order():
     start = len(UNIGRAM.tokens) - 7
     wrong = replace(UNIGRAM, scores=[*UNIGRAM.scores[:start], *UNIGRAM.scores[start:][::-1]])
     found = best(wrong, UNIGRAM)
@@ -98,7 +98,7 @@ def test_scores_that_are_sums_are_kept_in_falling_order():
     assert found.transform(wrong).scores == list(UNIGRAM.scores)
 
 
-def test_the_charsmap_that_sentencepiece_comes_with():
+def test_a_charsmap_of_sentencepiece_is_found():
     import sentencepiece
 
     message = parse(sentencepiece.SentencePieceNormalizer(rule_name="nfkc_cf").serialized_model_proto())
@@ -108,12 +108,12 @@ def test_the_charsmap_that_sentencepiece_comes_with():
     assert found.sentence == f"using the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
 
 
-def test_a_model_that_uses_the_merges():
+def test_a_model_that_uses_the_merges_is_found():
     found = best(replace(GEMMA, model="llama"), GEMMA)
     assert found.sentence.startswith("setting the model to gemma4 instead of llama")
 
 
-def test_tokens_that_the_reference_has_beyond_the_last_one():
+def test_tokens_beyond_our_last_one_are_added():
     right = bpe_spec(["a b", "Ã ©"], {"<x>": CONTROL, "<y>": USER_DEFINED})
     right = replace(right, tokens=[*right.tokens, "[PAD260]"], types=[*right.types, TokenType.UNUSED.value])
     wrong = replace(right, tokens=right.tokens[:257], types=right.types[:257])
@@ -126,7 +126,7 @@ def test_tokens_that_the_reference_has_beyond_the_last_one():
 
 
 @pytest.mark.parametrize("spec", [BPE, spm_spec({"ab": -1, "a": -2, "b": -3}), UNIGRAM])
-def test_what_follows_the_order_of_the_ids_already_is_left_alone(spec):
+def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
     evidence = Evidence(spec, Encoder(spec), facts_of(Bare(Encoder(spec))), ())
     assert not [
         *convention_change.merges(evidence),

@@ -1,4 +1,4 @@
-"""What a tokenizer.json says and GGUF cannot: named first, on pairs of files that differ in nothing else."""
+"""What GGUF cannot express of a tokenizer.json is named first, on pairs of files that differ in nothing else."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def explanations(spec: TokenizerSpec, path: Path, *texts: str) -> tuple[Explanat
 
 
 def assert_first(found: tuple[Explanation, ...], sentence: str) -> None:
-    """Check what is named first: that it explains all, and that no GGUF file can say it."""
+    """Check the best explanation: it explains every case, and GGUF cannot express it."""
     best = found[0]
     assert (best.sentence, best.explained, best.unexplained) == (sentence, best.failing, ())
     assert not best.expressible
@@ -64,7 +64,7 @@ X, Y = (BPE.tokens.index(text) for text in ("<x>", "<y>"))
         ({"<x>": {"lstrip": True}, "<y>": {"rstrip": True}}, ("ab <x>", "<y> ab", "ab\n\n<x> <y>\tab"), "2"),
     ],
 )
-def test_added_tokens_that_swallow_spaces(tmp_path: Path, flags, texts, count):
+def test_added_tokens_that_strip_spaces(tmp_path: Path, flags, texts, count):
     tokens = [
         added(X, "<x>", **flags.get("<x>", {})),
         added(Y, "<y>", special=False, **flags.get("<y>", {})),
@@ -87,7 +87,7 @@ SPM = spm_spec({"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5}, special_ids=
 
 
 def sentencepiece_document(*, fuse_unk: bool) -> dict[str, Any]:
-    """Say what SPM does, but for byte fallback."""
+    """Return a tokenizer.json equivalent to SPM, except for byte fallback."""
     return {
         "version": "1.0",
         "added_tokens": [added(id, SPM.tokens[id]) for id in range(3)],
@@ -133,7 +133,7 @@ MARKER = "treating a ▁ in a text as an ordinary character (GGUF marks the star
 
 
 def wordpiece_document() -> dict[str, Any]:
-    """Say what WORDS does, where `▁` is no mark."""
+    """Return a tokenizer.json equivalent to WORDS, in which `▁` is an ordinary character."""
     texts = [piece.removeprefix("▁") if "▁" in piece else f"##{piece}" for piece in WORDS.tokens[4:]]
     return {
         "version": "1.0",
@@ -158,7 +158,7 @@ def wordpiece_document() -> dict[str, Any]:
     }
 
 
-def test_a_marker_that_is_text(tmp_path: Path):
+def test_a_space_marker_in_the_text(tmp_path: Path):
     path = write_json(tmp_path / "tokenizer.json", wordpiece_document())
     spec = replace(WORDS, special_ids={"unk": 1, "bos": 2, "sep": 3})
     encoder = Encoder(spec)
@@ -168,7 +168,7 @@ def test_a_marker_that_is_text(tmp_path: Path):
 
 
 def real(vocabs: Path, name: str, target: Path, change: Callable[[dict[str, Any]], None]) -> TokenizerSpec:
-    """Write the reference of a real vocabulary with a change, and return what its GGUF file declares."""
+    """Write a changed reference of a real vocabulary, and return the declaration of its GGUF file."""
     document = json.loads((vocabs / f"{name}.tokenizer.json").read_text("utf-8"))
     change(document)
     write_json(target, document)
@@ -182,7 +182,7 @@ def test_no_byte_fallback_in_llama_2(vocabs: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("flags", [{"lstrip": True}, {"rstrip": True}, {"lstrip": True, "rstrip": True}])
-def test_an_added_token_that_swallows_spaces_in_gpt_2(vocabs: Path, tmp_path: Path, flags):
+def test_an_added_token_that_strips_spaces_in_gpt_2(vocabs: Path, tmp_path: Path, flags):
     path = tmp_path / "tokenizer.json"
     spec = real(vocabs, "gpt-2", path, lambda document: document["added_tokens"][0].update(flags))
     texts = ("Hello", "end <|endoftext|> begin", "end\n<|endoftext|>\n\nbegin", " <|endoftext|>")

@@ -1,4 +1,4 @@
-"""The diagnosis where all ids are equal and some of them decode differently."""
+"""Diagnose ids that are equal and decode differently."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +66,7 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
         ),
     ],
 )
-def test_one_fault_is_named(right, wrong, sentence, count):
+def test_a_single_fault_is_diagnosed(right, wrong, sentence, count):
     result = found(wrong, right)
     best = result.diagnosis.explanations[0]
     assert result.diagnosis.decoding
@@ -77,7 +77,7 @@ def test_one_fault_is_named(right, wrong, sentence, count):
     assert [changed.token_bytes(id) for id in ids] == [intact.token_bytes(id) for id in ids]
 
 
-def test_ids_come_first():
+def test_differing_ids_are_explained_before_decoding():
     right = typed(SPM, BYTE, NORMAL)
     wrong = replace(SPM, add_bos=False)
     actual, expected = Encoder(wrong), Encoder(right, "right")
@@ -89,7 +89,7 @@ def test_ids_come_first():
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
 
 
-def test_a_change_that_would_change_ids_is_not_told():
+def test_a_change_that_would_change_ids_is_not_reported():
     # Typed CONTROL, the token would be shown as in the reference, but be cut out of texts too.
     class Literal(Encoder):
         """Shows one token as the text that is stored."""
@@ -124,7 +124,7 @@ def test_an_unknown_token_is_never_renamed():
 
 
 def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
-    """Name the change that explains how all texts decode, which GGUF must not be able to say."""
+    """Return the sentence of the best explanation, which must explain all texts and not be expressible in GGUF."""
     report = verify_tokenizers(
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
@@ -134,7 +134,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
     return best.sentence
 
 
-def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path: Path):
+def test_sentencepiece_omits_control_tokens_and_marks_unknown_ones(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(train_model(vocab_size=60, model_type="unigram"))
     (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true, "add_eos_token": false}')
@@ -147,8 +147,8 @@ def test_sentencepiece_leaves_control_tokens_out_and_marks_unknown_ones(tmp_path
     ]
 
 
-@pytest.mark.parametrize(("cleanup", "told"), [(True, ", none before . , ? !"), (False, "")])
-def test_the_wordpiece_decoder_joins_words_in_its_own_way(tmp_path: Path, cleanup, told):
+@pytest.mark.parametrize(("cleanup", "exception"), [(True, ", none before . , ? !"), (False, "")])
+def test_the_wordpiece_decoder_joins_words_differently(tmp_path: Path, cleanup, exception):
     vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "c", ".", ",", "?", "!", "'"]
     library = LibraryTokenizer(models.WordPiece({text: id for id, text in enumerate(vocab)}, unk_token=vocab[1]))
     library.normalizer, library.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
@@ -160,11 +160,11 @@ def test_the_wordpiece_decoder_joins_words_in_its_own_way(tmp_path: Path, cleanu
     encoder = Encoder(json_spec(path))
     sentence = explained(encoder, load_reference(path), "ab c", "ab, c.", "a ! ? ab", "c'a", "日 ab")
     assert sentence == (
-        f"joining words as HuggingFace's decoder does (no space before the first, one before special tokens{told})"
+        f"joining words as HuggingFace's decoder does (no space before the first, one before special tokens{exception})"
     )
 
 
-def test_what_nothing_explains_is_left_to_the_report():
+def test_unexplained_decoding_is_not_diagnosed():
     class Shouting(Encoder):
         """Decodes as no change to a vocabulary could make it."""
 
@@ -177,13 +177,13 @@ def test_what_nothing_explains_is_left_to_the_report():
     assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
 
 
-def test_nothing_differs():
+def test_equal_decoding_needs_no_diagnosis():
     assert found(BPE, BPE) is None
 
 
 @pytest.fixture
 def mistyped(tmp_path: Path) -> Path:
-    """The sample with its byte tokens typed NORMAL: no ids change."""
+    """The sample with its byte tokens set to NORMAL, which changes no ids."""
     path = tmp_path / "model.gguf"
     spec = read_spec(SAMPLE / "sample.gguf")
     write_patched(SAMPLE / "sample.gguf", path, changed_values(spec, typed(spec, BYTE, NORMAL)))
@@ -196,7 +196,7 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
-def test_run_tells_and_passes(mistyped: Path):
+def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
     code, output = invoke("run", mistyped)
     assert code == 0
     assert (
@@ -207,7 +207,7 @@ def test_run_tells_and_passes(mistyped: Path):
     assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
 
 
-def test_fix_repairs_it(mistyped: Path, tmp_path: Path):
+def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     code, output = invoke("fix", mistyped, "--dry-run")
     assert code == 0
     assert " cases match, 0 do not; 223 decode differently" in output
@@ -230,6 +230,6 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
     assert fixed.read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 
-def test_fix_says_where_it_cannot_repair_the_decoding():
-    told = render_plan(Plan(Verification(3, 0, 1), None, None, {}), Path("m.gguf"), None)
-    assert told == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"
+def test_fix_reports_that_it_cannot_repair_the_decoding():
+    text = render_plan(Plan(Verification(3, 0, 1), None, None, {}), Path("m.gguf"), None)
+    assert text == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"

@@ -1,4 +1,4 @@
-"""The diagnosis on tokenizers small enough to see the fault at a glance, and on real pairs."""
+"""Diagnose tokenizers small enough to see the fault at a glance, and real pairs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
     )
 
 
-def test_nothing_is_told_of_the_reference_of_another_model():
+def test_the_reference_of_another_model_is_not_diagnosed():
     assert found(load_gguf(SAMPLE / "sample.gguf").spec, SPM, *TEXTS) is None
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_told_of_the_reference_of_another_model():
         (BPE, replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1]), "adding token 260 (new) from the reference"),
     ],
 )
-def test_one_fault_is_named(right: TokenizerSpec, wrong: TokenizerSpec, sentence: str):
+def test_a_single_fault_is_diagnosed(right: TokenizerSpec, wrong: TokenizerSpec, sentence: str):
     result = found(wrong, right)
     best = result.diagnosis.explanations[0]
     assert (best.sentence, best.explained, best.unexplained) == (sentence, result.diagnosis.failing, ())
@@ -81,7 +81,7 @@ def test_one_fault_is_named(right: TokenizerSpec, wrong: TokenizerSpec, sentence
     ]
 
 
-def test_two_faults_are_named_together():
+def test_two_faults_are_diagnosed_together():
     wrong = replace(retyped(BPE, "<x>", TokenType.NORMAL), pre="qwen2")
     best = found(wrong, BPE).diagnosis.explanations[0]
     assert best.kind in {"types+pre", "pre+types"}
@@ -89,7 +89,7 @@ def test_two_faults_are_named_together():
     assert best.gguf_command is None
 
 
-def test_a_change_that_breaks_what_matches_is_not_told():
+def test_a_change_that_breaks_a_matching_case_is_not_reported():
     # Without "12" in the vocabulary the failing text needs no merge, the matching one does.
     right, wrong = BPE, replace(BPE, pre="qwen2")
     for change in found(wrong, right, "12", "12ab", "abc").changes:
@@ -97,11 +97,11 @@ def test_a_change_that_breaks_what_matches_is_not_told():
         assert changed.encode("abc") == Encoder(right).encode("abc")
 
 
-def test_nothing_fails():
+def test_matching_tokenizers_need_no_diagnosis():
     assert found(SPM, SPM) is None
 
 
-def test_a_reference_that_tells_nothing_but_ids():
+def test_a_reference_that_returns_only_ids_is_enough():
     class Plain(FakeTokenizer):
         """Gives the ids of the right tokenizer, and nothing else."""
 
@@ -116,7 +116,7 @@ def test_a_reference_that_tells_nothing_but_ids():
     assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
 
 
-def test_out_of_time():
+def test_the_search_stops_when_time_runs_out():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
@@ -124,7 +124,7 @@ def test_out_of_time():
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
 
 
-def test_the_broken_sample():
+def test_the_broken_sample_is_diagnosed():
     encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
     result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
@@ -134,7 +134,7 @@ def test_the_broken_sample():
     assert best.explained == best.failing >= 80
 
 
-def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
+def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
     letters = [(letter, -float(rank), NORMAL) for rank, letter in enumerate("▁ab", 5)]
     pieces = [("<unk>", 0, UNKNOWN), *letters, ("<x>", 0.0, USER_DEFINED), ("▁a", -2.0, NORMAL)]
     # A unigram model, with sentencepiece's usual treatment of spaces.
@@ -143,9 +143,9 @@ def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
     texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
     report = verify_tokenizers(encoder, found.tokenizer, texts)
     result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
-    told = result.diagnosis
-    assert told.explanations[0].explained == told.failing == 6
-    assert told.explanations[0].sentence == (
+    diagnosis = result.diagnosis
+    assert diagnosis.explanations[0].explained == diagnosis.failing == 6
+    assert diagnosis.explanations[0].sentence == (
         'setting the type of token 4 "<x>" to NORMAL'
         " (a workaround: it is USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
         " tokens)"
@@ -160,7 +160,7 @@ def test_a_way_around_llama_cpp_is_told_to_be_one(tmp_path: Path):
         ("xlnet", ".tokenizer.model", {"types"}, 0),
     ],
 )
-def test_real_differences(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
+def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
     facts = facts_of(found.tokenizer, found.path)

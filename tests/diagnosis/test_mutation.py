@@ -1,4 +1,4 @@
-"""Faults are found, named and repaired; docs/mutations.md has all of them in one table."""
+"""Injected faults are found, diagnosed and repaired; docs/mutations.md lists all of them."""
 
 from pathlib import Path
 
@@ -21,15 +21,15 @@ def check(mutation: Mutation, directory: Path, *, with_fuzz: bool) -> None:
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.id)
-def test_a_fault_of_a_small_vocabulary(mutation: Mutation, tmp_path: Path):
+def test_a_fault_in_a_small_vocabulary_is_repaired(mutation: Mutation, tmp_path: Path):
     check(mutation, tmp_path, with_fuzz=False)
 
 
 @pytest.mark.slow  # large vocabularies and up to 30 seconds of fuzzing each
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.id)
-def test_a_fault_of_any_vocabulary(mutation: Mutation, tmp_path: Path):
+def test_a_fault_in_any_vocabulary_is_repaired(mutation: Mutation, tmp_path: Path):
     check(mutation, tmp_path, with_fuzz=True)
 
 
-def test_there_are_enough():
+def test_there_are_enough_mutations():
     assert len({mutation.id for mutation in MUTATIONS}) == len(MUTATIONS) >= 40

@@ -81,13 +81,13 @@ def test_a_name_that_reads_like_an_answer_of_git_is_no_file(versions, clone):
 
 def test_what_a_shallow_clone_lacks(versions, clone):
     clone(versions, "--depth", "1")
-    assert "git knows no revision 'HEAD~1' here; check both, and fetch the history" in told("HEAD~1:model.gguf")
+    assert "git finds no revision 'HEAD~1' here; check both, and fetch the history" in told("HEAD~1:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["^HEAD", "HEAD~9", "HEAD..HEAD"])
 def test_what_git_takes_and_is_no_revision(versions, clone, name):
     clone(versions)
-    assert f"git knows no revision '{name}' here" in told(f"{name}:model.gguf")
+    assert f"git finds no revision '{name}' here" in told(f"{name}:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["--upload-pack=x", "-x", "--output=made"])
@@ -112,7 +112,7 @@ def test_a_submodule_has_revisions_of_its_own(versions, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "super")
     git("submodule", "add", "-q", versions.as_uri(), "my sub")
     git("commit", "-qm", "a submodule")
-    assert "no such file at HEAD; check the path, which begins at the root" in told("HEAD:my sub/model.gguf")
+    assert "no such file at HEAD; check the path, which is relative to the root" in told("HEAD:my sub/model.gguf")
     monkeypatch.chdir("my sub")
     assert_versions_differ()
 
@@ -120,13 +120,13 @@ def test_a_submodule_has_revisions_of_its_own(versions, tmp_path, monkeypatch):
 def test_where_there_is_no_repository(own_git, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert "no such file, and git knows no revision here: not a git repository" in told("HEAD:model.gguf")
+    assert "no such file, and git finds no revision here: not a git repository" in told("HEAD:model.gguf")
 
 
 def test_where_there_is_no_git(versions, clone, monkeypatch):
     clone(versions)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "there is no git that could know a revision 'HEAD'; check the path, or install git" in told(
+    assert "git is not installed, so 'HEAD' cannot be a revision; check the path, or install git" in told(
         "HEAD:model.gguf"
     )
 
@@ -179,9 +179,7 @@ def test_where_there_is_no_git_lfs(lfs_versions, clone, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert told("HEAD:model.gguf") == (
-        "error: HEAD:model.gguf: is in Git LFS, and there is no git-lfs to fetch it; install git-lfs\n"
-    )
+    assert told("HEAD:model.gguf") == ("error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n")
 
 
 def test_what_stands_beside_a_file_and_is_lost_is_not_passed_over(lfs_versions, clone):

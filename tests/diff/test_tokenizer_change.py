@@ -167,7 +167,7 @@ def test_table(arguments, exit_code, said):
     [
         ([GOOD, "absent.gguf"], "no such file or directory"),
         ([GOOD], "Missing argument 'B'"),
-        ([GOOD, GOOD, "--fuzz", "soon"], "is no time"),
+        ([GOOD, GOOD, "--fuzz", "soon"], "is not a duration"),
         ([GOOD, GOOD, "-k", "nothing*"], "no case"),
         ([GOOD, "rebuilt"], "GGUF"),
     ],
@@ -262,7 +262,7 @@ def test_an_error_in_a_file_of_a_revision_names_the_revision(repository):
     [
         ("HEAD:models", "a directory at HEAD"),
         ("HEAD:models/model.gguf\n", "a line break"),
-        ("HEAD~9:models/model.gguf", "git knows no revision 'HEAD~9'"),
+        ("HEAD~9:models/model.gguf", "git finds no revision 'HEAD~9'"),
     ],
 )
 def test_something_in_git_that_is_not_a_file_is_an_error(repository, location, message):

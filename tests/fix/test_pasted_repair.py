@@ -1,4 +1,4 @@
-"""The commands that a diagnosis offers: whole, quoted, and doing what they say once pasted."""
+"""The commands that a diagnosis offers are complete, quoted, and work when pasted."""
 
 import shlex
 import shutil
@@ -68,36 +68,36 @@ def commands(report: Report) -> list[str]:
         ({"model": 5, "reference": {}, "cases": 7}, "tokverify fix MODEL -o FIXED.gguf"),
     ],
 )
-def test_a_command_is_that_of_the_run(options, command):
+def test_the_command_uses_the_options_of_the_run(options, command):
     assert commands(report(**options)) == [f"repair: {command}"]
 
 
 @pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
-def test_fix_is_said_to_go_by_all_cases_where_the_run_did_not(part):
+def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
     assert commands(report(**part)) == [
         "repair, checked against all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"
     ]
 
 
-def test_a_command_of_nothing_is_shown_as_it_is():
+def test_an_empty_command_is_shown_as_it_is():
     # Of a saved report that somebody wrote by hand.
     blank = report(explanation(), explanation(gguf_command=" "))
     assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
 
 
-def test_what_is_not_known_is_said_to_be():
+def test_unknown_files_are_placeholders():
     of_library = replace(report(), options={})
     assert commands(of_library) == ["repair: tokverify fix MODEL -r REFERENCE -o FIXED.gguf"]
     from_file = replace(of_library, actual=Side("m", "a/m.gguf"))
     assert commands(from_file) == ["repair: tokverify fix a/m.gguf -r REFERENCE -o m-fixed.gguf"]
 
 
-def test_what_cases_expect_is_no_reference_to_fix_by():
+def test_expected_ids_of_cases_are_no_reference_for_fix():
     of_expect = replace(report(reference=None), expected=Side("expect", "cases"))
     assert commands(of_expect) == ["repair: tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"]
 
 
-def test_the_commands_of_the_gguf_package_name_the_files_too():
+def test_commands_of_the_gguf_package_name_the_files():
     new = explanation(gguf_command="gguf-new-metadata --pre-tokenizer x MODEL FIXED")
     assert commands(report(new, model="FIXED"))[1:] == [
         "or: gguf-new-metadata --pre-tokenizer x FIXED FIXED-fixed.gguf"
@@ -108,14 +108,14 @@ def test_the_commands_of_the_gguf_package_name_the_files_too():
     assert commands(report(in_place))[1:] == ["or, in place: gguf-set-metadata m.gguf a.key ''"]
 
 
-def test_no_argument_of_theirs_is_parted():
+def test_their_arguments_are_not_split():
     words = ("gguf-new-metadata", "--chat-template", "a  MODEL $(b)", "MODEL", "FIXED")
     (repair,) = repairs(report(explanation(gguf_command=shlex.join(words))))
     assert repair.commands[1].arguments == (*words[:2], "'a  MODEL $(b)'", "m.gguf", "m-fixed.gguf")
 
 
 @pytest.mark.parametrize("letter", ["x", "日", "\ud800"])
-def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
+def test_the_repaired_copy_has_a_valid_file_name(letter: str):
     (repair,) = repairs(report(model="a/" + letter * (250 // len(letter.encode(errors="surrogatepass"))) + ".gguf"))
     name = shlex.split(repair.commands[0].arguments[3])[1]
     assert 240 < len(name.encode()) <= 255 or name == "FIXED.gguf"
@@ -123,7 +123,7 @@ def test_the_copy_has_a_name_that_a_file_can_have(letter: str):
     assert name.endswith("-fixed.gguf") or name == "FIXED.gguf"
 
 
-def test_fix_is_said_of_the_repair_that_it_makes():
+def test_fix_is_offered_for_the_explanation_that_it_repairs():
     first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"
@@ -132,7 +132,7 @@ def test_fix_is_said_of_the_repair_that_it_makes():
 
 
 @pytest.mark.parametrize("model", ["tokenizer.json", "spiece.model", "a.tiktoken:gpt2"])
-def test_what_is_no_gguf_file_cannot_be_fixed(model: str):
+def test_only_gguf_files_can_be_fixed(model: str):
     (repair,) = repairs(report(model=model))
     assert repair.remark == "GGUF can express it; tokverify fix repairs only GGUF files"
 
@@ -144,7 +144,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, str]:
-    """Make a model, a reference and a suite in the current directory, all with names that a shell would act on."""
+    """Make a model, a reference and a suite whose names contain shell syntax, in the current directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "-a").mkdir()
     model, reference, suite = f"-a/{HOSTILE}.gguf", f"-{HOSTILE}.model", f"{HOSTILE}.yaml"
@@ -155,7 +155,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, st
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "saved"])
-def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], format: str):
+def test_the_pasted_command_repairs_the_file(files: tuple[str, str, str], format: str):
     model, reference, suite = files
     options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]
     code, text = run("run", *options, "-f", "markdown" if format == "markdown" else "table")
@@ -176,7 +176,7 @@ def test_the_command_repairs_the_file_once_pasted(files: tuple[str, str, str], f
     assert run("run", fixed, *options[1:])[0] == 0
 
 
-def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tuple[str, str, str]):
+def test_the_pasted_command_of_the_gguf_package_repairs_the_file(files: tuple[str, str, str]):
     model, reference, suite = files
     Path(model).unlink()
     prefix = {"tokenizer.ggml.add_space_prefix": Value(ValueType.BOOL, data=True)}
@@ -196,7 +196,7 @@ def test_the_command_of_the_gguf_package_repairs_the_file_once_pasted(files: tup
     assert run("run", *options)[0] == 0
 
 
-def test_a_command_is_parted_only_between_arguments():
+def test_a_command_is_wrapped_only_between_arguments():
     long = "directory/" * 9 + "m.gguf"
     text = FORMATS["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
     lines = text[text.index("repair: ") :].split("\n")[:5]

@@ -23,7 +23,7 @@ from tokverify.render import RenderOptions
 from tokverify.render.fuzz import FUZZ_FORMATS
 from tokverify.report.fuzz import FuzzReport, Stop, fuzz_exit_code
 from tokverify.report.run import Status
-from tokverify.tasks.comparison import open_tokenizers
+from tokverify.tasks.opening import open_tokenizers
 
 REFERENCE = str(SAMPLE / "sample.tokenizer.model")
 MAX_MINIMAL = 8

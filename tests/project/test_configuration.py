@@ -1,4 +1,4 @@
-"""The configuration of a repository: where it is found, what it says, and complaints that name file and key."""
+"""Test the configuration of a repository: location, content, and errors that name file and key."""
 
 from pathlib import Path
 
@@ -32,11 +32,11 @@ def directory(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_everything_is_read(directory):
+def test_all_keys_are_read(directory):
     (directory / "tokverify.toml").write_text(FULL)
-    found = find_configuration(directory)
-    assert (found.reports, found.jobs) == (("junit=out-{name}.xml",), 2)
-    assert found.models == (
+    configuration = find_configuration(directory)
+    assert (configuration.reports, configuration.jobs) == (("junit=out-{name}.xml",), 2)
+    assert configuration.models == (
         ConfiguredModel(
             name="a",
             model=Path("models/a.gguf"),
@@ -49,7 +49,7 @@ def test_everything_is_read(directory):
     )
 
 
-def test_the_shipped_suites_are_named_beside_others(directory, monkeypatch):
+def test_the_shipped_suites_can_be_combined_with_others(directory, monkeypatch):
     path = directory / "tokverify.toml"
     path.write_text('[[models]]\nmodel = "a.gguf"\ncases = ["shipped", "own", "./shipped"]\n')
     (directory / "deep" / "shipped").mkdir(parents=True)
@@ -92,18 +92,18 @@ def test_the_search_ends_at_the_root_of_the_repository(directory):
         ("", "tokverify.toml: models is missing"),
         ("models = 1", "models must be a list of tables, written `[[models]]`"),
         ("[[models]]", "models[0].model is missing"),
-        ("[[models]]\nmodel = ''", "models[0].model must be a string, and not empty"),
+        ("[[models]]\nmodel = ''", "models[0].model must be a non-empty string"),
         ("[[models]]\nmodell = 'a'", "models[0].modell is unknown; did you mean 'model'?"),
         ("[[models]]\nmodel = 'a'\ncases = 'b'", "models[0].cases must be a list of strings"),
-        ("[[models]]\nmodel = 'a'\ncases = [1]", "models[0].cases[0] must be a string"),
+        ("[[models]]\nmodel = 'a'\ncases = [1]", "models[0].cases[0] must be a non-empty string"),
         ("[[models]]\nmodel = 'a'\n[[models]]\nmodel = 'b/a'", "models[1].name is 'a' again"),
-        ("[[models]]\nmodel = 'a'\nname = '../x'", "models[0].name is '../x'; use letters"),
-        ("jobs = 0\n[[models]]\nmodel = 'a'", "jobs must be a whole number from 1 on"),
-        ("jobs = true\n[[models]]\nmodel = 'a'", "jobs must be a whole number"),
+        ("[[models]]\nmodel = 'a'\nname = '../x'", "models[0].name is '../x'; use only letters"),
+        ("jobs = 0\n[[models]]\nmodel = 'a'", "jobs must be a positive integer"),
+        ("jobs = true\n[[models]]\nmodel = 'a'", "jobs must be a positive integer"),
         ("zzz = 1", "zzz is unknown; use one of models, reports, jobs"),
         ("[", "not valid TOML"),
-        ('[[models]]\nmodel = "a\\u0000b"', "models[0].model holds U+0000"),
-        ('reports = ["junit=a\\u0000b"]', "reports[0] holds U+0000"),
+        ('[[models]]\nmodel = "a\\u0000b"', "models[0].model contains U+0000"),
+        ('reports = ["junit=a\\u0000b"]', "reports[0] contains U+0000"),
         ("a = '\x00'", "not valid TOML"),
     ],
 )
@@ -127,7 +127,7 @@ def test_complaints_about_a_pyproject_name_the_table(directory):
     ("text", "complaint"),
     [("[tool]\ntokverify = 3", "pyproject.toml: tool.tokverify must be a table"), ("tool = 3", "")],
 )
-def test_a_pyproject_of_another_shape(directory, text, complaint):
+def test_a_pyproject_without_the_table_is_ignored(directory, text, complaint):
     (directory / "pyproject.toml").write_text(text)
     if not complaint:
         assert find_configuration(directory) is None
@@ -137,6 +137,6 @@ def test_a_pyproject_of_another_shape(directory, text, complaint):
     assert complaint in str(raised.value)
 
 
-def test_what_some_editors_put_first_is_read_over(directory):
+def test_a_byte_order_mark_is_ignored(directory):
     (directory / "tokverify.toml").write_bytes(b'\xef\xbb\xbf[[models]]\nmodel = "a b\\u001b.gguf"\n')
     assert [model.name for model in find_configuration(directory).models] == ["a-b-"]

@@ -161,4 +161,4 @@ def test_no_hub_in_reach_does_not_stop_a_run(model, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     found = find_reference(model, named(source__huggingface__repository="org/fox"))
     assert found.source == "rebuilt"
-    assert "org/fox: not in the local cache, and the hub cannot be asked" in found.reason
+    assert "org/fox: not in the local cache, and the hub cannot be reached" in found.reason

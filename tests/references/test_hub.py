@@ -137,7 +137,7 @@ def test_a_repository_with_a_sentencepiece_model_only(hub, sentencepiece_model):
 
 
 def test_a_repository_without_a_tokenizer(hub):
-    with pytest.raises(TokverifyError, match=r"holds none of tokenizer\.json, tokenizer\.model, .*, tekken\.json"):
+    with pytest.raises(TokverifyError, match=r"contains none of tokenizer\.json, tokenizer\.model, .*, tekken\.json"):
         open_repository("org/fox")
 
 

@@ -124,7 +124,7 @@ def test_tied_scores_are_a_caveat():
 
 
 def test_without_a_gguf_file_there_is_nothing_to_rebuild():
-    with pytest.raises(TokverifyError, match="no GGUF file to rebuild"):
+    with pytest.raises(TokverifyError, match="no GGUF file from which to rebuild"):
         load(Request(""))
 
 

@@ -60,7 +60,7 @@ def test_a_real_server_encodes_and_decodes_like_the_encoder(address, encoder):
     assert found.source.startswith(f"{address}, ")
     assert found.source.endswith("small.gguf")
     assert set(found.versions) == {"llama-server"}
-    assert "does not tell which of its tokens are special" in found.caveat
+    assert "exposes neither which tokens are special" in found.caveat
     texts = [case.text for case in load_cases()]
     for add_special, parse_special in MODES:
         modes = {"add_special": add_special, "parse_special": parse_special}
@@ -135,10 +135,10 @@ def test_nobody_there():
         ("/v1/models", (401, {"error": {"message": "Invalid API Key"}}), TokverifyError, "LLAMA_API_KEY"),
         ("/v1/models", (503, {"error": {"message": "Loading model"}}), TokverifyError, "wait until it has loaded"),
         ("/v1/models", (599, "odd"), TokverifyError, "HTTP 599"),
-        ("/v1/models", (200, {}), UnsupportedError, "does not tell n_vocab"),
-        ("/v1/models", (200, {"data": [1, {"meta": None}, {"meta": {}}]}), UnsupportedError, "does not tell n_vocab"),
+        ("/v1/models", (200, {}), UnsupportedError, "does not report n_vocab"),
+        ("/v1/models", (200, {"data": [1, {"meta": None}, {"meta": {}}]}), UnsupportedError, "does not report n_vocab"),
         ("/tokenize", (200, {"tokens": None}), TokverifyError, "no list of tokens"),
-        ("/tokenize", (200, {"tokens": [0]}), UnsupportedError, "does not tell the bytes of ids"),
+        ("/tokenize", (200, {"tokens": [0]}), UnsupportedError, "does not report the bytes of ids"),
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [256]}]}), UnsupportedError, "the bytes of ids"),
     ],
 )

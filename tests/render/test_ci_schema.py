@@ -20,11 +20,11 @@ from support.hostile_chat import hostile_chat
 from support.hostile_finding import present_change, present_fuzz
 from support.make_golden import hostile_report
 from support.paths import ROOT
-from tokverify.project.starting import Start
 from tokverify.render import RenderOptions, present
 from tokverify.render.audit import present as present_audit
 from tokverify.render.chat import present as present_chat
 from tokverify.render.start import render_workflow
+from tokverify.report.start import Start
 
 PUBLISHED = ROOT / ".ci" / "published-schemas"
 

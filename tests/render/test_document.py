@@ -69,6 +69,12 @@ def test_hostile_texts_are_escaped_once():
     assert body(Paragraph(text)) == "**\\[red\\]\\\\x1b\\|\\<b\\>** ``a·b`|``\n"
 
 
+def test_hostile_headings_and_labels_are_escaped():
+    drawn = body(Table([Column("<b>|")], [["x"]]), Fields([("<i>|", "y")]))
+    assert "| \\<b\\>\\| |" in drawn
+    assert "| \\<i\\>\\| | y |" in drawn
+
+
 def test_fields():
     fields = Fields([("model", code("a|b")), ("", "second"), ("other", "third")])
     assert table(fields).startswith("model  a|b\n       second\nother  third\n")

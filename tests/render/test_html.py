@@ -151,7 +151,7 @@ def test_the_data_of_a_page_is_that_of_the_report():
 def test_a_page_tells_the_verdict_without_a_script():
     text = lxml.html.fromstring(run_page()).text_content()
     assert "Failed" in text
-    assert "Exit code 1: a case differs, or cannot be encoded." in text
+    assert "Exit code 1: a case differs or cannot be encoded." in text
     assert "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match" in text
     assert "caveat: it proves [nothing]" in text
 

@@ -25,7 +25,7 @@ from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
-from tokverify.tasks.comparison import verify_model
+from tokverify.tasks.run import verify_model
 from tokverify.verify.comparison import verify_tokenizers
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("support.saved_file")
+pytest.register_assert_rewrite("support.saved_file", "support.codec_kind")

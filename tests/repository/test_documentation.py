@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from support.console import examples, fits, run
+from support.console import elide, examples, fits, run
 from support.paths import ROOT
 from tokverify.cli import main
 
@@ -45,6 +45,13 @@ def test_an_ellipsis_stands_for_any_lines():
     assert not fits("a\n...\nc\n", "a\nb\n")
     assert not fits("a\n", "a\nb\n")
     assert not fits("", "a\n")
+
+
+def test_rewritten_output_keeps_its_ellipses():
+    assert elide("a\n...\nd\n", "A\nb\nc\nd\n") == "A\n...\nd\n"
+    assert elide("a\n...\nd\ne\n", "a\nb\nc\nD\ne\n") == "a\n...\nD\ne\n"
+    assert elide("...\nd\n", "a\nb\nd\nE\n") == "...\nd\nE\n"
+    assert elide("a\n", "b\n") == "b\n"
 
 
 def test_a_session_keeps_the_exit_code_and_the_working_directory(tmp_path: Path):

@@ -164,7 +164,7 @@ def test_the_configuration_can_name_reports(repository):
     configuration.write_text(configuration.read_text().replace("junit", "junk"))
     result = tokverify("run")
     assert result.exit_code == 2
-    assert "tokverify.toml: reports: 'junk' is no format" in result.stderr
+    assert "tokverify.toml: reports: 'junk' is not a format" in result.stderr
 
 
 def test_errors_of_models_are_escaped_and_one_per_line(repository):
@@ -185,9 +185,9 @@ def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
     shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
     code = (
-        "import os, sys; from tokverify.cli import matrix, main\n"
-        "def wait(options): open('begun', 'a').close(); import time; time.sleep(60)\n"
-        "matrix._carried_out = wait\n"
+        "import os, sys; from tokverify.cli import main; from tokverify.tasks import matrix\n"
+        "def wait(request): open('begun', 'a').close(); import time; time.sleep(60)\n"
+        "matrix._run = wait\n"
         "if __name__ == '__main__': main(['run', '-j', '2'])\n"
     )
     (repository / "patched.py").write_text(code)

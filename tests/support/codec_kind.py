@@ -1,5 +1,6 @@
-"""What the tests of reading reports back share, for the kinds that the codec reads."""
+"""Check that a kind of report is read back unchanged, and that damage is rejected."""
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,24 +10,27 @@ from typing import Any
 import jsonschema
 import pytest
 
-from support.saved_file import ONE_LINE, SavedKind, damaged, saved, strict
+from support.saved_file import ONE_LINE, damaged, saved, strict
 from tokverify.errors import TokverifyError
+from tokverify.render import RenderOptions
+from tokverify.render.presentation import Presentation
 from tokverify.report.codec import decode, read_any
 from tokverify.report.schema import generate_schema
 
 
-def unused(root: object) -> object:
-    """Stand in for a reader that is not needed."""
-    raise NotImplementedError(root)
-
-
 @dataclass(frozen=True, kw_only=True)
-class CodecKind(SavedKind):
-    """A kind of report that the codec reads."""
+class CodecKind:
+    """A kind of report: how it is written, and read back."""
 
-    restore: Callable[[Any], Any] = unused
+    name: str
+    formats: Mapping[str, Callable[..., str]]
+    present: Callable[[Any], Presentation]
     exit_code: Callable[[Any], int]
     schema: Mapping[str, Any] = field(default_factory=generate_schema)
+
+    def written(self, report: Any) -> Any:
+        """Return what the `json` format writes, as data."""
+        return json.loads(self.formats["json"](report, RenderOptions()))
 
     def restored(self, tmp_path: Path, content: object) -> Any:
         return read_any(saved(tmp_path, content), [self.name]).report
@@ -36,6 +40,21 @@ class CodecKind(SavedKind):
         assert again == report
         assert self.exit_code(again) == self.exit_code(report)
         self.assert_renders_the_same(again, report)
+
+    def assert_renders_the_same(self, again: Any, report: Any) -> None:
+        """Check that every format writes what was read back as the report."""
+        for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
+            for name, render in self.present(again).formats.items():
+                assert render(options) == self.formats[name](report, options), name
+
+    def assert_wrong(self, tmp_path: Path, report: Any, change: Callable[[Any], object], told: str = "") -> None:
+        """Check that what is wrong after a change is told in one line, with its place."""
+        content = self.written(report)
+        change(content)
+        with pytest.raises(TokverifyError, match=ONE_LINE) as raised:
+            self.restored(tmp_path, content)
+        assert told in str(raised.value)
+        assert str(raised.value).isprintable()
 
     def assert_in_schema(self, report: Any) -> None:
         jsonschema.Draft202012Validator(strict_root(self.schema)).validate(self.written(report))

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from support.paths import ROOT
@@ -89,9 +90,26 @@ def rewrite(page: str, printed: Iterator[str]) -> str:
 
     def example(match: re.Match[str]) -> str:
         output = next(printed)
-        return match[0] if fits(match[2], output) else f"$ {match[1]}{output}"
+        return match[0] if fits(match[2], output) else f"$ {match[1]}{elide(match[2], output)}"
 
     return _BLOCK.sub(lambda block: f"```console\n{_EXAMPLE.sub(example, block[1])}```", page)
+
+
+def elide(shown: str, printed: str) -> str:
+    """Return `printed` with `...` for the lines that it also stands for in `shown`."""
+    old, new = shown.splitlines(keepends=True), printed.splitlines(keepends=True)
+    result = []
+    for _, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        changed = old[start:end]
+        if _ELISION not in changed:
+            result += new[new_start:new_end]
+            continue
+        before = changed.index(_ELISION)
+        after = len(changed) - before - 1
+        head_end = min(new_start + before, new_end)
+        tail_start = max(head_end, new_end - after)
+        result += [*new[new_start:head_end], _ELISION, *new[tail_start:new_end]]
+    return "".join(result)
 
 
 def main(path: Path) -> None:

@@ -16,7 +16,7 @@ from tokverify.errors import UnsupportedError
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
-from tokverify.verify.baseline import Baseline, apply, digest
+from tokverify.verify.baseline import Baseline, digest
 from tokverify.verify.comparison import verify_tokenizers
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
@@ -71,7 +71,7 @@ def hostile_report() -> Report:
         Side("fake", "ref/tokenizer.json", reason="it was asked for", caveat="it proves [nothing]"),
     )
     report = verify_tokenizers(actual, expected, list(_cases()), sides=sides)
-    report = apply(hostile_baseline(report.results), report)
+    report = hostile_baseline(report.results).apply(report)
     report = replace(report, diagnosis=hostile_diagnosis())
     report = replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
     return with_repairs(report)

@@ -1,4 +1,4 @@
-"""Faults injected one at a time into correct vocabularies, and how the diagnosis should name each."""
+"""Faults to inject into good vocabularies one at a time, and the expected diagnosis of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,17 +14,16 @@ Mutate = Callable[[TokenizerSpec], TokenizerSpec]
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault.
-
-    `vocabulary` is a file of the shared vocabularies, or `sample`; `reference` the end of its reference's name, or
-    None for the encoder of the intact file. `kinds` are the changes that name the fault.
-    """
+    """One fault to inject."""
 
     name: str
     vocabulary: str
+    """`sample`, the name of a shared vocabulary, or that of an invented one."""
     mutate: Mutate
     kinds: tuple[str, ...]
+    """The kinds of changes that count as the right diagnosis."""
     reference: str | None = None
+    """The ending of the reference's file name; None for our encoder of the intact file."""
 
     @property
     def id(self) -> str:
@@ -64,13 +63,13 @@ def tokens(change: Callable[[list[str]], Sequence[str]]) -> Mutate:
 
 
 def swapped(*pairs: tuple[str, str]) -> Mutate:
-    """Swap the ids of the pieces in each pair."""
+    """Swap the ids of each pair of pieces."""
     other = {left: right for pair in pairs for left, right in (pair, pair[::-1])}
     return tokens(lambda listed: [other.get(token, token) for token in listed])
 
 
 def shifted(start: int, end: int) -> Mutate:
-    """Move the pieces of a range of ids by one id."""
+    """Shift the pieces of a range of ids by one id."""
     return tokens(lambda listed: [*listed[:start], listed[end - 1], *listed[start : end - 1], *listed[end:]])
 
 
@@ -87,7 +86,7 @@ def in_lower_case(token: str) -> str:
 
 
 def with_hashes(token: str) -> str:
-    """Write a piece as BERT does, which marks continuations of a word."""
+    """Store a piece as BERT does, which marks pieces that continue a word."""
     return token[1:] if token.startswith("▁") else token if token.startswith("[") else f"##{token}"
 
 
@@ -105,7 +104,7 @@ def cut_tokens(count: int) -> Mutate:
 
 
 def padded(*texts: str) -> Mutate:
-    """Write `[PAD<id>]` for added tokens, as a converter does for those it does not know."""
+    """Replace added tokens by `[PAD<id>]`, as a converter does for tokens it does not know."""
 
     def mutate(spec: TokenizerSpec) -> TokenizerSpec:
         gone = {id for id, token in enumerate(spec.tokens) if token in texts}

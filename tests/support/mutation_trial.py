@@ -1,4 +1,4 @@
-"""Try a mutation: check what finds it, what the diagnosis says, and whether `fix` repairs it."""
+"""Try a mutation: what finds it, how it is diagnosed, and whether `fix` repairs it."""
 
 import tempfile
 import time
@@ -37,12 +37,12 @@ from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
 
 FUZZ_SECONDS = 30.0
-"""CPU seconds after which fuzzing gives up on a fault."""
+"""The processor time after which fuzzing counts as not having found a fault."""
 
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """The result of fuzzing: whether it found the fault, after how many strings and CPU seconds."""
+    """Whether fuzzing found a difference, and after how many strings and seconds of processor time."""
 
     found: bool
     strings: int
@@ -51,19 +51,20 @@ class Fuzzed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results for one mutation.
-
-    `audit` holds the codes of rules, `before` what `run` says; `fuzz` is None where nothing can be fuzzed, or nobody
-    asked. `best` is the first explanation, and `bare` that with a reference that tells nothing but ids.
-    """
+    """The result of trying a mutation."""
 
     mutation: Mutation
     audit: Sequence[str]
+    """The codes of the rules that report it."""
     before: Verification
+    """The counts of `run`."""
     fuzz: Fuzzed | None
+    """None if the mutant cannot be loaded, or fuzzing was not requested."""
     best: Explanation | None
+    """The first explanation."""
     repaired: bool
     bare: Explanation | None
+    """The first explanation with a reference that returns only ids and bytes."""
 
     @property
     def found(self) -> bool:
@@ -83,12 +84,12 @@ class Outcome:
 
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
-    """Return whether an explanation names a fault."""
+    """Whether an explanation names the fault."""
     return explanation is not None and set(explanation.kind.split("+")) <= set(mutation.kinds)
 
 
 def explains_all(explanation: Explanation | None) -> bool:
-    """Return whether an explanation covers every failing case."""
+    """Whether an explanation covers every failing case."""
     return explanation is not None and not explanation.unexplained
 
 
@@ -143,7 +144,7 @@ def cases() -> list[Case]:
 
 @cache
 def facts(vocabulary: str, reference: str | None) -> Facts:
-    """Return the facts about the reference of a mutation."""
+    """Return what is known of the reference of a mutation."""
     if reference is None:
         return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))
@@ -174,7 +175,7 @@ def _usual_decoding(vocabulary: str, reference: str | None) -> int:
 
 
 def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:
-    """Write the mutant to a directory and run every check on it."""
+    """Write the mutant to a directory, then audit, verify, fuzz, diagnose and repair it."""
     path, fixed = directory / "mutant.gguf", directory / "fixed.gguf"
     path.unlink(missing_ok=True)
     write_mutant(mutation, path)
@@ -201,7 +202,7 @@ def _best(plan: Plan) -> Explanation | None:
 
 
 def _fuzz(path: Path, known: Facts) -> Fuzzed:
-    """Fuzz until something fails or time is up, without grouping and shrinking the failures."""
+    """Fuzz until a difference is found or time is up, without grouping or shrinking."""
     trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
     start = time.process_time()
     worker = Worker(trial, FuzzPlan())
@@ -216,7 +217,7 @@ def _fuzz(path: Path, known: Facts) -> Fuzzed:
 
 
 def _is_repaired(mutation: Mutation, path: Path, fixed: Path, plan: Plan) -> bool:
-    """Return whether `fix` writes a file that agrees with the reference as the intact one does."""
+    """Whether `fix` writes a file that agrees with the reference as well as the intact file does."""
     fixed.unlink(missing_ok=True)
     if plan.change is None:
         return False

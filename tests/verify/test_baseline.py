@@ -13,7 +13,7 @@ from tokverify.cases.case import Case
 from tokverify.errors import TokverifyError
 from tokverify.render.baseline import render_baseline
 from tokverify.report.run import KnownDifference, Report, Side, Status
-from tokverify.verify.baseline import Baseline, apply, digest, read_baseline
+from tokverify.verify.baseline import Baseline, digest, read_baseline
 from tokverify.verify.comparison import verify_tokenizers
 
 TODAY = date(2026, 6, 1)
@@ -76,9 +76,9 @@ def test_an_entry_holds_until_the_end_of_its_last_day(days: int, status: str):
 def test_what_an_earlier_baseline_said_no_longer_counts():
     expired = baseline(entry("ab", expires=TODAY - timedelta(1)))
     refused, accepted = report("ab", baseline=expired), report("ab", baseline=baseline(entry("ab")))
-    assert apply(baseline(entry("ab")), refused) == accepted
-    assert apply(expired, accepted) == refused
-    assert apply(baseline(), accepted).results == report("ab").results
+    assert baseline(entry("ab")).apply(refused) == accepted
+    assert expired.apply(accepted) == refused
+    assert baseline().apply(accepted).results == report("ab").results
 
 
 def test_an_error_can_be_known_by_its_message():
@@ -139,8 +139,8 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
         ("s/cd", "it is so", None),
         ("s/gone", "it is so", None),
     ]
-    assert statuses(apply(updated, found)) == ["known", "match", "known"]
-    assert apply(updated, found).exit_code == 0
+    assert statuses(updated.apply(found)) == ["known", "match", "known"]
+    assert updated.apply(found).exit_code == 0
     assert updated.entries[1].about == "from token 0 on: 0, not 4"
 
 
@@ -161,7 +161,7 @@ def test_an_expired_entry_is_left_for_a_person():
     expired = entry("ab", expires=date(2020, 1, 1))
     updated = baseline(expired).updated(report("ab"), "so that it passes")
     assert [known.expires for known in updated.entries] == [date(2020, 1, 1)]
-    assert apply(updated, report("ab")).exit_code == 1
+    assert updated.apply(report("ab")).exit_code == 1
 
 
 # The file

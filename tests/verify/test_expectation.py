@@ -2,9 +2,10 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
+from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import Side
 from tokverify.tokenizer import Token
-from tokverify.verify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
+from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
 
 SIDE = Side("gemma-3", "gemma-3.gguf", aliases=("Gemma 3",), family="llama", fingerprint="0123456789abcdef")
 TOKENIZER = FakeTokenizer("a", "b", "▁ab", "+", "+")

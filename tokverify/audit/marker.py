@@ -1,6 +1,6 @@
-"""Markers: texts that look like special tokens, and those that a chat template writes.
+"""Markers: strings that look like special tokens, and those in a chat template.
 
-A template is a program in Jinja. It is not run here: what it can write is among the literals in its source.
+A template is a Jinja program. It is not run here: anything it can write is among the literals in its source.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _NAMED = (
 _LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
 
 STRONG = re.compile(f"{_PIPED}|{_NAMED}")
-"""What is hardly ever meant as anything but a special token."""
+"""Texts that are hardly ever anything but a special token."""
 
 PLACEHOLDER = re.compile(
     r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
 )
-"""What a vocabulary is filled up with when it is trained."""
+"""Texts that fill up a vocabulary during training."""
 
 PADDING = re.compile(
     r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
 )
-"""What a converter fills a vocabulary up with."""
+"""Texts with which a converter fills up a vocabulary."""
 
 _ANY = re.compile(f"{_PIPED}|{_NAMED}|{_LOOSE}")
 _KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *(text for texts in FIM_TEXTS.values() for text in texts)])
@@ -43,30 +43,30 @@ _MAX_TEMPLATE = 1 << 20
 
 
 def is_marker(text: str) -> bool:
-    """Tell whether a token's text looks like a special token's."""
+    """Check whether a text looks like a special token."""
     return text in _KNOWN or STRONG.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateMarkers:
-    """What in a template's literals looks like special tokens, each once, in the order of the template.
-
-    `strong` leaves no doubt, `weak` may as well be plain text (`<tools>`, `[INST]`). `turn_ends` are those of them that
-    look like the end of a turn.
-    """
+    """Texts in a template that look like special tokens, each once, in the order of the template."""
 
     template: str
+    """Without its comments."""
     strong: tuple[str, ...]
+    """Those that leave no doubt."""
     weak: tuple[str, ...]
+    """Those that may be plain text, such as `<tools>` and `[INST]`."""
     turn_ends: tuple[str, ...]
+    """The strong ones that look like the end of a turn."""
 
     @property
     def mentions_bos(self) -> bool:
-        """Whether the template asks for the BOS token."""
+        """Whether the template uses the BOS token."""
         return "bos_token" in self.template
 
     def begins_with(self, bos: str) -> bool:
-        """Tell whether the first thing the template writes is `bos`, under its own name or as a text."""
+        """Check whether the template starts by writing `bos`, as a variable or as a text."""
         rest = self.template[_leading_statements(self.template) :]
         if _BOS_VARIABLE.match(rest) or rest.startswith(bos):
             return True
@@ -75,20 +75,20 @@ class TemplateMarkers:
 
 
 def read_template(template: str) -> TemplateMarkers:
-    """Find the markers of a template."""
+    """Find the markers in a template."""
     template = _without_comments(template[:_MAX_TEMPLATE])
-    found = list(dict.fromkeys(_ANY.findall(template)))
-    strong = tuple(text for text in found if is_marker(text))
+    markers = list(dict.fromkeys(_ANY.findall(template)))
+    strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(
         template=template,
         strong=strong,
-        weak=tuple(text for text in found if not is_marker(text)),
+        weak=tuple(text for text in markers if not is_marker(text)),
         turn_ends=tuple(text for text in strong if _END.search(text) and not _NO_END.search(text)),
     )
 
 
 def _without_comments(template: str) -> str:
-    # subtle: a pattern would look for the end of each of many comments that have none.
+    # subtle: a regex would search to the end for every unterminated comment, which is quadratic.
     kept, start = [], 0
     while (begin := template.find("{#", start)) >= 0 and (end := template.find("#}", begin + 2)) >= 0:
         kept.append(template[start:begin])

@@ -1,11 +1,11 @@
-"""The command line: one thin module per command, and no logic."""
+"""Parse command lines, call tasks, and present the results: one module per command, no logic."""
 
 from __future__ import annotations
 
 import click
 
-from tokverify import __version__
 from tokverify.cli.group import TokverifyGroup
+from tokverify.version import __version__
 
 _COMMANDS = (
     "run",
@@ -26,11 +26,11 @@ _COMMANDS = (
     "cases",
     "report",
 )
-"""The commands in the order a user meets them in; each is the function of this name in the module of this name."""
+"""The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
 
 _EPILOG = """\
-Exit codes: 0 all cases match and nothing is found, 1 a case does not match or there is a finding, 2 the command
-could not run as asked, 3 a bug in tokverify, 130 interrupted.
+Exit codes: 0 everything matches or is a known difference, 1 a case fails or there is a finding, 2 the command
+could not run as requested, 3 a bug in tokverify, 130 interrupted.
 
 Shell completion: eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", also with zsh_source, or for fish:
 _TOKVERIFY_COMPLETE=fish_source tokverify | source

@@ -1,62 +1,49 @@
-"""`tokverify audit`: check a GGUF file's tokenizer by static rules, alone or against its reference."""
+"""`tokverify audit`: check a GGUF file's tokenizer with static rules."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
-from tokverify.cli.output import ReportOptions, check_reports, write_reports, write_text
-from tokverify.errors import TokverifyError
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.stream import write_text
 from tokverify.render.audit import AUDIT_FORMATS, present
-from tokverify.report.audit import audit_exit_code
 from tokverify.report.finding import Severity
-
-if TYPE_CHECKING:
-    from tokverify.audit import AuditReport
-    from tokverify.audit.rule import Rule
-    from tokverify.report.audit import Waiver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions(ReportOptions):
-    """What the user asked for."""
+    """The options of the command."""
 
     model: Path
     reference: str | None
     select: tuple[str, ...]
     ignore: tuple[str, ...]
-    fail_on: str
+    fail_on: Severity
     waivers: Path | None
 
-    def told(self) -> dict[str, object]:
-        """Return what decides the results, for the report."""
-        return {
-            "model": str(self.model),
-            "reference": self.reference,
-            "select": list(self.select),
-            "ignore": list(self.ignore),
-            "fail_on": self.fail_on.upper(),
-            "waivers": None if self.waivers is None else str(self.waivers),
-        }
 
-
-def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split lists of codes, and check that each is the beginning of a code."""
+def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists of codes, and check that each is the beginning of a rule's code."""
     from tokverify.audit.rules import RULES
 
     prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
     for prefix in prefixes:
         if not any(code.startswith(prefix) for code in RULES):
-            raise click.BadParameter(f"no rule's code begins with {prefix!r}; `--explain all` lists them")
+            raise click.BadParameter(f"no rule has a code that starts with {prefix!r}; `--explain all` lists the rules")
     return prefixes
 
 
+def _parse_severity(_ctx: click.Context, _param: click.Parameter, value: str) -> Severity:
+    return Severity[value.upper()]
+
+
 def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    """Print a manual and leave."""
+    """Print the manual of a rule and exit."""
     if value is None or ctx.resilient_parsing:
         return
     from tokverify.audit.rules import RULES
@@ -67,7 +54,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     elif value.upper() in RULES:
         write_text(write_rule(RULES[value.upper()].manual))
     else:
-        raise click.BadParameter(f"there is no rule {value!r}; there are {', '.join(RULES)}")
+        raise click.BadParameter(f"there is no rule {value!r}; the rules are {', '.join(RULES)}")
     ctx.exit()
 
 
@@ -77,90 +64,50 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     "-r",
     "--reference",
     metavar="LOCATION",
-    help="Check against this reference too, as for `tokverify run`; without one only the file itself is checked.",
+    help="Also check against this reference, as for `tokverify run`. Without one, only the file itself is checked.",
 )
-@click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules, such as TV101,TV2.")
-@click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Not these rules.")
+@click.option(
+    "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
+)
+@click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Leave out these rules.")
 @click.option(
     "--fail-on",
     type=click.Choice([severity.name.lower() for severity in reversed(Severity)], case_sensitive=False),
+    callback=_parse_severity,
     default=Severity.ERROR.name.lower(),
     show_default=True,
-    help="The least severity that makes the exit code 1.",
+    help="The lowest severity that makes the exit code 1.",
 )
-@click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of findings that are accepted, with reasons.")
+@click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings, with reasons.")
 @click.option(
     "--explain",
     is_eager=True,
     expose_value=False,
     callback=_explain,
     metavar="CODE",
-    help="Print what a rule does, why, and how to repair what it finds; `all` for all rules.",
+    help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
 )
-@report_options(AUDIT_FORMATS, "All ids.")
+@report_options(AUDIT_FORMATS, "Show all ids.")
 def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
-    """Check the tokenizer in the GGUF file MODEL by static rules.
+    """Check the tokenizer in the GGUF file MODEL with static rules.
 
-    The exit code is 0 if nothing is found that is as bad as --fail-on, 1 if something is, and 2 if the file cannot be
-    read. A file that llama.cpp refuses is still checked as far as possible.
+    The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one has, and 2 if the
+    file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
     return _audit(AuditOptions(**options))
 
 
 def _audit(options: AuditOptions) -> int:
+    from tokverify.tasks.audit import audit_model
+
     check_reports(options, [options.model, options.reference, options.waivers])
-    report = _run(options)
-    write_reports(options, present(report))
-    return audit_exit_code(report)
-
-
-def _run(options: AuditOptions) -> AuditReport:
-    from tokverify import __version__
-    from tokverify.audit import audit as run
-    from tokverify.audit.repair import with_remedies
-    from tokverify.audit.subject import Subject
-    from tokverify.files.gguf.declaration import read_declaration
-    from tokverify.references import open_reference
-
-    rules = _selected(options)
-    waivers = _waivers(options)
-    declaration = read_declaration(options.model)
-    found = None
-    if options.reference is not None:
-        found = open_reference(options.reference, spec=declaration.spec, model=options.model)
-    subject = Subject(declaration, found, options.model.stem)
-    report = run(subject, rules, waivers)
-    report = replace(
-        report,
-        source=str(options.model),
-        fail_on=Severity[options.fail_on.upper()],
-        fingerprint=subject.fingerprint,
-        reference=found.source if found else None,
-        reference_sha256=found.sha256 if found else None,
-        caveat=found.caveat if found else "",
-        options=options.told(),
-        versions={"tokverify": __version__, **(found.versions if found else {})},
+    report = audit_model(
+        options.model,
+        options.reference,
+        select=options.select,
+        ignore=options.ignore,
+        fail_on=options.fail_on,
+        waivers=options.waivers,
+        options=options.as_recorded(),
     )
-    return with_remedies(report)
-
-
-def _selected(options: AuditOptions) -> list[Rule]:
-    from tokverify.audit.rules import RULES
-
-    rules = [
-        rule
-        for code, rule in RULES.items()
-        if code.startswith(options.select or ("",)) and not (options.ignore and code.startswith(options.ignore))
-    ]
-    if not rules:
-        raise TokverifyError("no rule selected: --ignore leaves none of those that --select names; drop one")
-    return rules
-
-
-def _waivers(options: AuditOptions) -> list[Waiver]:
-    if options.waivers is None:
-        return []
-    from tokverify.audit.rules import RULES
-    from tokverify.audit.waiver import read_waivers
-
-    return read_waivers(options.waivers, RULES)
+    return write_reports(options, present(report))

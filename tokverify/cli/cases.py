@@ -1,4 +1,4 @@
-"""`tokverify cases`: look at the cases, and check suites."""
+"""`tokverify cases`: list cases, check suites, and record expectations in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import SUITES, json_option, no_color_option, selected_cases, selection_options
-from tokverify.cli.output import render_options, write_text
+from tokverify.cli.options import SUITES, json_option, no_color_option, selection_options
 from tokverify.cli.record import record
+from tokverify.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def cases() -> None:
-    """List cases, check suites, or record what is expected in them."""
+    """List cases, check suites, or record what they expect."""
 
 
 @cases.command("list")
 @click.argument("paths", nargs=-1, type=SUITES)
 @selection_options
 @json_option
-@click.option("-v", "--verbose", is_flag=True, help="Long texts too, in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Show long texts in full.")
 @no_color_option
 def list_(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -39,29 +39,32 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     verbose: bool,
     no_color: bool,
 ) -> None:
-    """List the cases in the suites at PATHS; `shipped`, the default, are those that come with tokverify."""
-    chosen = selected_cases(paths, suites, tags, patterns)
+    """List the cases in the suites at PATHS; by default the `shipped` ones, which come with tokverify."""
+    from tokverify.tasks.cases import select_cases
+
+    selected = select_cases(paths, suites, tags, patterns)
     if as_json:
-        write_text(json.dumps([asdict(case) for case in chosen], indent=2) + "\n")
+        write_text(json.dumps([asdict(case) for case in selected], indent=2) + "\n")
         return
     from tokverify.render.listing import list_cases
 
-    write_text(list_cases(chosen, render_options(no_color=no_color, verbose=verbose)))
+    write_text(list_cases(selected, render_options(no_color=no_color, verbose=verbose)))
 
 
 @cases.command()
 @click.argument("paths", nargs=-1, type=SUITES)
 def check(*, paths: Sequence[SuiteSource]) -> None:
-    """Check the suites at PATHS; `shipped`, the default, are those that come with tokverify.
+    """Check the suites at PATHS; by default the `shipped` ones, which come with tokverify.
 
-    What is wrong is an error, with file and line; what is allowed but probably not meant is a hint.
+    Mistakes are errors, with file and line. Anything that is allowed but probably unintended is a hint.
     """
     from tokverify.cases.loading import load_suites
     from tokverify.text.wording import plural
 
     suites = load_suites(paths or None)
-    for hint in (hint for suite in suites for hint in suite.hints):
-        write_text(f"hint: {visible_message(hint)}\n")
+    for suite in suites:
+        for hint in suite.hints:
+            write_text(f"hint: {visible_message(hint)}\n")
     count = sum(len(suite.cases) for suite in suites)
     write_text(f"{plural(count, 'case')} in {plural(len(suites), 'suite')}: no errors\n")
 

@@ -1,41 +1,25 @@
-"""`tokverify chat`: try the chat templates of a GGUF file, alone or against the reference's."""
+"""`tokverify chat`: check the chat templates of a model, alone or against those of its reference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.errors import TokverifyError
 from tokverify.render.chat import CHAT_FORMATS, present
-from tokverify.report.chat import chat_exit_code
-
-if TYPE_CHECKING:
-    from tokverify.chat.trial import ChatReference
-    from tokverify.report.chat import ChatReport
-    from tokverify.tasks.comparison import ReferenceComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions(ReportOptions):
-    """What the user asked for."""
+    """The options of the command."""
 
     model: Path
     reference: str | None
     conversations: Path | None
-
-    def told(self) -> dict[str, object]:
-        """Return what decides the results, for the report."""
-        return {
-            "model": str(self.model),
-            "reference": self.reference,
-            "conversations": None if self.conversations is None else str(self.conversations),
-        }
 
 
 @click.command(cls=ModelCommand)
@@ -44,56 +28,25 @@ class ChatOptions(ReportOptions):
     "-r",
     "--reference",
     metavar="LOCATION",
-    help="Compare with this tokenizer and the template beside it, in tokenizer_config.json or chat_template.jinja.",
+    help="Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it.",
 )
-@click.option("--conversations", type=PATH, metavar="FILE", help="Conversations of your own in YAML.")
-@report_options(CHAT_FORMATS, "What each template writes, and where the two part.")
+@click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
+@report_options(CHAT_FORMATS, "Show the output of each template, and where the two diverge.")
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
-    """Try the chat templates in MODEL on a set of conversations.
+    """Check the chat templates of MODEL on a set of conversations.
 
-    What they write is compared with what the reference's templates write, as text and as ids, and checked: for BOS
-    that comes twice, markers that are no single token, turns whose end does not end a generation. The exit code is 0
-    if nothing worse than a hint is found, 1 if something is, and 2 if there is no template.
+    Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
+    BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
+    is nothing worse than a hint, 1 if there is, and 2 if there is no template.
     """
     return _chat(ChatOptions(**options))
 
 
 def _chat(options: ChatOptions) -> int:
+    from tokverify.tasks.chat import check_chat
+
     check_reports(options, [options.model, options.reference, options.conversations])
-    report = _try(options)
-    write_reports(options, present(report))
-    return chat_exit_code(report)
-
-
-def _try(options: ChatOptions) -> ChatReport:
-    from tokverify import __version__
-    from tokverify.chat.conversation import load_conversations
-    from tokverify.chat.trial import templates_of, try_templates
-    from tokverify.files.load import load_model
-    from tokverify.tasks.comparison import model_side, open_comparison
-
-    conversations = load_conversations(options.conversations)
-    opened = open_comparison(options.model, options.reference) if options.reference is not None else None
-    encoder = opened.actual if opened else load_model(options.model)
-    reference = _reference(opened) if opened else None
-    if not templates_of(encoder.spec) and not (reference and reference.templates):
-        problem = "no chat template in it, nor beside a reference: nothing to try"
-        raise TokverifyError(f"{options.model}: {problem}; name with -r a reference that has one")
-    report = try_templates(encoder, conversations, reference)
-    actual, expected = opened.sides if opened else (model_side(options.model, encoder), None)
-    return replace(
-        report,
-        actual=actual,
-        expected=expected,
-        options=options.told(),
-        versions={"tokverify": __version__, "jinja2": version("jinja2"), **(opened.versions if opened else {})},
+    report = check_chat(
+        options.model, options.reference, conversations=options.conversations, options=options.as_recorded()
     )
-
-
-def _reference(opened: ReferenceComparison) -> ChatReference:
-    from tokverify.chat.trial import ChatReference
-    from tokverify.files.config import chat_templates, special_texts
-
-    if opened.path is None:
-        return ChatReference(opened.expected, {}, {})
-    return ChatReference(opened.expected, chat_templates(opened.path), special_texts(opened.path))
+    return write_reports(options, present(report))

@@ -1,4 +1,4 @@
-"""`tokverify encode`: show which ids a text gets."""
+"""`tokverify encode`: show the token ids of a text."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import file_option, json_option, model_argument, no_color_option
-from tokverify.cli.output import render_options, tell, write_text
+from tokverify.cli.options import (
+    add_special_option,
+    file_option,
+    json_option,
+    model_argument,
+    no_color_option,
+    parse_special_option,
+)
 from tokverify.cli.source import read_text
+from tokverify.cli.stream import render_options, write_stderr, write_text
 
 
 @click.command()
 @model_argument
 @click.argument("text", required=False)
 @file_option
-@click.option("--add-special/--no-add-special", help="Add BOS and EOS as the file says. Off by default.")
-@click.option(
-    "--parse-special/--no-parse-special",
-    default=True,
-    help="Recognize control tokens in the text. On by default.",
-)
+@add_special_option
+@parse_special_option
 @json_option
 @no_color_option
 def encode(  # noqa: PLR0913 - one parameter for each option
@@ -38,21 +41,18 @@ def encode(  # noqa: PLR0913 - one parameter for each option
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
-    Without TEXT or --file, the text is read from stdin. It is taken exactly as it is, a newline at its end
-    included.
+    Without TEXT or --file, the text is read from stdin, unchanged, including a newline at the end.
     """
-    from tokverify.files.load import load_model
-    from tokverify.tokenizer import tokens_of
+    from tokverify.tasks.encode import encode_text
 
     source = read_text(text, file)
-    encoder = load_model(model)
-    ids = encoder.encode(source, add_special=add_special, parse_special=parse_special)
-    tokens = tokens_of(encoder, ids)
-    for warning in encoder.warnings(ids) if add_special else ():
-        tell(f"warning: {warning}")
+    encoding = encode_text(model, source, add_special=add_special, parse_special=parse_special)
+    for warning in encoding.warnings:
+        write_stderr(f"warning: {warning}")
     if as_json:
-        write_text(json.dumps({"ids": ids, "pieces": [token.piece for token in tokens]}) + "\n")
+        ids, pieces = [token.id for token in encoding.tokens], [token.piece for token in encoding.tokens]
+        write_text(json.dumps({"ids": ids, "pieces": pieces}) + "\n")
         return
     from tokverify.render.listing import list_tokens
 
-    write_text(list_tokens(tokens, render_options(no_color=no_color)))
+    write_text(list_tokens(encoding.tokens, render_options(no_color=no_color)))

@@ -1,4 +1,4 @@
-"""The group all commands belong to: turns whatever happens into an exit code and clear words on stderr."""
+"""The group of all commands: it turns every outcome into an exit code, and every failure into a clear message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tokverify.cli.output import fail_on_stdout, flush_stdout, tell
+from tokverify.cli.stream import fail_on_stdout, flush_stdout, write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
 
@@ -30,9 +30,10 @@ _BUG_MESSAGE = (
 
 
 class TokverifyGroup(click.Group):
-    """A click group whose commands return their exit code; click itself would map failures otherwise.
+    """A click group whose commands return their exit code, with other codes for failures than click's.
 
-    A command of `modules` is imported once it is asked for: the function of its name in the module named there.
+    `modules` maps the names of commands to modules. A module is imported only when its command is needed; the command
+    is the function of the same name.
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - click's
@@ -40,23 +41,23 @@ class TokverifyGroup(click.Group):
         self._modules = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands, those of `modules` first, in the order they stand there."""
+        """List the names of the commands, in order, those of `modules` first."""
         return list({**self._modules, **self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or None if there is none of this name."""
+        """Return a command; None if there is none of this name."""
         if cmd_name in self._modules:
-            found: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
-            return found
+            command: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+            return command
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one is probably meant: click knows only those that are imported.
+        """Find the command, or suggest a similar one; click itself knows only those that are imported.
 
         Raises:
-            UsageError: If there is none of this name.
+            UsageError: If there is no such command.
         """
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
@@ -67,51 +68,51 @@ class TokverifyGroup(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
         """Run a command line, or complete one for a shell."""
         _open_missing_streams()
-        _never_fail_to_write()
+        _escape_unsupported_characters()
         try:
-            with _failures_mapped():
+            with _handle_failures():
                 return super().main(*args, **extra)
         except click.exceptions.Exit as ended:
-            # What completion comes to; all else click has made a SystemExit of.
+            # Raised by shell completion. In all other cases, click has raised SystemExit.
             sys.exit(ended.exit_code)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
-        """Parse the options of the group, of which some, such as `--help`, are answered here."""
-        with _failures_mapped():
+        """Parse the options of the group; some of them, such as `--help`, take effect here."""
+        with _handle_failures():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> NoReturn:
-        """Run a command and leave with its exit code."""
-        with _failures_mapped():
+        """Run a command and exit with its code."""
+        with _handle_failures():
             code: int | None = super().invoke(ctx)
             flush_stdout()
         ctx.exit(code or 0)
 
 
 @contextmanager
-def _failures_mapped() -> Iterator[None]:
-    """Turn whatever ends the block early into an exit code, and clear words on stderr.
+def _handle_failures() -> Iterator[None]:
+    """Turn every failure of the block into an exit code and a clear message.
 
     Raises:
         Exit: With the exit code.
     """
     try:
-        with _failures_named():
+        with _explain_os_errors():
             yield
     except click.exceptions.Exit:
         raise
     except click.ClickException as error:
-        _tell_lines(_shown(error))
+        _write_visible(_format(error))
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        tell("interrupted")
+        write_stderr("interrupted")
         code = _INTERRUPTED
     except TokverifyError as error:
-        _show_error(error)
+        _write_error(error)
         code = _CANNOT_RUN
-    except Exception:  # noqa: BLE001 - whatever else gets here is a bug, and must not look like a mismatch
+    except Exception:  # noqa: BLE001 - anything else is a bug, and must not look like a mismatch
         code = _report_bug()
     else:
         return
@@ -119,66 +120,66 @@ def _failures_mapped() -> Iterator[None]:
 
 
 @contextmanager
-def _failures_named() -> Iterator[None]:
-    """Name the file that the system refuses, which may be stdout.
+def _explain_os_errors() -> Iterator[None]:
+    """Name the file that the system refuses to read or write; it may be stdout.
 
     Raises:
-        TokverifyError: In place of an OSError.
-        Exit: If nobody reads what is written to stdout.
+        TokverifyError: Instead of an OSError.
+        Exit: If nobody reads stdout anymore.
     """
     try:
         yield
     except OSError as error:
         if error.filename is not None:
-            # Such as a name that is too long, which looking for a file already raises.
+            # Such as a name that is too long, which already fails when looking for the file.
             raise TokverifyError(f"{error.filename}: {error.strerror}; check the path") from error
         if traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__:
-            # click itself was writing a help text or the version.
+            # click itself was writing the help or the version.
             fail_on_stdout(error)
-        if not _is_somewhere():
-            raise TokverifyError("the current directory is gone; change to one that is there") from error
+        if not _has_current_directory():
+            raise TokverifyError("the current directory no longer exists; change to another one") from error
         raise
 
 
-def _is_somewhere() -> bool:
+def _has_current_directory() -> bool:
     with suppress(OSError):
         return bool(Path.cwd())
     return False
 
 
 def _report_bug() -> int:
-    _tell_lines(traceback.format_exc().rstrip("\n"))
-    tell(_BUG_MESSAGE)
+    _write_visible(traceback.format_exc().rstrip("\n"))
+    write_stderr(_BUG_MESSAGE)
     return _BUG
 
 
-def _shown(error: click.ClickException) -> str:
-    """Return what click says of an error."""
-    told = StringIO()
-    error.show(told)
-    return told.getvalue().removesuffix("\n")
+def _format(error: click.ClickException) -> str:
+    """Return the message that click would write."""
+    stream = StringIO()
+    error.show(stream)
+    return stream.getvalue().removesuffix("\n")
 
 
-def _tell_lines(text: str) -> None:
-    """Write to stderr what may hold anything, such as a name or a token."""
-    tell("\n".join(map(visible_message, text.split("\n"))))
+def _write_visible(text: str) -> None:
+    """Write text to stderr that may contain anything, such as a file name or a token."""
+    write_stderr("\n".join(map(visible_message, text.split("\n"))))
 
 
-def _show_error(error: TokverifyError) -> None:
-    """Write an error to stderr; some have several lines, each a complaint of its own."""
+def _write_error(error: TokverifyError) -> None:
+    """Write an error to stderr; each of its lines is a separate complaint."""
     for line in str(error).split("\n"):
-        tell(f"error: {visible_message(line)}")
+        write_stderr(f"error: {visible_message(line)}")
 
 
 def _open_missing_streams() -> None:
-    """Let what a shell has closed (`<&-`, `>&-`, `2>&-`) be empty or go nowhere; Python leaves it None."""
-    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until Python ends
+    """Replace the streams that a shell has closed (`<&-`, `>&-`, `2>&-`), which Python sets to None."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until Python exits
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
 
 
-def _never_fail_to_write() -> None:
-    """Let a terminal that is not UTF-8 show escapes where it lacks a character."""
+def _escape_unsupported_characters() -> None:
+    """Escape characters that the encoding of the terminal lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

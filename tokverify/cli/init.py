@@ -1,4 +1,4 @@
-"""`tokverify init`: write a configuration and a workflow to start from."""
+"""`tokverify init`: write a first configuration and a workflow."""
 
 from __future__ import annotations
 
@@ -9,61 +9,47 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.options import PATH
-from tokverify.cli.output import write_text
-from tokverify.errors import TokverifyError
-from tokverify.system.output_file import write_files
+from tokverify.cli.stream import write_text
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.project.starting import Start
+    from tokverify.report.start import Start
 
 
 @click.command()
 @click.argument("directory", type=PATH, default=".")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(*, directory: Path, force: bool) -> None:
-    """Write a configuration and a workflow for what DIRECTORY holds.
+    """Write a configuration and a workflow for DIRECTORY.
 
-    These are tokverify.toml and a GitHub workflow. After that, `tokverify run` verifies all tokenizers there, here and
-    on every change. Nothing that is there is overwritten.
+    These are tokverify.toml and a GitHub workflow. After that, `tokverify run` verifies all tokenizers in DIRECTORY,
+    both locally and on every change. Existing files are not overwritten.
     """
-    from tokverify import __version__
-    from tokverify.project.starting import CONFIGURATION, WORKFLOW, look_around
-    from tokverify.render.start import render_configuration, render_workflow
+    from tokverify.tasks.init import init_project
 
-    if not directory.is_dir():
-        raise TokverifyError(f"{directory}: no such directory")
-    start = look_around(directory)
-    texts = {
-        directory / CONFIGURATION: render_configuration(start),
-        start.root / WORKFLOW: render_workflow(start, __version__),
-    }
-    taken = [str(path) for path in texts if path.exists()]
-    if taken and not force:
-        raise TokverifyError(f"{', '.join(taken)}: already there; move it away, or overwrite it with --force")
-    (start.root / WORKFLOW).parent.mkdir(parents=True, exist_ok=True)
-    write_files(texts)
-    written = " and ".join(str(_plain(path)) for path in texts)
+    start, files = init_project(directory, force=force)
+    written = " and ".join(str(_normalize(path)) for path in files)
     where = "" if directory == Path() else f", in {directory}"
-    told = [*_told(start), f"wrote {written}; now run{where}: tokverify run"]
-    write_text("".join(f"{visible_message(line)}\n" for line in told))
+    lines = [*_describe(start), f"wrote {written}; now run{where}: tokverify run"]
+    write_text("".join(f"{visible_message(line)}\n" for line in lines))
 
 
-def _plain(path: Path) -> Path:
-    """Leave `..` out of the path of a file, unless that leads elsewhere, as behind a link."""
-    plain = Path(os.path.normpath(path))
-    return plain if plain.exists() and plain.samefile(path) else path
+def _normalize(path: Path) -> Path:
+    """Remove `..` from the path of a file, unless that leads elsewhere, as after a link."""
+    normal = Path(os.path.normpath(path))
+    return normal if normal.exists() and normal.samefile(path) else path
 
 
-def _told(start: Start) -> list[str]:
+def _describe(start: Start) -> list[str]:
+    """List the models with their references, and the cases."""
     models = [
-        f"{model} against {reference or 'a reference that will be looked for; better name one'}"
+        f"{model} against {reference or 'a reference to be detected; naming one is better'}"
         for model, reference in start.models
     ]
     shipped = "those that come with tokverify"
     own = f"those in {', '.join(map(str, start.suites))}"
     if start.left_out:
-        cases = f"{own}, and not {shipped}: {start.left_out}"
+        cases = f"{own}, but not {shipped}: {start.left_out}"
     else:
         cases = f"{shipped}, and {own}" if start.suites else shipped
     return [*models, f"cases: {cases}"]

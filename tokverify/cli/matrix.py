@@ -1,55 +1,61 @@
-"""`tokverify run` without a model: verify all that the configuration names, one by one or several at a time."""
+"""`tokverify run` without a model: verify all configured models."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import report_file
-from tokverify.cli.output import STDOUT, render_options, tell, write_reports, write_text
+from tokverify.cli.options import parse_report_file
+from tokverify.cli.output import STDOUT, write_reports
+from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
+from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import FILE, find_configuration
 from tokverify.render import FORMATS, present
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.cli.baseline import Outcome
     from tokverify.cli.output import ReportFile
     from tokverify.project.configuration import Configuration, ConfiguredModel
-
-    Result = Outcome | TokverifyError
+    from tokverify.tasks.matrix import ModelResult
 
 _PLACEHOLDER = "{name}"
-_FAILED = 2
+_CANNOT_RUN = 2
 
 
 def run_configured(given: Mapping[str, Any], jobs: int | None) -> int:
-    """Verify the configured models; the exit code is the highest of theirs.
+    """Verify the configured models and return the highest exit code.
 
     Args:
-        given: The options of the command line, which go before those of the configuration.
-        jobs: How many models to verify at a time; None for what the configuration says.
+        given: The command-line options, which override the configuration.
+        jobs: The number of models to verify in parallel; None for the configured number.
     """
+    from tokverify.tasks.matrix import run_all
+
     configuration = find_configuration(Path.cwd())
     if configuration is None:
-        raise click.UsageError(f"name a MODEL, or write a {FILE} that names some; `tokverify init` writes one")
-    plans = {model.name: _options(given, model, configuration) for model in configuration.models}
+        raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
+    plans = {model.name: _merge_options(given, model, configuration) for model in configuration.models}
     for options in plans.values():
         options.check()
-    results = dict(zip(plans, _results([*plans.values()], jobs or configuration.jobs), strict=True))
+    requests = [options.request() for options in plans.values()]
+    with ProgressBar(enabled=not given["quiet"]) as progress:
+        outcomes = list(run_all(requests, jobs=jobs or configuration.jobs, on_progress=progress.update))
+    results = dict(zip(plans, outcomes, strict=True))
     exit_codes = [_write(name, plans[name], result) for name, result in results.items()]
     if len(plans) > 1:
-        _sum_up(results, next(iter(plans.values())))
+        _write_summary(results, next(iter(plans.values())))
     return max(exit_codes)
 
 
-def _options(given: Mapping[str, Any], model: ConfiguredModel, configuration: Configuration) -> RunOptions:
+def _merge_options(given: Mapping[str, Any], model: ConfiguredModel, configuration: Configuration) -> RunOptions:
+    """Combine the options of the command line with those configured for a model."""
     configured = {
         "reference": model.reference,
         "cases": model.cases,
@@ -57,25 +63,25 @@ def _options(given: Mapping[str, Any], model: ConfiguredModel, configuration: Co
         "tags": model.tags,
         "patterns": model.patterns,
         "baseline": model.baseline,
-        "reports": _reports(configuration),
+        "reports": _configured_reports(configuration),
     }
     chosen = {key: given.get(key) or value for key, value in configured.items()}
     options = RunOptions(**{**given, **chosen, "model": model.model})
     several = len(configuration.models) > 1
     return replace(
         options,
-        output=options.output and _named(options.output, model.name, several=several),
+        output=options.output and _insert_name(options.output, model.name, several=several),
         reports=tuple(
-            report._replace(path=report.path and _named(report.path, model.name, several=several))
+            report._replace(path=report.path and _insert_name(report.path, model.name, several=several))
             for report in options.reports
         ),
     )
 
 
-def _reports(configuration: Configuration) -> tuple[ReportFile, ...]:
-    """Read the configured reports, whose paths begin at the directory of the configuration."""
+def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
+    """Parse the configured reports, whose paths are relative to the configuration."""
     try:
-        reports = [report_file(value, list(FORMATS)) for value in configuration.reports]
+        reports = [parse_report_file(value, list(FORMATS)) for value in configuration.reports]
     except click.BadParameter as error:
         raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
     directory = configuration.source.parent
@@ -84,51 +90,27 @@ def _reports(configuration: Configuration) -> tuple[ReportFile, ...]:
     )
 
 
-def _named(path: Path, name: str, *, several: bool) -> Path:
-    """Put a model's name into the name of a report."""
+def _insert_name(path: Path, name: str, *, several: bool) -> Path:
+    """Insert the name of a model into the path of a report."""
     if several and path != STDOUT and _PLACEHOLDER not in str(path):
-        raise click.UsageError(f"{path}: several models are verified; write {_PLACEHOLDER} where their names go")
+        raise click.UsageError(
+            f"{path}: there are several models; write {_PLACEHOLDER} in the path for the name of the model"
+        )
     return Path(str(path).replace(_PLACEHOLDER, name))
 
 
-def _results(plans: Sequence[RunOptions], jobs: int) -> Iterator[Result]:
-    if jobs == 1 or len(plans) == 1:
-        yield from map(_carried_out, plans)
-        return
-    from tokverify.system.worker_pool import worker_pool
-
-    with worker_pool(min(jobs, len(plans))) as pool:
-        # Several progress bars would write over each other.
-        quiet = [replace(options, quiet=True) for options in plans]
-        futures = [pool.submit(_carried_out, options) for options in quiet]
-        for future in futures:
-            yield future.result()
-
-
-def _carried_out(options: RunOptions) -> Result:
-    """Verify one model; an error must not keep the others from being verified."""
-    try:
-        return options.carry_out()
-    except TokverifyError as error:
-        return error
-    except OSError as error:
-        # Such as a name that is too long, which looking for a file already raises.
-        return TokverifyError(f"{error.filename or options.model}: {error.strerror}; check the path")
-
-
-def _write(name: str, options: RunOptions, result: Result) -> int:
+def _write(name: str, options: RunOptions, result: ModelResult) -> int:
     if isinstance(result, TokverifyError):
         for line in str(result).split("\n"):
-            tell(f"error: {name}: {visible_message(line)}")
-        return _FAILED
-    report, also = result
-    write_reports(options, present(report), also)
-    return report.exit_code
+            write_stderr(f"error: {name}: {visible_message(line)}")
+        return _CANNOT_RUN
+    report, files = result
+    return write_reports(options, present(report), files)
 
 
-def _sum_up(results: Mapping[str, Result], options: RunOptions) -> None:
-    """Tell how each model fared, where people read what is on stdout: tables, or annotations in a log."""
-    on_stdout = {format for format, path in options.files(FORMATS) if path is None}
+def _write_summary(results: Mapping[str, ModelResult], options: RunOptions) -> None:
+    """Summarize all models where people read stdout: tables, or annotations in a log."""
+    on_stdout = {format for format, path in options.report_files(FORMATS) if path is None}
     if on_stdout.isdisjoint({"table", "github"}):
         return
     from tokverify.render.matrix import render
@@ -138,4 +120,4 @@ def _sum_up(results: Mapping[str, Result], options: RunOptions) -> None:
     if "table" in on_stdout:
         write_text(text)
     elif not options.quiet:
-        tell(text.rstrip("\n"))
+        write_stderr(text.rstrip("\n"))

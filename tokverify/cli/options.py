@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from tokverify.cli.output import STDOUT, ReportFile
 if TYPE_CHECKING:
     import os
 
-    from tokverify.cases.case import Case, SuiteSource
-
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 class _FilePath(click.Path):
-    """A Path, which must be named: Python takes the empty one for the current directory."""
+    """A path that must not be empty, since Python treats the empty path as the current directory."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Refuse an empty name.
+        """Reject an empty name.
 
         Raises:
-            UsageError: If it is one.
+            UsageError: If the name is empty.
         """
         if value == "":
             self.fail("the name is empty; name a file or a directory", param, ctx)
@@ -38,15 +36,15 @@ class _FilePath(click.Path):
 
 
 class _Suites(_FilePath):
-    """Where suites are: a Path, or the name of the shipped ones."""
+    """The location of suites: a path, or `shipped`."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Leave the name of the shipped ones as it is.
+        """Keep `shipped` as it is.
 
         Raises:
-            TokverifyError: If there is a file of that name, too.
+            TokverifyError: If there is also a file of that name.
         """
         from tokverify.cases.case import SHIPPED, is_shipped
 
@@ -54,20 +52,20 @@ class _Suites(_FilePath):
 
 
 class ModelCommand(click.Command):
-    """A command on one model: says how the reference is named if another file follows."""
+    """A command on one model, which explains how to name the reference if a second file follows."""
 
-    # What is left over is answered by the method below.
+    # The method below rejects extra arguments with a better message.
     allow_extra_args = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments.
 
         Raises:
-            UsageError: Also if there are more of them than the model.
+            UsageError: Also if there are extra arguments.
         """
         left = super().parse_args(ctx, args)
         if left and not ctx.resilient_parsing:
-            ctx.fail(f"only one MODEL can be given, and {left[0]!r} is one more; a reference is named with -r")
+            ctx.fail(f"only one MODEL is allowed, but {left[0]!r} follows; name a reference with -r")
         return left
 
 
@@ -75,27 +73,38 @@ PATH = _FilePath(path_type=Path)
 SUITES = _Suites(path_type=Path)
 
 model_argument = click.argument("model", type=PATH)
-no_color_option = click.option("--no-color", is_flag=True, help="No color; the variable NO_COLOR does the same.")
+no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-file_option = click.option("--file", type=PATH, metavar="PATH", help="Read from this file.")
+file_option = click.option("--file", type=PATH, metavar="PATH", help="Read the input from a file.")
+add_special_option = click.option(
+    "--add-special/--no-add-special", help="Add BOS and EOS as the file declares (default: off)."
+)
+parse_special_option = click.option(
+    "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the text (default: on)."
+)
 
 
 def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command], _Command]:
-    """Return what adds the options of a report: `formats` to choose from, `verbose` what -v adds to it."""
+    """Build the options of a report.
+
+    Args:
+        formats: The formats to choose from.
+        verbose: The help text of -v.
+    """
     options = (
         click.option(
             "-f",
             "--format",
             "format_name",
             type=click.Choice(list(formats)),
-            help="How to write the report; table is the default.",
+            help="The format of the report (default: table).",
         ),
         click.option(
             "-o",
             "--output",
             type=PATH,
             metavar="FILE",
-            help="Write the report there; a name such as x.json implies the format, `-` is stdout.",
+            help="Write the report to a file; a name such as x.json implies the format, `-` is stdout.",
         ),
         click.option(
             "--report",
@@ -103,9 +112,9 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
             multiple=True,
             callback=_report_files(list(formats)),
             metavar="FORMAT=FILE",
-            help="Write the report there too; `-` is stdout. Can be given several times.",
+            help="Also write the report to this file; `-` is stdout. Can be repeated.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
+        click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
         click.option("-v", "--verbose", is_flag=True, help=verbose),
         no_color_option,
     )
@@ -119,64 +128,62 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
 
 
 def _report_files(formats: Sequence[str]) -> Callable[[object, object, Sequence[str]], tuple[ReportFile, ...]]:
-    def read(_ctx: object, _param: object, values: Sequence[str]) -> tuple[ReportFile, ...]:
-        return tuple(report_file(value, formats) for value in values)
+    def parse(_ctx: object, _param: object, values: Sequence[str]) -> tuple[ReportFile, ...]:
+        return tuple(parse_report_file(value, formats) for value in values)
 
-    return read
+    return parse
 
 
-def report_file(value: str, formats: Sequence[str]) -> ReportFile:
-    """Read `FORMAT=FILE`.
+def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:
+    """Parse `FORMAT=FILE`.
 
     Raises:
-        BadParameter: If it is not that.
+        BadParameter: If the format is unknown, or the file is missing.
     """
     name, _, file = value.partition("=")
     if name not in formats:
-        raise click.BadParameter(f"{name!r} is no format; write FORMAT=FILE, with a format of {', '.join(formats)}")
+        raise click.BadParameter(
+            f"{name!r} is not a format; write FORMAT=FILE, where FORMAT is one of {', '.join(formats)}"
+        )
     if not file:
-        raise click.BadParameter(f"{value!r} names no file; write {name}=FILE, or {name}=- for stdout")
+        raise click.BadParameter(f"{value!r} does not name a file; write {name}=FILE, or {name}=- for stdout")
     return ReportFile(name, None if Path(file) == STDOUT else Path(file))
 
 
-def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """Read a time such as 90, 60s, 5m or 1h, in seconds."""
+def parse_seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Parse a duration such as 90, 60s, 5m or 1h into seconds.
+
+    Raises:
+        BadParameter: If it is not a duration.
+    """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
     if value is None or (match and float(match[1])):
         return float(match[1]) * _UNITS[match[2]] if match else None
-    raise click.BadParameter(f"{value!r} is no time; give a number and a unit, such as 60s, 5m or 1h", ctx, param)
+    raise click.BadParameter(
+        f"{value!r} is not a duration; write a number and a unit, such as 60s, 5m or 1h", ctx, param
+    )
 
 
 def cases_option(use: str) -> Callable[[_Command], _Command]:
-    """Return what adds `--cases`; `use` says what suites are for."""
-    told = f"{use}: a suite, or a directory of suites; `shipped`, the default, are those that come with tokverify."
-    return click.option("--cases", multiple=True, type=SUITES, metavar="PATH", help=told)
+    """Build the `--cases` option; `use` begins its help text."""
+    help = f"{use}: a suite or a directory of suites, or `shipped` for those that come with tokverify (default)."
+    return click.option("--cases", multiple=True, type=SUITES, metavar="PATH", help=help)
 
 
 def selection_options(command: _Command) -> _Command:
-    """Add the options that choose among cases."""
+    """Add the options that select cases."""
     for option in reversed(
         (
-            click.option("--suite", "suites", multiple=True, metavar="NAME", help="Only cases of this suite."),
-            click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag."),
+            click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
+            click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
             click.option(
                 "-k",
                 "patterns",
                 multiple=True,
                 metavar="PATTERN",
-                help="Only cases whose id or suite/id matches, such as 'tab*'.",
+                help="Select cases whose id or suite/id matches, such as 'tab*'.",
             ),
         )
     ):
         command = option(command)
     return command
-
-
-def selected_cases(
-    sources: Sequence[SuiteSource], suites: Sequence[str], tags: Sequence[str], patterns: Sequence[str]
-) -> list[Case]:
-    """Read the suites at `sources`, or the shipped ones, and choose."""
-    from tokverify.cases.loading import load_cases
-    from tokverify.cases.selection import select
-
-    return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: shown only where somebody watches and only when it takes long."""
+"""Show progress on stderr, if it is a terminal and the command takes long."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 1.0
 _SPINNER = 2
-"""Cells before a status line."""
+"""The number of cells before the text of a status line."""
 
 
 class ProgressBar:
-    """Counts `what`; nothing is imported or drawn in the first second, or where stderr is no terminal."""
+    """A progress bar that counts `what`. It appears after a second, if stderr is a terminal."""
 
-    def __init__(self, *, wanted: bool, what: str = "cases") -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+    def __init__(self, *, enabled: bool, what: str = "cases") -> None:
+        self._enabled = enabled and sys.stderr.isatty()
         self._what = what
         self._start = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
@@ -36,12 +36,12 @@ class ProgressBar:
             self._bar[0].stop()
 
     def update(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done."""
-        if self._wanted and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
+        """Show that `done` of `total` items are done."""
+        if self._enabled and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
             self._bar = _start_bar(total, self._what)
         if self._bar:
             progress, task = self._bar
-            progress.update(task, completed=done)
+            progress.update(task, completed=done, total=total)
 
 
 def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
@@ -62,10 +62,10 @@ def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
 
 
 class StatusLine:
-    """Tells what is being done, on one line of a stderr terminal; not in the first `patience` seconds."""
+    """A line that shows the current step. It appears after `patience` seconds, if stderr is a terminal."""
 
-    def __init__(self, *, wanted: bool, patience: float = 0.0) -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+    def __init__(self, *, enabled: bool, patience: float = 0.0) -> None:
+        self._enabled = enabled and sys.stderr.isatty()
         self._patience = patience
         self._start = time.monotonic()
         self._status: Status | None = None
@@ -79,12 +79,12 @@ class StatusLine:
 
     @property
     def seconds(self) -> float:
-        """The time since it began."""
+        """The time since the start."""
         return time.monotonic() - self._start
 
     def show(self, text: str) -> None:
-        """Replace what the line says."""
-        if self._wanted and not self._status and self.seconds >= self._patience:
+        """Replace the text of the line."""
+        if self._enabled and not self._status and self.seconds >= self._patience:
             self._status = _start_status()
         if self._status:
             from rich.text import Text
@@ -95,22 +95,22 @@ class StatusLine:
 
 
 class FuzzLine(StatusLine):
-    """Shows how far a fuzz run is."""
+    """The progress of a fuzz run."""
 
-    def __init__(self, *, wanted: bool) -> None:
-        super().__init__(wanted=wanted, patience=_PATIENCE_SECONDS)
+    def __init__(self, *, enabled: bool) -> None:
+        super().__init__(enabled=enabled, patience=_PATIENCE_SECONDS)
 
     def update(self, progress: FuzzProgress) -> None:
-        """Show how far it is."""
-        if self._wanted:
+        """Show the current progress."""
+        if self._enabled:
             self.show(fuzz_line(progress, max(self.seconds, 1e-9)))
 
 
 def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
-    """Sum up how far a fuzz run is, within 80 columns."""
+    """Summarize the progress of a fuzz run within 80 columns."""
     failing = f"{progress.failing:,} {'fails' if progress.failing == 1 else 'fail'}"
     parts = [
-        plural(progress.strings, "string"),
+        plural(progress.strings, "text"),
         f"{progress.strings / seconds:,.0f}/s",
         f"{failing} ({plural(progress.causes, 'cause')})" if progress.failing else failing,
         f"pieces {_percent(progress.coverage.pieces)}%",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.baseline import baseline_options, judged, opened_baseline
+from tokverify.cli.baseline import baseline_options, check_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
@@ -50,19 +50,22 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
     from tokverify.render.kinds import PRESENTERS
     from tokverify.report.codec import read, read_any
     from tokverify.report.run import Report
+    from tokverify.tasks.run import apply_baseline
 
     wanted = ShowOptions(**options)
     check_reports(wanted, [file, wanted.baseline], [wanted.baseline])
-    baseline = opened_baseline(wanted)
+    check_baseline(wanted)
     saved: object
     also: Also | None = None
-    if baseline:
+    if wanted.baseline:
         kind = "run"
-        saved, also = judged(read(file, Report), baseline, wanted)
+        saved, also = apply_baseline(
+            read(file, Report), wanted.baseline, update=wanted.update_baseline, reason=wanted.reason
+        )
     else:
         kind, saved = read_any(file, PRESENTERS)
     shown = PRESENTERS[kind](saved)
-    for name, _ in wanted.files(shown.formats):
+    for name, _ in wanted.report_files(shown.formats):
         if name not in shown.formats:
             known = ", ".join(shown.formats)
             raise TokverifyError(f"{file}: is of `tokverify {kind}`, which has no format {name}; it has {known}")

@@ -1,4 +1,4 @@
-"""`tokverify run`: verify a GGUF file's tokenizer against its reference."""
+"""`tokverify run`: verify a tokenizer file against its reference."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tokverify.cli.baseline import baseline_options
 from tokverify.cli.matrix import run_configured
 from tokverify.cli.options import PATH, ModelCommand, cases_option, report_options, selection_options
 from tokverify.cli.output import write_reports
+from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
 from tokverify.render import FORMATS, present
 
@@ -23,31 +24,33 @@ from tokverify.render import FORMATS, present
     metavar="LOCATION",
     help="What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
-    " FILE.tiktoken:PATTERN, or `expect`: what the cases themselves expect. Found by itself if not given.",
+    " FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
-@cases_option("What to encode")
+@cases_option("The texts to encode")
 @selection_options
-@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
-@click.option("--diagnose/--no-diagnose", default=True, help="Search for the reason where cases fail (the default).")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @baseline_options
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models at a time.")
-@report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
+@report_options(FORMATS, "Also show matching cases and settings; fold nothing.")
 def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
-    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, put as a GGUF file
-    would put it. Without it, all models that tokverify.toml or pyproject.toml names are verified; options go before
-    what is written there.
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
+    would read the equivalent GGUF file. Without MODEL, all models configured in tokverify.toml or pyproject.toml are
+    verified; command-line options override the configuration.
 
-    Every case is encoded by both; ids that differ are shown side by side. The exit code is 0 if all cases
-    match or fail as a baseline says, 1 if one does not, and 2 if the run was not possible.
+    Every case is encoded by both tokenizers, and differing ids are shown side by side. The exit code is 0 if every
+    case matches or is a known failure, 1 if a case fails, and 2 if the command could not run.
     """
     return _run(RunOptions(model=model, **options)) if model else run_configured(options, jobs)
 
 
 def _run(options: RunOptions) -> int:
+    from tokverify.tasks.run import run as verify
+
     options.check()
-    report, also = options.carry_out()
-    write_reports(options, present(report), also)
-    return report.exit_code
+    with ProgressBar(enabled=not options.quiet) as progress:
+        report, files = verify(options.request(), progress.update)
+    return write_reports(options, present(report), files)

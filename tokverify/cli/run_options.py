@@ -1,30 +1,24 @@
-"""What `tokverify run` is asked for one model, and doing it."""
+"""The options of `tokverify run` for one model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cases.case import name_of_source
-from tokverify.cli.baseline import Outcome, judged, opened_baseline
-from tokverify.cli.options import selected_cases
-from tokverify.cli.output import ReportOptions, check_reports
-from tokverify.cli.progress import ProgressBar
-from tokverify.diagnosis.repair import with_repairs
-from tokverify.tasks.comparison import verify_model
+from tokverify.cli.baseline import check_baseline
+from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
-    from tokverify.report.run import Report
-    from tokverify.verify.baseline import Baseline
+    from tokverify.tasks.run import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(ReportOptions):
-    """What the user asked for."""
+    """The options of the command."""
 
     model: Path
     reference: str | None
@@ -36,56 +30,47 @@ class RunOptions(ReportOptions):
     fail_fast: bool
     diagnose: bool
     baseline: Path | None
-    update_baseline: bool
-    reason: str | None
-
-    def told(self) -> dict[str, object]:
-        """Return what decides the results, for the report."""
-        return {
-            "model": str(self.model),
-            "reference": self.reference,
-            "revision": self.revision,
-            "cases": list(map(name_of_source, self.cases)),
-            "suites": list(self.suites),
-            "tags": list(self.tags),
-            "patterns": list(self.patterns),
-            "fail_fast": self.fail_fast,
-            "diagnose": self.diagnose,
-            "baseline": None if self.baseline is None else str(self.baseline),
-        }
+    update_baseline: bool = field(metadata=UNRECORDED)
+    reason: str | None = field(metadata=UNRECORDED)
 
     def check(self) -> None:
-        """Fail before the work is done if what is asked for cannot be."""
+        """Fail before any work is done if the options do not fit together.
+
+        Raises:
+            UsageError: If an option requires or excludes another one.
+            TokverifyError: If a report cannot be written.
+        """
         if self.update_baseline and self.fail_fast:
-            raise click.UsageError("--update-baseline needs all results: leave out --fail-fast")
+            raise click.UsageError("--update-baseline needs all results; remove --fail-fast")
         check_reports(self, [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
+        check_baseline(self)
 
-    def carry_out(self) -> Outcome:
-        """Compare the cases, and judge them by the baseline."""
-        baseline = opened_baseline(self)
-        if not self.update_baseline:
-            return Outcome(_verify(self, baseline), {})
-        return judged(_verify(self, None), baseline, self)
+    def request(self) -> RunRequest:
+        """Describe the task.
 
+        Raises:
+            UsageError: If there is a revision, but no hub id.
+        """
+        from tokverify.tasks.run import RunRequest
 
-def _verify(options: RunOptions, baseline: Baseline | None) -> Report:
-    cases = selected_cases(options.cases, options.suites, options.tags, options.patterns)
-    with ProgressBar(wanted=not options.quiet) as progress:
-        report = verify_model(
-            options.model,
-            _location(options),
-            cases,
-            baseline=baseline,
-            fail_fast=options.fail_fast,
-            diagnose=options.diagnose and not options.update_baseline,
-            on_progress=progress.update,
+        return RunRequest(
+            model=self.model,
+            reference=self._location(),
+            cases=self.cases,
+            suites=self.suites,
+            tags=self.tags,
+            patterns=self.patterns,
+            fail_fast=self.fail_fast,
+            diagnose=self.diagnose,
+            baseline=self.baseline,
+            update_baseline=self.update_baseline,
+            reason=self.reason,
+            options=self.as_recorded(),
         )
-    return with_repairs(replace(report, options=options.told()))
 
-
-def _location(options: RunOptions) -> str | None:
-    if options.revision is None:
-        return options.reference
-    if options.reference is None or Path(options.reference).exists():
-        raise click.UsageError("--revision goes with a hub id: name one with -r")
-    return f"{options.reference}@{options.revision}"
+    def _location(self) -> str | None:
+        if self.revision is None:
+            return self.reference
+        if self.reference is None or Path(self.reference).exists():
+            raise click.UsageError("--revision requires a hub id; name one with -r")
+        return f"{self.reference}@{self.revision}"

@@ -1,41 +1,40 @@
-"""`tokverify train`: make a tokenizer from a corpus, and prove that its GGUF agrees with it."""
+"""`tokverify train`: train a tokenizer on a corpus, and prove that its GGUF file agrees with it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokverify.cli.options import PATH
-from tokverify.cli.output import write_text
 from tokverify.cli.progress import StatusLine
-from tokverify.train import TRAINERS, TrainingPlan
+from tokverify.cli.stream import write_text
+from tokverify.train import TRAINERS
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
 
 if TYPE_CHECKING:
     from tokverify.train import Trainer
 
-_EXIT_CODES = "The exit code is 0 if the GGUF gives the same ids, 1 if it does not, and 2 if training was not possible."
+_EXIT_CODES = (
+    "The exit code is 0 if the GGUF file gives the same ids, 1 if it does not, and 2 if the command could not run."
+)
 
 
 @click.group()
 def train() -> None:
     """Train a tokenizer, and verify its GGUF file.
 
-    What comes of text files is written to a directory: tokenizer.json or tokenizer.model with its
-    tokenizer_config.json, the same as tokenizer.gguf, and report.json, which compares the two.
+    The results are written to a directory: tokenizer.json or tokenizer.model with its tokenizer_config.json, the
+    equivalent tokenizer.gguf, and report.json, which compares the two.
     """
 
 
 def _add_command(name: str, trainer: Trainer) -> None:
-    """Add the command that trains by one algorithm, with the options which that has."""
+    """Add the command for one algorithm, with the options that the algorithm has."""
 
-    def run(*, corpus: tuple[Path, ...], output: Path, force: bool, quiet: bool, **options: Any) -> int:  # noqa: ANN401
-        if options["vocab_size"] is None:
-            options["vocab_size"] = trainer.presets.get(options.get("preset") or "", trainer.vocab_size)
-        return _train(name, TrainingPlan(corpus=corpus, **options), output, force=force, quiet=quiet)
+    def run(*, corpus: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -> int:  # noqa: ANN401
+        return _train(name, corpus, output, quiet=quiet, **options)
 
     help = f"Train {trainer.summary}."
     params: list[click.Parameter] = [
@@ -55,7 +54,7 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
             ["--vocab-size"],
             type=click.IntRange(1, LARGEST_VOCAB_SIZE),
             metavar="N",
-            help=f"How many tokens, all included, if the corpus gives so many (default: {', '.join(sizes)}).",
+            help=f"The number of tokens in total, if the corpus is large enough (default: {', '.join(sizes)}).",
         ),
         click.Option(
             ["--seed"],
@@ -63,10 +62,10 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
             default=0,
             show_default=True,
             metavar="N",
-            help="For the made-up texts to verify with; training draws nothing by lot.",
+            help="The seed of the generated texts to verify with; training itself is not random.",
         ),
-        click.Option(["--force"], is_flag=True, help="Write over what is in DIR."),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing if all is well."),
+        click.Option(["--force"], is_flag=True, help="Overwrite files in DIR."),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Show nothing if the two agree."),
     ]
     if trainer.uses_min_frequency:
         options.append(
@@ -76,22 +75,26 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
                 default=DEFAULT_MIN_FREQUENCY,
                 show_default=True,
                 metavar="N",
-                help="Learn no pair of pieces that occurs less often.",
+                help="Do not merge pairs of pieces that occur less often.",
             )
         )
     if trainer.presets:
         options.append(
-            click.Option(["--preset"], type=click.Choice(list(trainer.presets)), help="A variant; see docs.")
+            click.Option(
+                ["--preset"],
+                type=click.Choice(list(trainer.presets)),
+                help="A variant of the algorithm; see the documentation.",
+            )
         )
     return list(options)
 
 
-def _train(name: str, plan: TrainingPlan, output: Path, *, force: bool, quiet: bool) -> int:
+def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401
     from tokverify.render.train import render
-    from tokverify.tasks.train import train
+    from tokverify.tasks.train import train_tokenizer
 
-    with StatusLine(wanted=not quiet) as line:
-        training = train(name, replace(plan, on_progress=line.show), output, force=force)
+    with StatusLine(enabled=not quiet) as line:
+        training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
     if training.report.exit_code or not quiet:
         write_text(render(training, output))
     return training.report.exit_code

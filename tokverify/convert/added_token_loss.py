@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokverify.convert.loss import Loss, name_texts
@@ -47,17 +47,26 @@ def added_token_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str
             "as a space",
             _SetTokens({declared[id]["content"]: None for id in escaped}),
         )
-    kinds: dict[tuple[bool | None, bool | None], list[int]] = {}
-    for id in sorted({*found, *declared} - {*escaped}):
-        kind = (bool(declared[id]["special"]) if id in declared else None, found[id].special if id in found else None)
-        if kind[0] is not kind[1]:
-            kinds.setdefault(kind, []).append(id)
-    for kind, retyped in kinds.items():
-        texts = {id: declared[id]["content"] if id in declared else spec.tokens[id] for id in retyped}
+    rest = sorted({*found, *declared} - {*escaped})
+    for kind, ids_of_kind in _by_kind(rest, declared, found).items():
+        texts = {id: declared[id]["content"] if id in declared else spec.tokens[id] for id in ids_of_kind}
         yield Loss(
             f"added_tokens: {_SENTENCES[kind].format(name_texts(list(texts.values())))}",
             _SetTokens({text: found.get(id) for id, text in texts.items()}),
         )
+
+
+def _by_kind(
+    ids: Iterable[int], declared: Mapping[int, Entry], found: Mapping[int, AddedToken]
+) -> dict[tuple[bool | None, bool | None], list[int]]:
+    """Group the tokens that are not equally special on both sides, by a key of `_SENTENCES`."""
+    kinds: dict[tuple[bool | None, bool | None], list[int]] = {}
+    for id in ids:
+        in_source = bool(declared[id]["special"]) if id in declared else None
+        in_llama_cpp = found[id].special if id in found else None
+        if in_source is not in_llama_cpp:
+            kinds.setdefault((in_source, in_llama_cpp), []).append(id)
+    return kinds
 
 
 def _flag_losses(declared: Mapping[int, Entry], found: Mapping[int, AddedToken]) -> Iterator[Loss]:

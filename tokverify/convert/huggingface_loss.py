@@ -18,7 +18,7 @@ from tokverify.files.huggingface import convert_document
 if TYPE_CHECKING:
     from tokverify.convert.loss import Sides
     from tokverify.files.huggingface.document import Document
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
     from tokverify.spec import TokenizerSpec
 
 _SPACES = ({"String": " "}, {"Regex": " {2,}"})

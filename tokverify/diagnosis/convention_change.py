@@ -41,6 +41,10 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
     implied = _recover_merges(spec) if family.alphabet is Alphabet.BYTE_LEVEL else _all_splits(spec)
+    yield from _merge_changes(current, implied)
+
+
+def _merge_changes(current: list[str], implied: list[str]) -> Iterator[TokenizerChange]:
     known = set(current)
     missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:

@@ -190,22 +190,23 @@ class _Search(Generic[_Goal]):
             encoder = change.encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
-        outcomes = [(goal, goal.outcome(encoder)) for goal in self._sample]
-        explained = {goal.name for goal, outcome in outcomes if outcome == goal.expected}
-        distance = sum(_distance(outcome, goal.expected) for goal, outcome in outcomes)
+        outcomes = [goal.outcome(encoder) for goal in self._sample]
+        distance = self._sum_distances(outcomes)
         if distance >= (before.distance if before else self._base_distance()):
             return None
         if any(goal.outcome(encoder) != goal.expected for goal in self._problem.controls):
             return None
-        if explained:
-            rest = self._failing if len(self._sample) < len(self._failing) else ()
-            explained |= {goal.name for goal in rest if goal.outcome(encoder) == goal.expected}
+        reached = zip(self._sample, outcomes, strict=True)
+        explained = {goal.name for goal, outcome in reached if outcome == goal.expected}
+        if explained and len(self._sample) < len(self._failing):
+            explained = {goal.name for goal in self._failing if goal.outcome(encoder) == goal.expected}
         return _Trial(parts, encoder, frozenset(explained), distance)
 
     def _base_distance(self) -> int:
-        return sum(
-            _distance(goal.outcome(self._encoder) if self._encoder else None, goal.expected) for goal in self._sample
-        )
+        return self._sum_distances([goal.outcome(self._encoder) if self._encoder else None for goal in self._sample])
+
+    def _sum_distances(self, outcomes: Sequence[Sequence[int] | None]) -> int:
+        return sum(_distance(outcome, goal.expected) for goal, outcome in zip(self._sample, outcomes, strict=True))
 
     def _ranked(self) -> list[_Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""

@@ -99,24 +99,28 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     declared = facts.spec.pre if facts.spec else None
     old = PRE_TOKENIZERS[current.pre] if current else None
     texts = [target.text for target in evidence.targets]
-    old_splits = [splitter(old)(text) for text in texts] if old else None
-    seen = {_behavior(old)} if old else set()
-    for name in sorted(PRE_TOKENIZERS, key=lambda name: name != declared):
+    old_splits = list(map(splitter(old), texts)) if old else None
+    for name in _distinct_pre_tokenizers(old, first=declared):
         pre_tokenizer = PRE_TOKENIZERS[name]
-        behavior = _behavior(pre_tokenizer)
-        if behavior in seen:
-            continue
-        seen.add(behavior)
         only_splits = old is not None and _implied(pre_tokenizer) == _implied(old)
-        if only_splits and old_splits == list(map(splitter(pre_tokenizer), texts)):
-            continue
-        yield TokenizerChange(
-            kind="pre",
-            sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
-            cost=cost.discount(cost.PRE_TOKENIZER, confirmed=name == declared),
-            transform=partial(replace, pre=name),
-            gguf_command=set_pre_tokenizer(name),
-        )
+        if not only_splits or old_splits != list(map(splitter(pre_tokenizer), texts)):
+            yield TokenizerChange(
+                kind="pre",
+                sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
+                cost=cost.discount(cost.PRE_TOKENIZER, confirmed=name == declared),
+                transform=partial(replace, pre=name),
+                gguf_command=set_pre_tokenizer(name),
+            )
+
+
+def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None) -> Iterator[str]:
+    """Yield one name for each behavior other than the old one; `first` takes precedence."""
+    seen = {_behavior(old)} if old else set()
+    for name in sorted(PRE_TOKENIZERS, key=lambda name: name != first):
+        behavior = _behavior(PRE_TOKENIZERS[name])
+        if behavior not in seen:
+            seen.add(behavior)
+            yield name
 
 
 def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:

@@ -1,4 +1,4 @@
-"""Get a file as it was at a revision of a git repository: links followed, files of Git LFS fetched."""
+"""Read a file of a git revision: follow links, and fetch files in Git LFS."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
-# A model of many gigabytes may have to come over the network.
+# A model of many gigabytes may have to be downloaded.
 _FETCH_SECONDS = 4 * 3600
 _OBJECT = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
-# The name and the id of the object are told twice, in short and in full, before the reason.
+# Before the reason, git-lfs prints the name and the id of the object twice, abbreviated and in full.
 _LFS_REASON = re.compile(r"^Error downloading object: .*\([0-9a-f]{7,64}\): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A revision of the repository that the current directory is in, by whatever name git knows it."""
+    """A revision of the repository that contains the current directory, by any name that git accepts."""
 
     name: str
 
     def write(self, path: str, directory: Path) -> Path:
-        """Write a file, and the configuration that stands beside it, into a directory; return where the file is.
+        """Write a file and the configuration next to it into a directory, and return the path of the written file.
 
-        As for git itself, `path` begins at the root of the repository, or with `./` or `../` at the current directory.
+        As in git, `path` is relative to the root of the repository, or with `./` or `../` to the current directory.
 
         Raises:
             TokverifyError: If there is no such file, or git cannot write it.
@@ -47,8 +47,8 @@ class Revision:
         blob = self._find(from_root)
         if not isinstance(blob, _Blob):
             raise TokverifyError(
-                f"{self.name}:{path}: {blob} at {self.name}; check the path, which begins at the root of the repository"
-                " (a submodule has its own)"
+                f"{self.name}:{path}: {blob} at {self.name}; check the path, which is relative to the root of the"
+                " repository (a submodule has its own)"
             )
         blob.write(target, f"{self.name}:{path}")
         for companion in _COMPANIONS:
@@ -58,13 +58,14 @@ class Revision:
         return target
 
     def _find(self, path: str) -> _Blob | str:
-        """Find a file by its path from the root; where there is none, say what there is."""
+        """Find a file by its path from the root, or describe what is there instead."""
         location = f"{self.name}:{path}"
         if "\n" in location:
-            raise TokverifyError(f"{location!r}: a name with a line break cannot be asked of git; rename the file")
-        # Answers `ID TYPE SIZE`, or `LOCATION missing`, or `WORD LENGTH` for links that lead nowhere.
+            raise TokverifyError(f"{location!r}: git cannot look up a name with a line break; rename the file")
+        # Prints `ID TYPE SIZE`, or `LOCATION missing`, or `WORD LENGTH` for broken links.
         answer = git("cat-file", "--batch-check", "--follow-symlinks", input=os.fsencode(location))
-        id, kind, size = found.groups() if (found := _OBJECT.fullmatch(answer.stdout)) else (b"", b"", b"")
+        match = _OBJECT.fullmatch(answer.stdout)
+        id, kind, size = match.groups() if match else (b"", b"", b"")
         if kind == b"blob":
             return _Blob(id.decode(), int(size), path)
         return "a directory" if kind == b"tree" else "no such file"
@@ -72,7 +73,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class _Blob:
-    """The content of a file, as git has it; `size` is in bytes."""
+    """The contents of a file in git; `size` is in bytes."""
 
     id: str
     size: int
@@ -82,12 +83,12 @@ class _Blob:
         """Write it as a checkout would.
 
         Raises:
-            TokverifyError: If that fails; it names the location.
+            TokverifyError: If that fails; the message names the location.
         """
         content = git("cat-file", "blob", self.id).stdout if self.size < MAX_POINTER_BYTES else b""
         with target.open("wb") as file:
-            # subtle: which filters to apply is told by the .gitattributes of the working tree, which may be another
-            # one, or missing, as in a bare repository. A pointer needs none to be known.
+            # subtle: the .gitattributes of the working tree decide which filters apply. They may differ, or be missing,
+            # as in a bare repository. A pointer is recognized without them.
             if content.startswith(POINTER):
                 _fetch(content, self.path, location, file)
                 return
@@ -100,14 +101,14 @@ def revision_of(location: str) -> Revision | None:
     """Return the revision in `REVISION:PATH`; None if the location is something else.
 
     Raises:
-        TokverifyError: If it can be nothing else, and there is no such revision.
+        TokverifyError: If it cannot be anything else, and there is no such revision.
     """
     name, _, path = location.partition(":")
-    # subtle: what begins with a dash would be an option of git.
+    # subtle: git would take a leading dash for an option.
     if not name or not path or name.startswith("-"):
         return None
     found = git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
-    # `^REVISION`, all but what leads to it, is answered likewise.
+    # `^REVISION`, which excludes its ancestors, is accepted too.
     if found.returncode == 0 and not found.stdout.startswith(b"^"):
         return Revision(name)
     if not is_kind(name) and not path.startswith("//") and not file_and_rest(location):
@@ -116,7 +117,7 @@ def revision_of(location: str) -> Revision | None:
 
 
 def path_here(path: str) -> str:
-    """Return where a path as in `REVISION:PATH` is now, from the current directory on."""
+    """Return the path in `REVISION:PATH` relative to the current directory."""
     if path.startswith(("./", "../")):
         return posixpath.normpath(path)
     up = os.fsdecode(git("rev-parse", "--show-cdup").stdout.rstrip(b"\n"))
@@ -125,11 +126,11 @@ def path_here(path: str) -> str:
 
 def _why_unknown(name: str, asked: CompletedProcess[bytes]) -> str:
     if not shutil.which("git"):
-        return f"there is no git that could know a revision {name!r}; check the path, or install git"
-    if complaint := " ".join(_told(asked).split()):
-        # That there is no repository, or that git distrusts its owner, and what to do.
-        return f"git knows no revision here: {complaint.removeprefix('fatal: ')}"
-    return f"git knows no revision {name!r} here; check both, and fetch the history if the clone is shallow"
+        return f"git is not installed, so {name!r} cannot be a revision; check the path, or install git"
+    if complaint := " ".join(_stderr(asked).split()):
+        # There is no repository, or git distrusts its owner; the message says what to do.
+        return f"git finds no revision here: {complaint.removeprefix('fatal: ')}"
+    return f"git finds no revision {name!r} here; check both, and fetch the history if the clone is shallow"
 
 
 def _from_root(path: str) -> str:
@@ -137,29 +138,29 @@ def _from_root(path: str) -> str:
         return path
     prefix = os.fsdecode(git("rev-parse", "--show-prefix").stdout.rstrip(b"\n"))
     from_root = posixpath.normpath(prefix + path)
-    # What leads out of the repository is left to git, to be no file of it.
+    # A path out of the repository is left to git, which will not find it.
     return path if from_root.startswith("../") else from_root
 
 
 def _fetch(pointer: bytes, path: str, location: str, file: BinaryIO) -> None:
-    """Write the file that a pointer of Git LFS stands for; it is fetched where it is not in the repository yet."""
+    """Write the file that a Git LFS pointer refers to, and fetch it if it is not in the repository yet."""
     if git("lfs", "version").returncode:
-        raise TokverifyError(f"{location}: is in Git LFS, and there is no git-lfs to fetch it; install git-lfs")
-    # Whoever does not want everything to be fetched on a checkout has still asked for this one file.
-    wanted = {"GIT_LFS_SKIP_SMUDGE": "0"}
+        raise TokverifyError(f"{location}: is in Git LFS, which requires git-lfs; install it")
+    # Users who disable fetching on checkout have still asked for this one file.
+    environment = {"GIT_LFS_SKIP_SMUDGE": "0"}
     smudge = ("-c", "lfs.fetchexclude=", "-c", "lfs.fetchinclude=", "lfs", "smudge", "--", path)
-    done = git(*smudge, input=pointer, stdout=file, seconds=_FETCH_SECONDS, env=wanted)
+    done = git(*smudge, input=pointer, stdout=file, seconds=_FETCH_SECONDS, env=environment)
     if done.returncode:
-        reason = _LFS_REASON.search(_told(done))
+        reason = _LFS_REASON.search(_stderr(done))
         raise TokverifyError(
             f"{location}: Git LFS cannot fetch it: {reason[1] if reason else _last_line(done)};"
             f" try `git lfs fetch origin {location.partition(':')[0]}`"
         )
 
 
-def _told(done: CompletedProcess[bytes]) -> str:
+def _stderr(done: CompletedProcess[bytes]) -> str:
     return done.stderr.decode(errors="replace").strip()
 
 
 def _last_line(done: CompletedProcess[bytes]) -> str:
-    return _told(done).rpartition("\n")[2]
+    return _stderr(done).rpartition("\n")[2]

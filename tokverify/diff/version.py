@@ -1,4 +1,4 @@
-"""Open one version of a tokenizer: a file, a reference, or a file as it was at a revision of a git repository."""
+"""Open one version of a tokenizer: a file, a reference, or a file of a git revision."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a tokenizer.
-
-    `spec` is what it declares, in terms of GGUF; where that cannot be had, it is None and `unread` says why. `path` is
-    the file it was read from, if it is one; `file` is the same as the user names it, without a revision.
-    """
+    """One version of a tokenizer."""
 
     tokenizer: Tokenizer
     side: Side
     spec: TokenizerSpec | None
+    """What it declares, as a GGUF file would; None if that is unknown."""
     unread: str = ""
+    """Why `spec` is None."""
     path: Path | None = None
+    """The file it was read from, if any."""
     file: str = ""
+    """The same file as the user names it, without a revision."""
 
 
 def open_version(location: str, directory: Path) -> Version:
-    """Open the tokenizer at a location; one of a git revision is put into the empty `directory` first.
+    """Open the tokenizer at a location; a file of a git revision is written to the empty `directory` first.
 
-    A GGUF file is encoded by tokverify's encoder, as a runtime does; any other tokenizer by its own library.
+    A GGUF file is encoded by tokverify, as llama.cpp would; any other tokenizer by its own library.
 
     Args:
         location: Whatever a model or a reference can be, or `REVISION:PATH` as `git show` takes it.
-        directory: Where to put what git has; must last as long as the version.
+        directory: Where to write files from git; it must exist as long as the version is used.
 
     Raises:
-        TokverifyError: If nothing is there; a subclass says that it is broken, or of a kind tokverify lacks.
+        TokverifyError: If nothing is there; the subclass tells broken from unsupported tokenizers.
     """
     path = _file(location)
     if path is None and (revision := revision_of(location)):
@@ -53,7 +53,7 @@ def open_version(location: str, directory: Path) -> Version:
         try:
             version = _open(str(from_git), from_git)
         except TokverifyError as error:
-            # Nobody knows the directory, which is gone by the time the message is read.
+            # The directory means nothing to the user, and is gone by the time the message is read.
             raise type(error)(str(error).replace(str(from_git), location)) from error
         return replace(version, side=replace(version.side, source=location), file=path_here(name))
     return _open(location, path)
@@ -84,9 +84,9 @@ def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
     from tokverify.files.tokenizer_file import read_spec
 
     if location is None:
-        return None, "what encodes it tells nothing more of it"
+        return None, "its encoder exposes nothing else"
     try:
         return read_spec(location), ""
     except TokverifyError as error:
-        # Its own library reads it, or nobody would get here.
+        # Its own library can read it, otherwise this would not be reached.
         return None, str(error)

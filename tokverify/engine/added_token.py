@@ -34,7 +34,7 @@ Fragment = str | int
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that splits a text at `tokens`, given longest first in bytes."""
+    """Return a function that splits a text at `tokens`, which must be sorted longest first, in bytes."""
     split = _splitter(tokens)
     partial = [to_bytes(token.text) for token in tokens if has_lone_byte(token.text)]
     if not partial:
@@ -133,7 +133,7 @@ def _begins_longer(union: str, text: str, known: Container[str]) -> bool:
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return the function that finds the longest token at each position, from left to right."""
+    """Return a function that finds the longest token at each position, from left to right."""
     ids = {token.text: token.id for token in tokens}
     split = re.compile(f"({prefix_tree_pattern(sorted(ids))})").split
 

@@ -191,7 +191,7 @@ def _duplicate_message(texts: Sequence[str], ids: Mapping[str, int]) -> str:
     second = next(id for id, text in enumerate(texts) if ids[text] != id)
     text = texts[second]
     return (
-        f"tokenizer.ggml.tokens holds {text!r} twice, as ids {second} and {ids[text]} "
+        f"tokenizer.ggml.tokens contains {text!r} twice, as ids {second} and {ids[text]} "
         f"({len(texts) - len(ids)} duplicates in all); llama.cpp aborts on such a file"
     )
 

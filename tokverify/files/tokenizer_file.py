@@ -59,7 +59,15 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         TokverifyError: If the file does not exist.
     """
     path = Path(path)
-    kind = kind_of_model(path)
+    return read_spec_of_kind(path, kind_of_model(path))
+
+
+def read_spec_of_kind(path: Path, kind: str) -> TokenizerSpec:
+    """Read a tokenizer file whose kind is known.
+
+    Raises:
+        TokverifyError: As `read_spec` does.
+    """
     if kind not in READERS:
         raise UnsupportedError(f"{path}: a {kind} file can only be the reference (-r); name a file of another kind")
     return READERS[kind](path)

@@ -206,7 +206,7 @@ class _Run:
 
     def report(self, sides: tuple[Side, Side], stop: Stop) -> FuzzReport:
         """Build the report."""
-        from tokverify import __version__
+        from tokverify.version import __version__
 
         causes = self._causes.listed
         return FuzzReport(

@@ -1,1 +1,1 @@
-"""Read the configuration of a repository, and write a first one."""
+"""Read the configuration of a repository, and survey a repository to write its first configuration."""

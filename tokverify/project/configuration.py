@@ -1,4 +1,4 @@
-"""Configuration: which tokenizers a repository verifies, read from tokverify.toml or pyproject.toml, strictly.
+"""Read the tokenizers that a repository verifies from tokverify.toml or pyproject.toml, strictly.
 
 The format is described in docs/configuration.md.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,49 +27,103 @@ FILE = "tokverify.toml"
 PROJECT = "pyproject.toml"
 _TABLE = "tool.tokverify"
 _MAX_BYTES = 1 << 20
-# Files are named after models.
+# Names of models become part of file names.
 _UNFIT = re.compile(r"[^\w.+-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredModel:
-    """One tokenizer to verify, as `tokverify run` takes it; paths are relative to the working directory."""
+    """One tokenizer to verify, with the options of `tokverify run`. Paths are relative to the working directory."""
 
     name: str
+    """The name for reports; unique within a configuration."""
+
     model: Path
+    """The tokenizer file."""
+
     reference: str | None = None
+    """The location of the reference; None to look for one."""
+
     cases: tuple[SuiteSource, ...] = ()
+    """Suites; none stands for the shipped ones."""
+
     suites: tuple[str, ...] = ()
+    """Names of suites to select."""
+
     tags: tuple[str, ...] = ()
+    """Tags to select."""
+
     patterns: tuple[str, ...] = ()
+    """Patterns of case ids to select."""
+
     baseline: Path | None = None
+    """The file of known failures."""
+
+
+def configure_model(  # noqa: PLR0913 - the keys of a configured model
+    root: Path,
+    model: str,
+    *,
+    reference: str | None = None,
+    cases: Sequence[str] = (),
+    suites: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+    baseline: str | None = None,
+) -> ConfiguredModel:
+    """Configure a model with paths relative to `root`.
+
+    Raises:
+        TokverifyError: If suites could be the shipped ones or a path.
+    """
+
+    def relative(path: str) -> Path:
+        return Path(os.path.relpath(root / path))
+
+    return ConfiguredModel(
+        name=Path(model).stem,
+        model=relative(model),
+        reference=str(relative(reference)) if reference and (root / reference).exists() else reference,
+        cases=tuple(SHIPPED if is_shipped(name, root) else relative(name) for name in cases),
+        suites=tuple(suites),
+        tags=tuple(tags),
+        patterns=tuple(patterns),
+        baseline=None if baseline is None else relative(baseline),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a repository wants: its models, and the reports as `FORMAT=FILE`; `{name}` stands for a model's name."""
+    """The configuration of a repository."""
 
     source: Path
+    """The file it was read from."""
+
     models: tuple[ConfiguredModel, ...]
+    """The tokenizers to verify."""
+
     reports: tuple[str, ...] = ()
+    """Reports to write, as `FORMAT=FILE`; `{name}` stands for the name of a model."""
+
     jobs: int = 1
+    """The number of models to verify at a time."""
 
 
 def find_configuration(directory: Path) -> Configuration | None:
-    """Read the configuration of a directory, or of the nearest one above it, up to the root of the repository.
+    """Read the configuration of a directory or its nearest parent, up to the root of the repository.
 
     Raises:
-        TokverifyError: If it is there and something is wrong with it.
+        TokverifyError: If it is not valid.
     """
     file = find_file(directory)
     return None if file is None else read_configuration(file)
 
 
 def find_file(directory: Path) -> Path | None:
-    """Find the configuration of a directory, or the nearest one above it, up to the root of the repository.
+    """Find the configuration file of a directory or its nearest parent, up to the root of the repository.
 
     Raises:
-        TokverifyError: If a pyproject.toml on the way cannot be read.
+        TokverifyError: If a pyproject.toml along the way cannot be read.
     """
     directory = directory.resolve()
     for place in (directory, *directory.parents):
@@ -79,7 +135,7 @@ def find_file(directory: Path) -> Path | None:
 
 
 def file_in(directory: Path) -> Path | None:
-    """Return the file in a directory that configures tokverify: its tokverify.toml, or a pyproject.toml with the table.
+    """Return the configuration file in a directory: its tokverify.toml, or a pyproject.toml with the table.
 
     Raises:
         TokverifyError: If there is a pyproject.toml that cannot be read.
@@ -87,23 +143,62 @@ def file_in(directory: Path) -> Path | None:
     if (directory / FILE).is_file():
         return directory / FILE
     project = directory / PROJECT
-    return project if project.is_file() and _of_project(_parse(project)) is not None else None
+    return project if project.is_file() and _project_table(_parse(project)) is not None else None
+
+
+def is_configuration(path: Path) -> bool:
+    """Check whether a file is the configuration of its directory.
+
+    A broken pyproject.toml counts as one, so that reading it reports the problem.
+    """
+    try:
+        return file_in(path.parent) == path
+    except TokverifyError:
+        return path.name == PROJECT
+
+
+def contains_configuration(path: Path, ignored: Sequence[str] = ()) -> bool:
+    """Check whether a path is a configuration, or there is one below it.
+
+    Args:
+        path: The file or directory.
+        ignored: Shell-style patterns of the names of directories to ignore.
+    """
+    if path.is_file():
+        return is_configuration(path)
+    for directory, subdirectories, names in os.walk(path):
+        subdirectories[:] = [name for name in subdirectories if not any(fnmatch(name, pattern) for pattern in ignored)]
+        if any(is_configuration(Path(directory, name)) for name in names if name.endswith(".toml")):
+            return True
+    return False
+
+
+def locate_configuration(root: str) -> str:
+    """Return the path of the configuration of the current directory, relative to the root of the repository.
+
+    Reports for CI systems point at it if no file of the repository is to blame. Without one, this is `.`.
+    """
+    with suppress(OSError, TokverifyError):
+        file = find_file(Path.cwd())
+        if root and file and file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return "."
 
 
 def read_configuration(path: Path) -> Configuration:
     """Read a tokverify.toml, or the table `tool.tokverify` of a pyproject.toml.
 
     Raises:
-        TokverifyError: If something is wrong with it, which names the file and the key.
+        TokverifyError: If it is not valid; the message names the file and the key.
     """
     document = _parse(path)
     if path.name == PROJECT:
-        return _Reader(path, f"{_TABLE}.").configuration(_of_project(document) or {})
+        return _Reader(path, f"{_TABLE}.").configuration(_project_table(document) or {})
     return _Reader(path, "").configuration(document)
 
 
-def _of_project(document: dict[str, Any]) -> object:
-    """Return the table of a pyproject.toml; None if there is none."""
+def _project_table(document: dict[str, Any]) -> object:
+    """Return the table `tool.tokverify` of a pyproject.toml; None if there is none."""
     tools = document.get("tool")
     return tools.get("tokverify") if isinstance(tools, dict) else None
 
@@ -118,58 +213,66 @@ def _parse(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the tables of one file; `prefix` goes before the keys that complaints name."""
+    """Reads the tables of one file."""
 
     path: Path
+    """The file, for error messages."""
+
     prefix: str
+    """The beginning of all keys in error messages."""
+
     names: set[str] = field(default_factory=set)
+    """The names of the models read so far."""
 
     def configuration(self, document: object) -> Configuration:
         values = self._table(document, "", _CONFIGURATION)
         if not values.get("models"):
-            raise self._wrong("models", "is missing; add at least one `[[models]]` with a `model`")
+            raise self._error("models", "is missing; add at least one `[[models]]` with a `model`")
         jobs = values.get("jobs", 1)
         return Configuration(source=self.path, models=values["models"], reports=values.get("reports", ()), jobs=jobs)
 
     def models(self, value: object, key: str) -> tuple[ConfiguredModel, ...]:
         if not isinstance(value, list):
-            raise self._wrong(key, f"must be a list of tables, written `[[{self.prefix}{key}]]`")
+            raise self._error(key, f"must be a list of tables, written `[[{self.prefix}{key}]]`")
         return tuple(self._model(item, f"{key}[{number}]") for number, item in enumerate(value))
 
     def _model(self, value: object, key: str) -> ConfiguredModel:
         values = self._table(value, key, _MODEL)
         if "model" not in values:
-            raise self._wrong(f"{key}.model", "is missing; name a GGUF file")
+            raise self._error(f"{key}.model", "is missing; name a GGUF file")
         values.setdefault("name", _UNFIT.sub("-", values["model"].stem) or "model")
         if values["name"] in self.names:
-            raise self._wrong(f"{key}.name", f"is {values['name']!r} again; give each model a name of its own")
+            raise self._error(f"{key}.name", f"is {values['name']!r} again; give each model a different name")
         self.names.add(values["name"])
         return ConfiguredModel(**values)
 
     def _table(self, value: object, key: str, readers: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self._wrong(key, "must be a table")
+            raise self._error(key, "must be a table")
         for name in value:
             if name not in readers:
-                raise self._wrong(f"{key}.{name}".lstrip("."), f"is unknown; {suggest_name(name, readers)}")
+                raise self._error(f"{key}.{name}".lstrip("."), f"is unknown; {suggest_name(name, readers)}")
         return {name: readers[name](self, item, f"{key}.{name}".lstrip(".")) for name, item in value.items()}
 
     def string(self, value: object, key: str) -> str:
         if not isinstance(value, str) or not value:
-            raise self._wrong(key, "must be a string, and not empty")
+            raise self._error(key, "must be a non-empty string")
         if "\0" in value:
-            raise self._wrong(key, "holds U+0000, which no name of a file does")
+            raise self._error(key, "contains U+0000, which no file name can contain")
         return value
 
     def strings(self, value: object, key: str) -> tuple[str, ...]:
         if not isinstance(value, list):
-            raise self._wrong(key, "must be a list of strings")
+            raise self._error(key, "must be a list of strings")
         return tuple(self.string(item, f"{key}[{number}]") for number, item in enumerate(value))
 
     def name(self, value: object, key: str) -> str:
         name = self.string(value, key)
         if _UNFIT.search(name):
-            raise self._wrong(key, f"is {name!r}; use letters, digits and `.`, `_`, `+`, `-`, since files are named so")
+            raise self._error(
+                key,
+                f"is {name!r}; use only letters, digits, `.`, `_`, `+` and `-`, because it becomes part of file names",
+            )
         return name
 
     def file(self, value: object, key: str) -> Path:
@@ -182,7 +285,7 @@ class _Reader:
         try:
             return SHIPPED if is_shipped(name, self.path.parent) else self.file(name, key)
         except TokverifyError as error:
-            raise self._wrong(key, f"is ambiguous: {error}") from None
+            raise self._error(key, f"is ambiguous: {error}") from None
 
     def reference(self, value: object, key: str) -> str:
         location = self.string(value, key)
@@ -191,10 +294,10 @@ class _Reader:
 
     def count(self, value: object, key: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self._wrong(key, "must be a whole number from 1 on")
+            raise self._error(key, "must be a positive integer")
         return value
 
-    def _wrong(self, key: str, problem: str) -> TokverifyError:
+    def _error(self, key: str, problem: str) -> TokverifyError:
         return TokverifyError(f"{self.path}: {(self.prefix + key).rstrip('.')} {problem}")
 
 

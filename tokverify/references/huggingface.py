@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import special_texts
-from tokverify.files.huggingface.pipeline import find_pipeline, stages_of
+from tokverify.files.huggingface.pipeline import find_pipeline
+from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes

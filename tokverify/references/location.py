@@ -33,7 +33,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
     """
     if location == EXPECT:
-        raise TokverifyError("`expect` (what the cases themselves expect) works only with `tokverify run`")
+        raise TokverifyError("`expect`, the ids in the cases, works only with `tokverify run`; name a reference")
     kind, _, rest = location.partition(":")
     if is_kind(kind):
         return kind, rest

@@ -1,4 +1,4 @@
-"""Lay two aligned tokenizations out in rows, one token a side, and fold what does not help to read."""
+"""Lay out two aligned tokenizations in rows, one token per side, and fold what does not help the reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_ROWS, _LAST_ROWS = 200, 40
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A token, and how often it stands there in a row."""
+    """A token, and how often it is repeated."""
 
     token: Token
     repeats: int = 1
@@ -26,26 +26,28 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of an alignment; `starts_block` is set on the first row of each differing block."""
+    """One line of an alignment."""
 
     equal: bool
     starts_block: bool
+    """Whether this is the first row of a differing block."""
     actual: Cell | None
     expected: Cell | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Rows left out; `what` says how many of which kind."""
+    """Rows that are left out."""
 
     what: str
+    """How many rows of which kind, such as `214 equal`."""
 
 
 def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:
     """Return the lines of an alignment.
 
-    With `fold`, equal tokens far from a difference, repeats of one token or one difference, and the middle of
-    a very long alignment are left out, and said to be.
+    With `fold`, equal tokens far from a difference, repeats of a token or a difference, and the middle of a very long
+    alignment are replaced by a `Fold`.
     """
     lines = list(_rows(difference, fold))
     left_out = len(lines) - _MAX_ROWS
@@ -58,7 +60,7 @@ def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:
 def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
     last = len(difference.blocks) - 1
     index = 0
-    for block, repeats in _repeated(difference.blocks):
+    for block, repeats in _count_repeats(difference.blocks):
         if block.equal:
             yield from _equal_rows(block, fold, head=index > 0, tail=index < last)
         else:
@@ -70,8 +72,8 @@ def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
         index += repeats
 
 
-def _repeated(blocks: Sequence[Block]) -> Iterator[tuple[Block, int]]:
-    """Join neighboring blocks of the same tokens, with how many they are."""
+def _count_repeats(blocks: Sequence[Block]) -> Iterator[tuple[Block, int]]:
+    """Yield each run of equal blocks as one block and its length."""
     for block, group in groupby(blocks):
         yield block, len(list(group))
 
@@ -82,7 +84,7 @@ def _equal_rows(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterator
         for actual, expected in zip(block.actual, block.expected, strict=True)
     ]
     start, end = _CONTEXT * head, len(lines) - _CONTEXT * tail
-    # A line that says "1 equal" would be as long as what it leaves out.
+    # A line that says "1 equal" would not be shorter than what it replaces.
     if not fold or end - start <= 1:
         yield from lines
         return

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from tokverify.render.alignment import Fold, rows
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, exact, table
+from tokverify.report.difference import NO_TOKEN
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
-from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def alignment_table(difference: Difference, other: str, *, fold: bool) -> Columns:
-    """Draw a difference between actual and `other`, one token a line and side.
+    """Draw a difference between actual and `other`, one token per line and side.
 
-    `=` marks equal tokens, `≠` the first line of each stretch that differs and `┆` its further lines. What
-    tokens stand for is shown where their pieces do not say so themselves.
+    `=` marks equal tokens, `≠` the first line of each stretch that differs and `┆` its further lines. The bytes of the
+    tokens are shown if their pieces do not show them.
     """
-    with_bytes = any(visible(token.piece) != visible(token.token_bytes) for token in _tokens(difference))
+    with_bytes = any(visible(token.piece) != visible(token.token_bytes) for token in _all_tokens(difference))
     columns: list[tuple[str, JustifyMethod]] = [("", "left")]
     for name, count in (
         ("actual", sum(len(block.actual) for block in difference.blocks)),
@@ -38,29 +38,29 @@ def alignment_table(difference: Difference, other: str, *, fold: bool) -> Column
         columns += [("stands for", "left")] if with_bytes else []
     drawn = table(*columns)
     for row in rows(difference, fold=fold):
-        drawn.add_row(*(_fold(row) if isinstance(row, Fold) else _row(row, with_bytes)))
+        drawn.add_row(*(_draw_fold(row) if isinstance(row, Fold) else _draw_row(row, with_bytes)))
     return drawn
 
 
-def _tokens(difference: Difference) -> Iterator[Token]:
+def _all_tokens(difference: Difference) -> Iterator[Token]:
     for block in difference.blocks:
         yield from block.actual
         yield from block.expected
 
 
-def _fold(fold: Fold) -> list[Text]:
+def _draw_fold(fold: Fold) -> list[Text]:
     return [Text(), Text(), Text(f"... {fold.what} ...", DIM)]
 
 
-def _row(row: Row, with_bytes: bool) -> list[Text]:
+def _draw_row(row: Row, with_bytes: bool) -> list[Text]:
     if row.equal:
         mark, actual, expected = Text("=", DIM), DIM, DIM
     else:
         mark, actual, expected = Text("≠" if row.starts_block else "┆", "bold"), ACTUAL, EXPECTED
-    return [mark, *_cell(row.actual, actual, with_bytes), *_cell(row.expected, expected, with_bytes)]
+    return [mark, *_draw_cell(row.actual, actual, with_bytes), *_draw_cell(row.expected, expected, with_bytes)]
 
 
-def _cell(cell: Cell | None, style: str, with_bytes: bool) -> list[Text]:
+def _draw_cell(cell: Cell | None, style: str, with_bytes: bool) -> list[Text]:
     if cell is None:
         return [Text()] * (2 + with_bytes)
     token = cell.token

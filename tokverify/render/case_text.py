@@ -1,4 +1,4 @@
-"""One case in plain lines, for the formats that other programs show: `junit`, `github`, `gitlab`, `sarif`, `markdown`.
+"""Describe a case in plain lines, for the formats that other programs show, such as `junit` and `sarif`.
 
 Every line has passed `visible`.
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold, rows
+from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, plural
-from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
     from tokverify.render.alignment import Cell, Row
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, KnownDifference
     from tokverify.tokenizer import Token
 
-_MOST_CHARACTERS = 300
-_MOST_PIECE_CHARACTERS = 60
-_MOST_EXPECTED = 50
+_MAX_CHARACTERS = 300
+_MAX_PIECE_CHARACTERS = 60
+_MAX_EXPECTED = 50
 
 
 def headline(result: CaseResult) -> str:
-    """Say in one line how a case fails, such as `after 2 tokens, 4 bytes: 1714 ▁ in actual, 5 ▁▁▁ in expected`."""
+    """Describe in one line how a case fails, such as `after 2 tokens, 4 bytes: 1714 ▁ in actual, 5 ▁▁▁ in expected`."""
     if result.difference is None:
         return visible_message(result.message or "")
     return describe_divergence(result.difference.first, other_side(result))
@@ -37,11 +37,11 @@ def describe_divergence(first: Divergence, other: str) -> str:
     where = "at the start"
     if first.token_index:
         where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}"
-    return f"{where}: {_token(first.actual)} in actual, {_token(first.expected)} in {other}"
+    return f"{where}: {_name_token(first.actual)} in actual, {_name_token(first.expected)} in {other}"
 
 
 def description(result: CaseResult) -> Iterator[str]:
-    """Say what a case is and what was compared."""
+    """Yield lines on what the case is and what was compared."""
     case = result.case
     if case.note:
         yield f"catches: {visible_message(case.note)}"
@@ -51,9 +51,9 @@ def description(result: CaseResult) -> Iterator[str]:
     if result.known:
         yield f"known: {visible_message(known_text(result.known))}, {visible_message(result.known.place)}"
     if result.expect is not None:
-        left_out = len(result.expect) - _MOST_EXPECTED
+        left_out = len(result.expect) - _MAX_EXPECTED
         more = f" and {left_out:,} more" if left_out > 0 else ""
-        yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MOST_EXPECTED])}{more}"
+        yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MAX_EXPECTED])}{more}"
     if result.difference:
         around = result.difference.excerpt
         before = f"{visible(around.before)} " if around.before else ""
@@ -61,33 +61,33 @@ def description(result: CaseResult) -> Iterator[str]:
 
 
 def known_text(known: KnownDifference) -> str:
-    """Say why a failure is accepted, and until when; the text has not passed `visible`."""
+    """Say why a failure is accepted, and until when; the text has not passed `visible` yet."""
     return f"{known.reason} (until {known.expires})" if known.expires else known.reason
 
 
 def alignment_lines(difference: Difference, other: str, *, fold: bool = True) -> Iterator[str]:
-    """Show where two tokenizations part, as lines that begin with `-` (actual), `+` (`other`) or two spaces."""
+    """Yield an alignment as lines that begin with `-` (actual), `+` (`other`) or two spaces."""
     width = max(len("actual"), len(other))
-    for stretch in _stretches(rows(difference, fold=fold)):
+    for stretch in _group_rows(rows(difference, fold=fold)):
         if isinstance(stretch, Fold):
             yield f"  ... {stretch.what} ..."
         elif stretch[0].equal:
-            yield f"  {'=':{width}}  {_cells(row.actual for row in stretch)}"
+            yield f"  {'=':{width}}  {_list_cells(row.actual for row in stretch)}"
         else:
-            yield f"- {'actual':{width}}  {_cells(row.actual for row in stretch)}"
-            yield f"+ {other:{width}}  {_cells(row.expected for row in stretch)}"
+            yield f"- {'actual':{width}}  {_list_cells(row.actual for row in stretch)}"
+            yield f"+ {other:{width}}  {_list_cells(row.expected for row in stretch)}"
 
 
-def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:
-    """Show a text; the middle of one of more than `most` characters is left out, and said to be."""
+def shortened(text: str, most: int = _MAX_CHARACTERS) -> str:
+    """Show a text; if it has more than `most` characters, the middle is replaced by its length."""
     if len(text) <= most:
         return visible(text)
     half = most // 2
     return f"{visible(text[:half])} ... {len(text) - 2 * half:,} characters ... {visible(text[-half:])}"
 
 
-def _stretches(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:
-    """Join neighboring rows that are equal, or belong to one block that differs."""
+def _group_rows(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:
+    """Group neighboring rows that are equal, or belong to the same differing block."""
     stretch: list[Row] = []
     for line in lines:
         if stretch and (isinstance(line, Fold) or line.equal != stretch[-1].equal or line.starts_block):
@@ -101,13 +101,13 @@ def _stretches(lines: Iterable[Row | Fold]) -> Iterator[Fold | list[Row]]:
         yield stretch
 
 
-def _cells(cells: Iterable[Cell | None]) -> str:
-    shown = [f"{_token(cell.token)}{f' × {cell.repeats:,}' * (cell.repeats > 1)}" for cell in cells if cell]
-    return ", ".join(shown) or "nothing"
+def _list_cells(cells: Iterable[Cell | None]) -> str:
+    names = [f"{_name_token(cell.token)}{f' × {cell.repeats:,}' * (cell.repeats > 1)}" for cell in cells if cell]
+    return ", ".join(names) or "nothing"
 
 
-def _token(token: Token | None) -> str:
+def _name_token(token: Token | None) -> str:
     if token is None:
         return "the end"
     id = "none" if token.id == NO_TOKEN else str(token.id)
-    return f"{id} {shortened(token.piece, _MOST_PIECE_CHARACTERS)}" if token.piece else f"{id} (no piece)"
+    return f"{id} {shortened(token.piece, _MAX_PIECE_CHARACTERS)}" if token.piece else f"{id} (no piece)"

@@ -1,4 +1,4 @@
-"""Columns: a table without lines that never breaks a word of a heading, however narrow the terminal."""
+"""Columns: a table without rules that never breaks a word of a heading, however narrow the terminal is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADING_STYLE = "bold"
 
 @dataclass
 class _Column:
-    """A heading, how its cells are justified, and the cells from top to bottom."""
+    """A column: its heading, its justification, and its cells from top to bottom."""
 
     heading: Text
     justify: JustifyMethod
@@ -27,24 +27,24 @@ class _Column:
 
 
 class Columns:
-    """A table; `columns` are headings and how they are justified.
+    """A table; `columns` are headings and justifications.
 
-    Where the headings do not fit side by side, each gets a line of its own above its column.
+    If the headings do not fit side by side, each gets a line of its own above its column.
     """
 
     def __init__(self, columns: Sequence[tuple[str, JustifyMethod]]) -> None:
         self._columns = [_Column(Text(heading, _HEADING_STYLE), justify, []) for heading, justify in columns]
 
     def add_row(self, *cells: RenderableType) -> None:
-        """Add a row; cells that are not given are empty."""
+        """Add a row; missing cells are empty."""
         for column, cell in zip(self._columns, [*cells, *[""] * len(self._columns)], strict=False):
             column.cells.append(cell)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the table in the room that there is."""
+        """Draw the table in the available width."""
         room = options.max_width - self._gaps
-        bodies, headings = self._measured(console, options)
-        whole = list(map(_wider, bodies, headings))
+        bodies, headings = self._measure(console, options)
+        whole = list(map(_maximum, bodies, headings))
         widths = fit(whole, room, [heading.minimum for heading in headings])
         beside = sum(widths) <= room
         if not beside:
@@ -53,17 +53,18 @@ class Columns:
         yield self._table(widths, show_header=beside and any(column.heading for column in self._columns))
 
     def width(self, console: Console, options: ConsoleOptions) -> int:
-        """Return how wide the table would be if there were room without end."""
-        return sum(_wider(*pair).maximum for pair in zip(*self._measured(console, options), strict=True)) + self._gaps
+        """Return the width of the table if nothing limited it."""
+        bodies, headings = self._measure(console, options)
+        return sum(_maximum(*pair).maximum for pair in zip(bodies, headings, strict=True)) + self._gaps
 
     @property
     def _gaps(self) -> int:
         return GAP * (len(self._columns) - 1)
 
-    def _measured(self, console: Console, options: ConsoleOptions) -> tuple[list[Measurement], list[Measurement]]:
+    def _measure(self, console: Console, options: ConsoleOptions) -> tuple[list[Measurement], list[Measurement]]:
         """Measure the cells of each column, and its heading."""
-        bodies = [_measure(column.cells, console, options) for column in self._columns]
-        return bodies, [_measure([column.heading], console, options) for column in self._columns]
+        bodies = [_measure_cells(column.cells, console, options) for column in self._columns]
+        return bodies, [_measure_cells([column.heading], console, options) for column in self._columns]
 
     def _headings(self, widths: Sequence[int], room: int) -> RenderResult:
         start = 0
@@ -86,23 +87,23 @@ class Columns:
 
 
 def fit(measured: Sequence[Measurement], room: int, least: Sequence[int]) -> list[int]:
-    """Return how wide columns become: the widest shrink first, below their longest words only if they must.
+    """Return the widths of columns: the widest shrink first, and below their longest words only if necessary.
 
-    None becomes narrower than in `least`, even where there is no room for that.
+    No column becomes narrower than its entry in `least`, even if there is no room for that.
     """
     widths = [max(low, min(column.maximum, room)) for column, low in zip(measured, least, strict=True)]
     for lowest in ([max(low, column.minimum) for column, low in zip(measured, least, strict=True)], least):
         while sum(widths) > room and (wide := [at for at, width in enumerate(widths) if width > lowest[at]]):
-            # The last one of equals, since the first column most often names what its row is about.
+            # Of equal columns the last one, since the first one usually names the row.
             widths[max(wide, key=lambda at: (widths[at], at))] -= 1
     return widths
 
 
-def _measure(cells: Sequence[RenderableType], console: Console, options: ConsoleOptions) -> Measurement:
+def _measure_cells(cells: Sequence[RenderableType], console: Console, options: ConsoleOptions) -> Measurement:
     unbounded = options.update(max_width=1 << 16)
     measured = [Measurement.get(console, unbounded, cell) for cell in cells]
     return Measurement(max((m.minimum for m in measured), default=0), max((m.maximum for m in measured), default=0))
 
 
-def _wider(first: Measurement, second: Measurement) -> Measurement:
+def _maximum(first: Measurement, second: Measurement) -> Measurement:
     return Measurement(max(first.minimum, second.minimum), max(first.maximum, second.maximum))

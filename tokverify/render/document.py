@@ -130,7 +130,7 @@ class Fields:
     """Labels with lines of text; a label may have several lines."""
 
     lines: Sequence[tuple[str, Inline]]
-    """The label and the text of each line; an empty label continues the one above."""
+    """The label, which has passed `visible`, and the text of each line; an empty label continues the one above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,7 @@ class Column:
     """A column of a table."""
 
     heading: str
+    """The heading; it has passed `visible`."""
     is_number: bool = False
     """Whether the cells are justified at the right."""
 

@@ -81,7 +81,7 @@ def _draw_paragraph(block: Paragraph) -> str:
 
 
 def _draw_heading(block: Heading) -> str:
-    return f"### {block.text}\n"
+    return f"### {escaped(block.text)}\n"
 
 
 def _draw_bullets(block: Bullets) -> str:
@@ -157,7 +157,7 @@ def _draw_fields(block: Fields) -> str:
         if label or not rows:
             rows.append((escaped(label), []))
         rows[-1][1].append(to_markdown(line, in_cell=True))
-    return markdown_text.table(("", ""), [(label, "<br>".join(lines)) for label, lines in rows])
+    return markdown_text.table(("", ""), [(escaped(label), "<br>".join(lines)) for label, lines in rows])
 
 
 def _draw_table(block: Table) -> str:

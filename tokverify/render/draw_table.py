@@ -64,6 +64,11 @@ def draw_table(document: Document, options: RenderOptions) -> str:
     return draw([*sections, words(document.verdict, STYLES[verdict_style(document)])], options)
 
 
+def draw_sections(sections: Iterable[Section], options: RenderOptions) -> str:
+    """Draw sections without a verdict."""
+    return draw([Group(*parts) for parts in map(_draw_section, sections) if parts], options)
+
+
 def to_text(inline: Inline) -> Text:
     """Return an inline text as rich shows it."""
     parts = [(span.text, STYLES[span.style]) for span in spans(inline)]

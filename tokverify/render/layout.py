@@ -1,7 +1,7 @@
-"""The few building blocks that the `table` format is made of.
+"""Building blocks of the `table` format.
 
-subtle: rich reads plain strings as markup, so that `[/INST]` raises and `[red]` vanishes; whatever is not a
-constant of ours goes into a `Text`.
+subtle: rich interprets plain strings as markup, so that `[/INST]` raises and `[red]` vanishes; whatever is not a
+constant must be a `Text`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEAD, _TAIL = 400, 100
 
 
 def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
-    """Write sections one below the other, a blank line between."""
+    """Write sections below each other, separated by blank lines."""
     file = StringIO()
     console = Console(
         file=file,
@@ -49,7 +49,7 @@ def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
     for index, section in enumerate(sections):
         if index:
             console.print()
-        # Only a command that can be pasted is ever wider, as it must not be parted within an argument.
+        # Only a command is ever wider than the terminal, as it must not be broken within an argument.
         console.print(section, overflow="fold", crop=False)
     # subtle: not splitlines(), which also breaks at characters that are not line feeds.
     return "".join(f"{line.rstrip(' ')}\n" for line in file.getvalue().removesuffix("\n").split("\n"))
@@ -66,7 +66,7 @@ def exact(text: str | bytes, style: str = "") -> Text:
 
 
 def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:
-    """Show a text; with `fold`, the middle of a very long one is left out, and said to be."""
+    """Show a text; with `fold`, the middle of a very long one is replaced by its length."""
     left_out = len(text) - _HEAD - _TAIL
     if not fold or len(text) <= _MAX_TEXT:
         return exact(text)
@@ -76,7 +76,7 @@ def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:
 
 
 def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
-    """Put labels before lines; an empty label continues the one above."""
+    """Put labels in front of lines; an empty label continues the one above."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style=LABEL, no_wrap=True)
     grid.add_column(overflow="fold", ratio=1)
@@ -86,7 +86,7 @@ def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:
 
 
 def bulleted(lines: Iterable[Text]) -> Table:
-    """Put a dash before lines, and what does not fit on one below its beginning."""
+    """Put a dash in front of each text, and indent its further lines."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold", ratio=1)
@@ -96,5 +96,5 @@ def bulleted(lines: Iterable[Text]) -> Table:
 
 
 def table(*columns: tuple[str, JustifyMethod]) -> Columns:
-    """Make a table without lines; a column is its heading and how it is justified."""
+    """Make a table without rules; a column is its heading and its justification."""
     return Columns(columns)

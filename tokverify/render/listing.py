@@ -1,4 +1,4 @@
-"""Lists for a person: of tokens, and of cases."""
+"""Draw lists of tokens and of cases."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.cases.case import Case
     from tokverify.render import RenderOptions
+    from tokverify.report.run import Case
     from tokverify.tokenizer import Token
 
     Row = tuple[Text, Text, Text]
@@ -27,7 +27,7 @@ _INDENT = 2
 
 
 def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
-    """List tokens one a line, and then their ids, ready to be copied."""
+    """List tokens one per line, followed by their ids, ready to be copied."""
     shown = table(("id", "right"), ("piece", "left"), ("stands for", "left"))
     for token in tokens:
         piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
@@ -38,7 +38,7 @@ def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
 
 
 def list_cases(cases: Sequence[Case], options: RenderOptions) -> str:
-    """List cases one a line, or where that would break their names, each text below its name."""
+    """List cases one per line; if that would break their names, list each text below its name."""
     rows = [
         (
             words(f"{case.suite}/{case.id}"),
@@ -53,7 +53,7 @@ def list_cases(cases: Sequence[Case], options: RenderOptions) -> str:
 
 
 def _least_width(rows: Sequence[Row]) -> int:
-    """Return the width from which on neither names nor tags are broken beside texts, which may be."""
+    """Return the width above which neither names nor tags are broken; texts may be."""
     names = max(name.cell_len for name, _, _ in rows)
     tags = max(Text(tag).cell_len for _, tags, _ in rows for tag in tags.plain.split(" "))
     # The widest column shrinks first, so a text gets at least as much room as a name.

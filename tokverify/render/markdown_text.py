@@ -1,4 +1,4 @@
-"""Put any text into Markdown so that it stays what it is; for GitHub's and GitLab's dialects."""
+"""Write any text in Markdown so that it is shown as it is, in the dialects of GitHub and GitLab."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#$@]|(?<=www)\.|:(?=/)")
 _BACKTICKS = re.compile("`+")
 _MIN_FENCE = 3
 _MARKS = {0: "✅", 1: "❌"}
-_LEFT_OUT = "And {:,} more parts, for which there is no room here: write the report to a file to read them.\n"
+_LEFT_OUT = "And {:,} more parts that do not fit here; write the report to a file to read them.\n"
 
 
 def mark(exit_code: int) -> str:
-    """Return what a heading begins with, by the exit code that a report stands for."""
+    """Return the mark at the beginning of a title, by exit code."""
     return _MARKS.get(exit_code, "⚠️")
 
 
 def document(heading: str, verdict: str, sections: Iterable[str], options: RenderOptions) -> str:
-    """Write a report under its heading and its verdict, or these alone; as much of it as fits the limit.
+    """Write a report below its heading and verdict, or only these; as much of it as fits the limit.
 
-    The heading is Markdown, the verdict is not yet.
+    The heading is Markdown, the verdict is plain text.
     """
     top = [f"## {heading}\n", f"**{prose(verdict)}**\n"]
-    return _joined(top if options.quiet else chain(top, sections), options.limit)
+    return _join(top if options.quiet else chain(top, sections), options.limit)
 
 
-def _joined(sections: Iterable[str], limit: int | None = None) -> str:
-    """Join sections; of more than fits `limit` bytes, the first ones, and how many are left out.
+def _join(sections: Iterable[str], limit: int | None = None) -> str:
+    """Join sections; if they exceed `limit` bytes, join the first ones and note how many are left out.
 
-    Nothing at all is written where there is no room even to say so.
+    The result is empty if there is no room even for this note.
     """
     sections = list(sections)
     text = "\n".join(sections)
@@ -55,27 +55,27 @@ def _joined(sections: Iterable[str], limit: int | None = None) -> str:
 
 
 def prose(text: str) -> str:
-    """Write a message or a name, with everything escaped that Markdown or its dialects would act on."""
+    """Write a message or a name; everything that Markdown or its dialects would interpret is escaped."""
     return escaped(visible_message(text))
 
 
 def escaped(shown: str) -> str:
-    """Write what has passed `visible` as text."""
+    """Write a text that has passed `visible`."""
     return _SPECIAL.sub(r"\\\g<0>", shown)
 
 
 def code(shown: str) -> str:
-    """Write what has passed `visible` as code within a line."""
+    """Write a text that has passed `visible` as code within a line."""
     if not shown:
         return "(nothing)"
     ticks = "`" * (_longest_run(shown) + 1)
-    # A space at both ends is not part of the code; without, backticks of the text would run into the others.
+    # Markdown removes one space at both ends; without them, backticks of the text would join the delimiters.
     pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
     return f"{ticks}{pad}{shown}{pad}{ticks}"
 
 
 def cell_code(shown: str) -> str:
-    """Write what has passed `visible` as code within a table."""
+    """Write a text that has passed `visible` as code within a table."""
     return code(shown).replace("|", "\\|")
 
 
@@ -87,14 +87,14 @@ def block(lines: Iterable[str], language: str = "text") -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Write a table of cells that are Markdown already; columns in `right` are justified there."""
+    """Write a table of cells that are Markdown already; columns in `right` are right-justified."""
     right = set(right)
     rule = ["--:" if column in right else "---" for column in range(len(head))]
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows))
 
 
 def details(summary: str, body: str) -> str:
-    """Write something that opens on a click; `summary` has passed `visible`."""
+    """Write a body that opens on a click; `summary` has passed `visible`."""
     return f"<details><summary>{_html(summary)}</summary>\n\n{body}\n</details>\n"
 
 

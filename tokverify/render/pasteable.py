@@ -1,4 +1,4 @@
-"""A command line in a table, which can be pasted into a shell whatever the width."""
+"""A command line in a table, which can be pasted into a shell whatever the width of the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MORE = " \\"
 
 @dataclass(frozen=True, slots=True)
 class Pasteable:
-    """A command below which its own further lines begin: parted as a shell joins it, and never within an argument."""
+    """A command, continued on lines as a shell joins them, and never broken within an argument."""
 
     lead: Text
     command: Command
@@ -30,12 +30,12 @@ class Pasteable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         indent = self.lead.cell_len
         yield from self.lead.render(console)
-        lines = _parted(self.command.arguments, options.max_width - indent)
+        lines = _break_lines(self.command.arguments, options.max_width - indent)
         yield Segment(f"{_MORE}\n{' ' * indent}".join(lines) + "\n")
 
 
-def _parted(arguments: Sequence[str], room: int) -> Iterator[str]:
-    """Yield the lines of a command, each as long as it can be with what says that another one follows."""
+def _break_lines(arguments: Sequence[str], room: int) -> Iterator[str]:
+    """Yield the lines of a command, each as long as possible with the mark that another one follows."""
     line, *others = map(visible_message, arguments or [""])
     for index, argument in enumerate(others, 1):
         longer = f"{line} {argument}"

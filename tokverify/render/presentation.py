@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from tokverify.render import RenderOptions
@@ -49,7 +48,6 @@ CI_FORMATS: Mapping[str, Callable[[CiReport], str]] = {
 
 # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
 _REQUIRES_PLACES = frozenset({"gitlab", "sarif"})
-_FOR_EYES = frozenset({"table", "markdown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +125,3 @@ def _render_for_ci(
 
     stand_in = options.stand_in if name in _REQUIRES_PLACES else ""
     return CI_FORMATS[name](place_issues(to_ci_report(report), options.root, stand_in))
-
-
-# What follows serves the kinds that are not described as documents yet.
-
-
-@dataclass(frozen=True, slots=True)
-class Renderer:
-    """Writes a kind of report in a format, with a function that is imported when it is needed."""
-
-    format: str
-    place: str
-    """The function, as `module:function`."""
-
-    def __call__(self, report: object, options: RenderOptions) -> str:
-        """Write a report."""
-        function = load(self.place)
-        if self.format in CI_FORMATS:
-            return _render_for_ci(self.format, function, report, options)
-        text: str = function(report, options) if self.format in _FOR_EYES else function(report)
-        return text
-
-
-def renderers(places: Mapping[str, str]) -> dict[str, Renderer]:
-    """Build the formats of a kind of report from `module:function` paths."""
-    return {format: Renderer(format, place) for format, place in places.items()}
-
-
-def load(place: str) -> Callable[..., Any]:
-    """Import a function, given as `module:function`."""
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function

@@ -9,14 +9,14 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.render.layout import draw, labeled, words
-from tokverify.tasks.recording import Change
+from tokverify.report.record import RecordedChange, count_recorded, recording_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render import RenderOptions
-    from tokverify.tasks.recording import RecordedCase, Recording
+    from tokverify.report.record import RecordedCase, Recording
 
 _VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold red"}
 
@@ -24,7 +24,7 @@ _VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold red"}
 def render(recording: Recording, options: RenderOptions) -> str:
     """Say whose ids were recorded, where, and for which cases they were not."""
     sections = [labeled(_lines(recording)), *_left_out(recording), *_notes(recording)]
-    return draw([*sections, Text(_verdict(recording), _VERDICT_STYLES[recording.exit_code])], options)
+    return draw([*sections, Text(_verdict(recording), _VERDICT_STYLES[recording_exit_code(recording)])], options)
 
 
 def _lines(recording: Recording) -> Iterator[tuple[str, Text]]:
@@ -45,7 +45,7 @@ def _lines(recording: Recording) -> Iterator[tuple[str, Text]]:
 def _left_out(recording: Recording) -> Iterator[RenderableType]:
     by_reason: dict[str, list[RecordedCase]] = {}
     for result in recording.results:
-        if result.change is Change.NOT_RECORDED:
+        if result.change is RecordedChange.NOT_RECORDED:
             by_reason.setdefault(result.message, []).append(result)
     for reason, results in by_reason.items():
         yield _cases("NOT RECORDED", reason, results)
@@ -64,5 +64,6 @@ def _cases(label: str, reason: str, results: Iterable[RecordedCase]) -> Renderab
 
 
 def _verdict(recording: Recording) -> str:
-    counts = [f"{recording.count(change):,} {change}" for change in Change if recording.count(change)]
-    return f"{plural(len(recording.results), 'case')}: {', '.join(counts)}"
+    counts = {change: count_recorded(recording, change) for change in RecordedChange}
+    shown = ", ".join(f"{count:,} {change}" for change, count in counts.items() if count)
+    return f"{plural(len(recording.results), 'case')}: {shown}"

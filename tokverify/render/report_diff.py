@@ -9,6 +9,7 @@ from tokverify.render.case_text import describe_divergence
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
 from tokverify.render.presentation import Format, Presentation, bind_formats, build_formats
 from tokverify.report.report_diff import CaseChangeKind, changes_of, report_diff_exit_code
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _side_lines(role: str, change: SideChange) -> Iterator[tuple[str, Inline]]:
 
 def _version_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
     for library, change in diff.versions.items():
-        yield library, message(f"{change.old or 'none'} before, {change.new or 'none'} now")
+        yield visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now")
 
 
 def _name(side: Side) -> str:

@@ -12,7 +12,7 @@ from tokverify.cases.case import SHIPPED, name_of_source
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
-    from tokverify.project.starting import Start
+    from tokverify.report.start import Start
 
 _WORKFLOW = """\
 # Verifies the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step

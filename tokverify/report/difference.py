@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tokverify.report.fields import Count
 from tokverify.tokenizer import HexBytes, Token
 
+NO_TOKEN = -1
+"""The id of an expected piece that no token of the vocabulary has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from tokverify.cases.case import Case, Expect
+from tokverify.cases.case import Case as Case  # noqa: PLC0414 - render/ imports it from here
+from tokverify.cases.case import Expect as Expect  # noqa: PLC0414
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest

@@ -1,37 +1,69 @@
-"""Train a tokenizer into a directory, which appears whole or not at all."""
+"""Train a tokenizer, convert it to GGUF, verify the result, and write all of it to a directory."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tokverify.errors import TokverifyError
+from tokverify.render import FORMATS, RenderOptions
 from tokverify.system.output_directory import check_output, staged
+from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus import check_corpus
 from tokverify.train.run import Training, train_into
-
-if TYPE_CHECKING:
-    from tokverify.train import TrainingPlan
+from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
 
 REPORT_NAME = "report.json"
 
 
-def train(algorithm: str, plan: TrainingPlan, output: Path, *, force: bool = False) -> Training:
-    """Train, convert and verify a tokenizer, and write the results to the directory `output`.
+def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
+    algorithm: str,
+    corpus: Sequence[str | Path],
+    output: str | Path,
+    *,
+    vocab_size: int | None = None,
+    seed: int = 0,
+    min_frequency: int = DEFAULT_MIN_FREQUENCY,
+    preset: str | None = None,
+    force: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> Training:
+    """Train a tokenizer, convert it to GGUF, verify that file, and put the results into a directory.
 
-    With `force` the directory may contain files; those of the same names are overwritten. A GGUF file that differs from
-    the tokenizer is written, too; see the report.
+    The same arguments give the same bytes. A GGUF file that differs from the tokenizer is written too; the report
+    contains the differences.
+
+    Args:
+        algorithm: One of `TRAINERS`, such as `bpe`.
+        corpus: The text files to train on.
+        output: The directory to write.
+        vocab_size: The number of tokens; the default depends on the algorithm and the preset.
+        seed: The seed of the generated texts to verify with. Training itself is not random.
+        min_frequency: Pairs of pieces that occur less often are not merged.
+        preset: A variant of the algorithm.
+        force: Overwrite files of the same names in the directory.
+        on_progress: Called with a short description of each step.
 
     Raises:
         TokverifyError: If the corpus or the vocabulary size is unsuitable, or something cannot be written. Nothing is
             written then.
     """
-    from tokverify.render import FORMATS, RenderOptions
-
-    check_output(output, force=force, inputs=plan.corpus)
+    if algorithm not in TRAINERS:
+        raise TokverifyError(f"there is no algorithm {algorithm!r}; choose one of {', '.join(TRAINERS)}")
+    trainer = TRAINERS[algorithm]
+    plan = TrainingPlan(
+        corpus=tuple(map(Path, corpus)),
+        vocab_size=vocab_size or trainer.presets.get(preset or "", trainer.vocab_size),
+        seed=seed,
+        min_frequency=min_frequency,
+        preset=preset,
+        on_progress=on_progress,
+    )
+    check_output(Path(output), force=force, inputs=plan.corpus)
     plan.report_progress("reading the corpus")
     check_corpus(plan.corpus)
-    with staged(output) as directory:
+    with staged(Path(output)) as directory:
         training = train_into(directory, algorithm, plan)
         (directory / REPORT_NAME).write_text(FORMATS["json"](training.report, RenderOptions()), encoding="utf-8")
     return replace(training, names=tuple(sorted((*training.names, REPORT_NAME))))

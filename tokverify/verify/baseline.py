@@ -43,6 +43,26 @@ class Baseline:
     today: date
     """The day on which the entries are applied."""
 
+    @classmethod
+    def load(cls, path: Path, *, missing_ok: bool = False) -> Baseline:
+        """Read a baseline as of today; with `missing_ok`, a file that does not exist is an empty baseline.
+
+        Raises:
+            TokverifyError: As `read_baseline` does.
+        """
+        if missing_ok and not path.exists():
+            return cls(str(path), (), utc_today())
+        return read_baseline(path, utc_today())
+
+    def apply(self, report: Report) -> Report:
+        """Accept the known failures in a report, whatever an earlier baseline accepted."""
+        judge = Judge(self, report.actual)
+        results = tuple(judge.apply(_revert(result)) for result in report.results)
+        # The diagnosis explains the cases that failed before.
+        same = [result.status for result in results] == [result.status for result in report.results]
+        diagnosis = report.diagnosis if same else None
+        return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
+
     def concerning(self, side: Side) -> list[KnownDifference]:
         """Return the entries that are about a model."""
         return [entry for entry in self.entries if _concerns(entry, side)]
@@ -119,16 +139,6 @@ class Judge:
             fixed=tuple(entry for entry in self._entries if statuses.get(entry.case) is Status.MATCH),
             not_run=tuple(entry for entry in self._entries if statuses.get(entry.case) in {None, Status.SKIPPED}),
         )
-
-
-def apply(baseline: Baseline, report: Report) -> Report:
-    """Apply a baseline to a report, whatever an earlier baseline accepted."""
-    judge = Judge(baseline, report.actual)
-    results = tuple(judge.apply(_revert(result)) for result in report.results)
-    # The diagnosis explains the cases that failed before.
-    same = [result.status for result in results] == [result.status for result in report.results]
-    diagnosis = report.diagnosis if same else None
-    return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
 
 
 def _revert(result: CaseResult) -> CaseResult:

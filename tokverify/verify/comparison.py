@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import FAILING
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
 from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.baseline import Judge
-from tokverify.verify.expectation import NO_TOKEN, agrees, expect_of, expect_side, expected_tokens
+from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 from tokverify.verify.side import side_of
 from tokverify.verify.vocabulary import compare_vocabularies
@@ -53,7 +54,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         fail_fast: Stop after the first case that does not pass.
         on_progress: Called after each case with the number of cases done and of all.
     """
-    from tokverify import __version__
+    from tokverify.version import __version__
 
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))

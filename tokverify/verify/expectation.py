@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.references.location import EXPECT
+from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import Side
 from tokverify.tokenizer import Token, pieces_of, shown_tokens
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
     from tokverify.tokenizer import Tokenizer
-
-NO_TOKEN = -1
-"""The id of an expected piece that no token of the vocabulary has."""
 
 _MIN_FINGERPRINT_DIGITS = 8
 _CAVEAT = "compared with the cases' own `expect` only: nothing confirms those, and decoding was not compared"

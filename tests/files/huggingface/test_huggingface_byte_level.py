@@ -53,9 +53,7 @@ def train(pre_tokenizer, **options):
         (by(r" ?[^(\s|[.,!?…。，、।۔،])]+"), {}, None, "bloom"),
     ],
 )
-def test_the_name_is_found_by_the_behavior_of_the_pre_tokenizer(
-    require_equal, pre_tokenizer, options, post_processor, name
-):
+def test_the_name_is_found_by_behavior(require_equal, pre_tokenizer, options, post_processor, name):
     tokenizer = train(pre_tokenizer, **options)
     if post_processor:
         tokenizer.post_processor = post_processor

@@ -127,12 +127,11 @@ def test_every_text_survives_a_round_trip(text: str):
 
 
 def test_a_trained_directory_is_loaded(tmp_path: Path):
-    from tokverify.tasks.train import train
-    from tokverify.train import TrainingPlan
+    from tokverify.tasks.train import train_tokenizer
 
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Hello Hello Hello world world 1234 1234")
-    train("bpe", TrainingPlan(corpus=(corpus,), vocab_size=300, preset="sheepop"), tmp_path / "out")
+    train_tokenizer("bpe", [corpus], tmp_path / "out", vocab_size=300, preset="sheepop")
     tokenizer = SheepopTokenizer.load(tmp_path / "out")
     text = "Hello world 1234 <eos>"
     assert tokenizer.decode(tokenizer.encode(text)) == text

@@ -1,4 +1,4 @@
-"""TV203: what the reference's added tokens do that GGUF cannot say."""
+"""TV203: flags of the reference's added tokens that GGUF cannot express."""
 
 from __future__ import annotations
 

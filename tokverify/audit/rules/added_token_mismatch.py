@@ -1,4 +1,4 @@
-"""TV202: added tokens of the reference that are typed otherwise."""
+"""TV202: added tokens of the reference with a different type here."""
 
 from __future__ import annotations
 
@@ -65,25 +65,25 @@ def _declared(subject: Subject) -> Iterator[Finding]:
     """Check the added tokens of a tokenizer.json."""
     special, attributes = _added(subject), subject.settings.attributes
     yield from _split(subject, [id for id in special if not attributes[id] & _MATCHED])
-    yield from _typed_otherwise(subject, special)
+    yield from _typed_differently(subject, special)
     yield from _added_here_only(subject, special)
-    yield from _found_otherwise(subject, [id for id in special if attributes[id] & _MATCHED])
+    yield from _matched_differently(subject, [id for id in special if attributes[id] & _MATCHED])
 
 
-def _typed_otherwise(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     """Check which tokens are found where special ones are not parsed."""
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
     shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
     hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
-    found_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
-    not_found = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
-    for severity, ids, told in (
-        (WARNING, shown, found_too),
-        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_found),
-        (INFO, [id for id in hidden if is_marker(pieces[id])], not_found),
+    matched_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
+    not_matched = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
+    for severity, ids, problem in (
+        (WARNING, shown, matched_too),
+        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_matched),
+        (INFO, [id for id in hidden if is_marker(pieces[id])], not_matched),
     ):
         if ids:
-            yield Finding(severity, f"{_count(ids)} {told}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
+            yield Finding(severity, f"{_count(ids)} {problem}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
 
 
 def _user_defined(subject: Subject) -> Iterator[Finding]:
@@ -153,16 +153,16 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
         yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
 
-def _found_otherwise(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
+def _matched_differently(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     """Check tokens that are added on both sides; those with flags are left to rule TV203."""
     flagged = {token["id"] for token in subject.document.added_tokens if any(token.get(flag) for flag in _FLAGS)}
-    wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_found_otherwise(subject, id)]
+    wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_matched_differently(subject, id)]
     if wrong:
         message = f"{_count(wrong)} added on both sides but matched differently in a text: "
         yield Finding(ERROR, message + tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES))
 
 
-def _is_found_otherwise(subject: Subject, id: int) -> bool:
+def _is_matched_differently(subject: Subject, id: int) -> bool:
     found = (encode_both(subject, text) for text in _contexts(subject, id))
     return any(actual.count(id) != expected.count(id) for actual, expected in found)
 

@@ -1,4 +1,4 @@
-"""TV209: a reference that other programs read otherwise."""
+"""TV209: a reference that other programs read differently."""
 
 from __future__ import annotations
 

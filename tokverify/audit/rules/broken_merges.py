@@ -1,4 +1,4 @@
-"""TV107: merges that are missing, or do not fit the vocabulary."""
+"""TV107: merges that are missing, or do not match the vocabulary."""
 
 from __future__ import annotations
 

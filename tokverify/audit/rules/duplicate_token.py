@@ -1,4 +1,4 @@
-"""TV104: tokens that cannot be told apart, or have no text."""
+"""TV104: tokens that share a text, or have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV120: pieces whose spaces are written as they never come up."""
+"""TV120: pieces with the wrong character for a space, which are never used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV115: embedding models that do not say what goes around a text."""
+"""TV115: embedding models that do not declare which tokens to add around a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV116: tokenization that hangs on the model's name."""
+"""TV116: tokenization that depends on the model's name."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
 
 _MAX_SPELLED = 8
 _SHOWN = 4
@@ -90,7 +90,7 @@ def _is_about_spaces(stage: Stage) -> bool:
 
 
 def _is_cause(subject: Subject, text: str) -> bool:
-    """Whether a text comes out otherwise, and right if the reference's normalizer goes before our side."""
+    """Whether our side encodes a text wrongly, but correctly after the reference's normalizer is applied to it."""
     normalized = unescape_spaces(normalize(subject.document, text))
     if normalized in {text, f" {text}"}:
         return False

@@ -1,4 +1,4 @@
-"""TV103: what llama.cpp takes otherwise than the file declares it."""
+"""TV103: declared settings that llama.cpp overrides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV111: special tokens that are typed as ordinary ones."""
+"""TV111: special tokens typed as ordinary ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         return
     candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
     plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
-    lost = [id for id in plain if not _is_found(subject, id)]
+    lost = [id for id in plain if not _is_encoded_whole(subject, id)]
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
@@ -64,7 +64,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         yield _not_written(subject, others)
 
 
-def _is_found(subject: Subject, id: int) -> bool:
+def _is_encoded_whole(subject: Subject, id: int) -> bool:
     """Whether our side encodes what the token stands for as that token, wherever it stands."""
     piece = subject.settings.pieces[id]
     return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
@@ -72,8 +72,8 @@ def _is_found(subject: Subject, id: int) -> bool:
 
 def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
     as_meant = subject.original is not None and _are_plain(subject, ids)
-    told = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
-    message = f"{_count(ids)} typed NORMAL, {told}: {tokens(ids, subject.settings.pieces)}"
+    effect = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
+    message = f"{_count(ids)} typed NORMAL, {effect}: {tokens(ids, subject.settings.pieces)}"
     severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 

@@ -1,4 +1,4 @@
-"""TV206: other tokens around a text than in the reference."""
+"""TV206: different tokens around a text than in the reference."""
 
 from __future__ import annotations
 

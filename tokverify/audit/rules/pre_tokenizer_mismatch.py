@@ -1,4 +1,4 @@
-"""TV204: texts that are cut otherwise than by the reference's pre-tokenizer."""
+"""TV204: texts that the reference's pre-tokenizer cuts differently."""
 
 from __future__ import annotations
 

@@ -96,9 +96,9 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     unmade = [id for piece, id in subject.settings.ids.items() if piece not in made and attributes[id] == _NORMAL]
     texts = (subject.encoder.token_bytes(id).decode(errors="ignore") for id in unmade[:_MOST_TRIED])
     text = find_differing(subject, texts)
-    told = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
+    problem = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
     shown = f"{quoted(text)} is encoded differently" if text else "no tested text shows a difference"
-    yield Finding(ERROR if text else INFO, f"{told}: {shown}", keys=(PRE,))
+    yield Finding(ERROR if text else INFO, f"{problem}: {shown}", keys=(PRE,))
 
 
 def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:

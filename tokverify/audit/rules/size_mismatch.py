@@ -1,4 +1,4 @@
-"""TV105: arrays and tensors that are not made for the same number of tokens."""
+"""TV105: arrays and tensors for different numbers of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV210: another chat template than the reference's."""
+"""TV210: a different chat template than the reference's."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
         raise NotEvaluatedError("there is no default chat template beside the reference")
     actual = subject.spec.chat_template
     if actual is None:
-        yield _other("the reference has a chat template, but the file has none")
+        yield _template_finding("the reference has a chat template, but the file has none")
     elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
-        told = f"first in line {line}: {quoted(ours)}, but {quoted(theirs)} in the reference"
-        yield _other(f"the chat template differs from the reference's, {told}")
+        place = f"first in line {line}: {quoted(ours)}, but {quoted(theirs)} in the reference"
+        yield _template_finding(f"the chat template differs from the reference's, {place}")
     elif actual != expected:
         yield Finding(INFO, "the chat template differs from the reference's only in whitespace", keys=(CHAT_TEMPLATE,))
 
 
-def _other(message: str) -> Finding:
+def _template_finding(message: str) -> Finding:
     repair = new_metadata("--chat-template-file", "chat_template.jinja")
     return Finding(WARNING, message, keys=(CHAT_TEMPLATE,), repair=repair)
 

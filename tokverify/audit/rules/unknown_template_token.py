@@ -1,4 +1,4 @@
-"""TV112: special tokens that the chat template writes and the vocabulary lacks."""
+"""TV112: special tokens in the chat template that are not in the vocabulary."""
 
 from __future__ import annotations
 

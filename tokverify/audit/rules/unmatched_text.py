@@ -1,4 +1,4 @@
-"""TV119: token texts that are never found, or found inside each other."""
+"""TV119: token texts that are never matched, or that contain each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV201: ids that with a different token than in the reference."""
+"""TV201: ids that represent a different token than in the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TV106: special ids that are missing or point at ordinary tokens."""
+"""TV106: special ids that are missing or refer to ordinary tokens."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     else:
         return
     is_default = role not in subject.spec.special_ids
-    told = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
-    message = f"{told} is the ordinary token {quoted(settings.pieces[id])}: {harm}"
+    setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
+    message = f"{setting} is the ordinary token {quoted(settings.pieces[id])}: {harm}"
     repair = set_special_id(role, "ID")
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
     else:
-        # Where no token is typed as a control token, types tell nothing.
+        # If no token is typed as a control token, the types are not informative.
         certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
         yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
 

@@ -48,7 +48,7 @@ class _BpeFamily(ByteLevelFamily):
         return MergeCosts(frozenset(ranks), ranks, separator=" ")
 
 
-_SUMMARY = "joins neighbors that the merge list holds, those of the lowest rank first"
+_SUMMARY = "merges neighbors in the order of the merge list"
 
 GPT2 = _BpeFamily(
     model="gpt2",

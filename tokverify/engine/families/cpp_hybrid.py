@@ -32,7 +32,7 @@ class _CppHybridFamily(Family):
 CPP_HYBRID = _CppHybridFamily(
     model="cpp-hybrid",
     algorithm="cpp-hybrid",
-    summary="takes words that are pieces whole, and joins neighbors that the merge list holds in all others",
+    summary="keeps words that are pieces, and merges neighbors in all others by the merge list",
     in_llama_cpp=False,
     escape_whitespaces=False,
     pre="cpp-hybrid",

@@ -29,7 +29,7 @@ class _HybridDnaFamily(ByteLevelFamily):
 HYBRIDDNA = _HybridDnaFamily(
     model="hybriddna",
     algorithm="hybriddna",
-    summary="joins neighbors that the merge list holds, and has one token for each six bases of DNA",
+    summary="merges neighbors in the order of the merge list; six bases of DNA are one token",
     special_ids={"bos": 11, "eos": 11},
     clean_spaces=True,
     escape_whitespaces=False,

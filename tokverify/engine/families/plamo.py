@@ -43,7 +43,7 @@ def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
     return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)
 
 
-_SUMMARY = "takes the pieces that cost least in all"
+_SUMMARY = "takes the segmentation with the lowest total cost"
 _SPECIAL_IDS = {"bos": 1, "eos": 2, "unk": 0, "pad": 3}
 
 PLAMO2 = _Plamo2Family(

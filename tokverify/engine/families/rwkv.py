@@ -1,4 +1,4 @@
-"""The family `rwkv`: the longest token at each place, with tokens stored as escaped bytes."""
+"""The family `rwkv`: the longest token at each position, with tokens stored as escaped bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _RwkvFamily(Family):
 RWKV = _RwkvFamily(
     model="rwkv",
     algorithm="rwkv",
-    summary="takes the longest token at each place",
+    summary="takes the longest token at each position",
     ranking=Ranking.LENGTH,
     affixes=Affixes.NEVER,
     declares_types=False,

@@ -35,7 +35,7 @@ class _SpmFamily(Family):
 LLAMA = _SpmFamily(
     model="llama",
     algorithm="spm",
-    summary="joins neighbors that make a piece, those whose piece scores highest first",
+    summary="merges neighbors that form a piece, in descending order of its score",
     special_ids={"bos": 1, "eos": 2, "unk": 0},
     add_bos=True,
     add_space_prefix=True,

@@ -25,7 +25,7 @@ class _UnigramFamily(Family):
 T5 = _UnigramFamily(
     model="t5",
     algorithm="unigram",
-    summary="takes the pieces whose scores have the greatest sum",
+    summary="takes the segmentation with the greatest sum of scores",
     special_ids={"eos": 1, "unk": 2, "pad": 0},
     add_eos=True,
     ranking=Ranking.SCORE_SUM,

@@ -22,7 +22,7 @@ class _WhitespaceFamily(ByteLevelFamily):
 WHITESPACE = _WhitespaceFamily(
     model="whitespace",
     algorithm="whitespace",
-    summary="joins neighbors that the merge list holds, those of the lowest rank first",
+    summary="merges neighbors in the order of the merge list",
     special_ids={"bos": 11, "eos": 11},
     clean_spaces=True,
     escape_whitespaces=False,

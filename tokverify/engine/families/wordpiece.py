@@ -32,7 +32,7 @@ class _WordPieceFamily(Family):
 BERT = _WordPieceFamily(
     model="bert",
     algorithm="wordpiece",
-    summary="takes the longest piece at each place of a word, before which ▁ stands",
+    summary="takes the longest piece at each position of a word, which begins with ▁",
     special_ids={"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
     add_bos=True,
     add_sep=True,

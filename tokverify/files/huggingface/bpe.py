@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.merge import merge
+from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import UnsupportedError
 from tokverify.files.huggingface.post_processor import ids_around
-from tokverify.files.huggingface.pre_tokenizer import find_pre_tokenizer
 from tokverify.files.huggingface.space import read_spaces
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
@@ -42,7 +45,7 @@ def _byte_level(document: Document) -> TokenizerSpec:
     if any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
         raise document.unsupported("pre_tokenizer ByteLevel add_prefix_space", "llama.cpp adds no space before a text")
     around = ids_around(document)
-    pre = find_pre_tokenizer(
+    pre = _find_pre_tokenizer(
         document, adds_bos=bool(around[0]), ignore_merges=bool(document.model.get("ignore_merges"))
     )
     words = vocabulary(document, document.model.get("vocab"))
@@ -56,6 +59,27 @@ def _byte_level(document: Document) -> TokenizerSpec:
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
     )
+
+
+def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bool) -> str:
+    """Find the `tokenizer.ggml.pre` name that splits all `PROBES` in the same way and implies the same `ignore_merges`.
+
+    Raises:
+        UnsupportedError: If there is none.
+    """
+    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
+        cut = [[piece for piece, _ in document.library.pre_tokenizer.pre_tokenize_str(text)] for text in PROBES]
+    matching = names_that_cut(cut)
+    names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
+    if names:
+        return best_name(names, adds_bos=adds_bos)
+    if matching:
+        raise document.unsupported(
+            "model.ignore_merges",
+            f"is {ignore_merges}, but in llama.cpp's pre-tokenizers that split texts like this one "
+            f"({', '.join(matching)}), it is always {not ignore_merges}",
+        )
+    raise document.unsupported("pre_tokenizer", no_such_name(cut))
 
 
 def _sentencepiece(document: Document) -> TokenizerSpec:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.cpp.spacing import CONTINUATION, piece_bytes
+from tokverify.engine.models.cpp.spacing import CONTINUATION
 from tokverify.engine.models.cpp.vocabulary import ROLES, SPECIAL, UNKNOWN, reserved
 from tokverify.files.huggingface.bpe import read_merges
-from tokverify.files.huggingface.pipeline import Pipeline
 from tokverify.files.huggingface.post_processor import ids_around
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
+
+MODEL = "cpp-hybrid"
+"""The `tokenizer.ggml.model` of the family."""
 
 _OPTIONS = {"ignore_merges": True, "continuing_subword_prefix": CONTINUATION, "unk_token": UNKNOWN}
 _OFF = ("dropout", "end_of_word_suffix", "fuse_unk", "byte_fallback")
@@ -26,13 +28,13 @@ def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json with the pipeline of this family."""
     for option, value in {**_OPTIONS, **dict.fromkeys(_OFF)}.items():
         if (document.model.get(option) or None) != value:
-            raise document.unsupported(f"model.{option}", f"must be {value or 'off'} for cpp-hybrid")
+            raise document.unsupported(f"model.{option}", f"must be {value or 'off'} for {MODEL}")
     around = ids_around(document)
     words = vocabulary(document, document.model.get("vocab"), unknown=UNKNOWN)
     roles = {role: words.ids[text] for role, text in ROLES.items() if text in words.ids}
     placeholders = {id for id, token in enumerate(words.tokens) if token == reserved(id) and token not in SPECIAL}
     return TokenizerSpec(
-        model="cpp-hybrid",
+        model=MODEL,
         tokens=words.tokens,
         types=[TokenType.UNUSED.value if id in placeholders else type for id, type in enumerate(words.types)],
         merges=list(map(" ".join, read_merges(document))),
@@ -40,6 +42,3 @@ def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
     )
-
-
-PIPELINE = Pipeline("cpp-hybrid", convert_cpp_hybrid, piece_bytes)

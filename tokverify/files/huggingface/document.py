@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.huggingface.pipeline import Stage, stages_of
+from tokverify.files.huggingface.stage import Stage, stages_of
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:

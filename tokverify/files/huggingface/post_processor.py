@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
 
 Around = tuple[list[int], list[int]]
 """The ids before and after a text."""

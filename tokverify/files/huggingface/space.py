@@ -14,7 +14,7 @@ from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
 
 _REPLACE_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": ESCAPED_SPACE}
 _PREPEND = {"type": "Prepend", "prepend": ESCAPED_SPACE}

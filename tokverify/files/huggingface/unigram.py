@@ -17,8 +17,8 @@ from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
-    from tokverify.files.huggingface.pipeline import Stage
     from tokverify.files.huggingface.space import Spaces
+    from tokverify.files.huggingface.stage import Stage
 
 _MAX_SCORE = 1e38
 """The limit for the magnitude of a score, because GGUF stores scores in single precision."""

@@ -20,7 +20,7 @@ from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
-    from tokverify.files.huggingface.pipeline import Stage
+    from tokverify.files.huggingface.stage import Stage
 
 _CONTINUATION = "##"
 _CHARACTER_CLASS = re.compile(r"\[[^\[\]\\^]+\]")

@@ -16,7 +16,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 def render(report: CiReport) -> str:
     """Write a SARIF log of one run."""
-    from tokverify import __version__
+    from tokverify.version import __version__
 
     indexes = {check.id: index for index, check in enumerate(report.checks)}
     notifications = [{"level": "note", "message": _message(sentence)} for sentence in report.skipped]

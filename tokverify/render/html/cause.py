@@ -1,4 +1,4 @@
-"""Why each case came out as it did, as far as a report tells; cases are filtered by it."""
+"""Collect the causes of the outcome of each case, by which readers filter the cases."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Causes: TypeAlias = "Mapping[str, Sequence[str]]"
 
 
 def causes(report: Report) -> Causes:
-    """Return the causes of each case that did not simply match, by suite/id, in words that have passed `visible`."""
+    """Return the causes of each case that did not simply match, by suite/id, as texts that have passed `visible`."""
     explained = _explained(report)
     found: dict[str, list[str]] = {}
     for result in report.results:
-        told = [*explained.get(result.name, ()), *_own_causes(result)]
-        if told:
-            found[result.name] = told
+        own = [*explained.get(result.name, ()), *_own_causes(result)]
+        if own:
+            found[result.name] = own
     return found
 
 
 def _own_causes(result: CaseResult) -> Iterator[str]:
-    """Yield what a case itself says of why."""
+    """Yield the causes that follow from the result of the case itself."""
     if result.known:
         yield f"known: {visible_message(known_text(result.known))}"
     elif result.status is Status.SKIPPED:
@@ -46,22 +46,23 @@ def _own_causes(result: CaseResult) -> Iterator[str]:
 
 
 def _explained(report: Report) -> dict[str, list[str]]:
-    """Return the explanations of a diagnosis for each case that it looked at."""
+    """Return the explanations of the diagnosis for each case that it tried to explain."""
     if not report.diagnosis:
         return {}
-    told = [(visible_message(found.sentence), set(found.unexplained)) for found in report.diagnosis.explanations]
-    return {
-        name: [sentence for sentence, unexplained in told if name not in unexplained] or ["no explanation found"]
-        for name in _diagnosed(report, report.diagnosis)
-    }
+    explanations = [(visible_message(item.sentence), set(item.unexplained)) for item in report.diagnosis.explanations]
+    found: dict[str, list[str]] = {}
+    for name in _diagnosed(report, report.diagnosis):
+        sentences = [sentence for sentence, unexplained in explanations if name not in unexplained]
+        found[name] = sentences or ["no explanation found"]
+    return found
 
 
 def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
-    """Name the cases that a diagnosis had to explain."""
+    """Name the cases that the diagnosis tried to explain."""
     if diagnosis.decoding:
         return [result.name for result in report.results if result.decode_difference and not result.known]
     mismatches = [result for result in report.results if result.status is Status.MISMATCH]
     differing = [result.name for result in mismatches if result.actual != result.expected and can_match(result)]
     errors = [result.name for result in report.results if result.status is Status.ERROR]
-    # subtle: only errors of which the reference knows the ids are looked at, and the report does not say which.
+    # subtle: the diagnosis includes only errors for which the reference has ids, and the report does not say which.
     return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing

@@ -1,4 +1,4 @@
-"""Put a page together: one file that holds its styles, scripts and data, and can load or send nothing."""
+"""Assemble a page: one file that holds its styles, scripts and data, and can neither load nor send anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character 
 
 
 def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -> str:
-    """Fill in a template; what is in `context` must have passed `visible`, and is escaped."""
+    """Fill in a template; texts in `context` must have passed `visible`, and are escaped."""
     style, script = _resource("page.css"), Markup("\n").join(map(_resource, scripts))
     environment = Environment(
         autoescape=True,
@@ -34,12 +34,12 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -
 
 
 def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names and versions of libraries, which have passed `visible` then."""
+    """Return the names and versions of libraries as texts that have passed `visible`."""
     return sorted((visible_message(name), visible_message(version)) for name, version in versions.items())
 
 
 def script_json(data: object) -> Markup:
-    """Write data as JSON that can neither end nor change the script element that it stands in."""
+    """Write data as JSON that can neither end nor change the script element around it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - nothing is left in it that HTML would act on
 
@@ -50,7 +50,7 @@ def _resource(name: str) -> Markup:
 
 
 def _policy(style: str, script: str) -> str:
-    """Forbid the browser everything but this style and this script."""
+    """Return a policy that allows the browser this style and this script only."""
     allowed = [f"script-src {_source(script)}", f"style-src {_source(style)}", "img-src data:"]
     return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
 
@@ -60,5 +60,5 @@ def _source(text: str) -> str:
 
 
 def _with_code(text: str) -> Markup:
-    """Write what stands between backticks as code."""
+    """Write text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before

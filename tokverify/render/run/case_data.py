@@ -1,4 +1,4 @@
-"""The cases of a report as the data that the page's scripts draw and filter; all of its strings are `visible`."""
+"""Prepare the cases of a report for the page's scripts; all strings have passed `visible`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import description, headline
-from tokverify.report.difference import Block
+from tokverify.report.difference import NO_TOKEN, Block
 from tokverify.report.run import Status
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
-from tokverify.verify.expectation import NO_TOKEN
 
 if TYPE_CHECKING:
     from tokverify.render.html.cause import Causes
@@ -25,16 +24,16 @@ _CODE_POINTS = 4
 
 
 class Numbering(dict[str, int]):
-    """Numbers strings in the order in which they are first met."""
+    """Numbers strings in the order of their first use."""
 
     def __missing__(self, text: str) -> int:
         return self.setdefault(text, len(self))
 
 
 class TokenTable:
-    """Holds each token once, as (id, piece, bytes in hexadecimal, text), so that cases only name its row.
+    """Holds each token once, as (id, piece, bytes in hexadecimal, text), so that cases refer to it by row.
 
-    The text is that of a column in which both sides have this token and nothing else.
+    The text is that of a column in which both sides have this token only.
     """
 
     def __init__(self) -> None:
@@ -56,18 +55,18 @@ class TokenTable:
 
 
 def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
-    """Return the cases of reports, with the suites, tags, causes and tokens that they name by number."""
+    """Return the cases of reports, and the suites, tags, causes and tokens to which they refer by number."""
     suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
     cases = []
     for result, causes_of_it, pairs in _results(reports):
-        told: dict[str, object] = {
+        shown: dict[str, object] = {
             "name": visible_message(result.name),
             "status": str(result.status),
             "suite": suites[visible_message(result.case.suite)],
             "tags": [tags[visible_message(tag)] for tag in result.case.tags],
             "causes": [cause_numbers[cause] for cause in causes_of_it],
         }
-        cases.append(told | _case(result, _blocks(result, pairs), tokens))
+        cases.append(shown | _case(result, _blocks(result, pairs), tokens))
     return {
         "suites": list(suites),
         "tags": list(tags),
@@ -78,14 +77,14 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
 
 
 def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str], Pairs]]:
-    # subtle: two reports can have cases of the same name, and each its own causes.
+    # subtle: two reports can have cases with the same name, each with its own causes.
     for report, causes_by_name in reports:
         for result in report.results:
             yield result, causes_by_name.get(result.name, ()), report.tokens
 
 
 def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:
-    """Return both tokenizations of a case; nothing where a report does not tell what its ids are."""
+    """Return both tokenizations of a case; nothing if the report lacks the tokens of its ids."""
     if result.difference:
         return result.difference.blocks
     if not result.actual or not all(id in pairs for id in result.actual):
@@ -96,22 +95,22 @@ def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:
 
 def _case(result: CaseResult, blocks: Sequence[Block], tokens: TokenTable) -> dict[str, object]:
     case = result.case
-    told: dict[str, object] = {
+    shown: dict[str, object] = {
         "text": visible(case.text),
         "place": visible_message(f"{case.file}:{case.line}") if case.file else "",
         "headline": "" if result.status is Status.MATCH else headline(result),
         "facts": list(_facts(result, blocks)),
     }
     if blocks:
-        told["other"] = other_side(result)
-        told["columns"] = [column for block in blocks for column in _columns(block, tokens)]
-        told["exact"] = _decodes_to(blocks, case.text)
+        shown["other"] = other_side(result)
+        shown["columns"] = [column for block in blocks for column in _columns(block, tokens)]
+        shown["exact"] = _decodes_to(blocks, case.text)
     elif result.status is Status.MATCH:
-        told["ids"] = list(result.actual)
+        shown["ids"] = list(result.actual)
     if result.decode_difference:
         difference = result.decode_difference
-        told["decoded"] = [visible(data) for data in (difference.actual, difference.expected)]
-    return told
+        shown["decoded"] = [visible(data) for data in (difference.actual, difference.expected)]
+    return shown
 
 
 def _facts(result: CaseResult, blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
@@ -143,16 +142,16 @@ def _sides(blocks: Sequence[Block]) -> tuple[list[Token], list[Token]]:
 
 
 def _decodes_to(blocks: Sequence[Block], text: str) -> list[bool]:
-    """Tell for each side whether its tokens stand for exactly the text, so that spans count the text's bytes."""
+    """Check for each side whether its tokens represent exactly the text, so that spans count the text's bytes."""
     data = text.encode("utf-8", "surrogatepass")
     return [b"".join([token.token_bytes for token in side]) == data for side in _sides(blocks)]
 
 
 def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
-    """Cut a block into columns.
+    """Split a block into columns.
 
-    A column is whether it is equal, the tokens of both sides, and the text, if that is the same; or the row of the only
-    token on both sides, as in most, so that the page stays small.
+    A column is (is equal, tokens of actual, tokens of expected, text, if it is the same). Most columns hold the same
+    token on both sides; such a column is the row of the token, which keeps the page small.
     """
     if not block.equal:
         yield _column(block.equal, block.actual, block.expected, tokens)
@@ -166,7 +165,7 @@ def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
 
 
 def _character_ends(tokens: Sequence[Token]) -> Iterator[int]:
-    """Yield the indexes after which no character is left incomplete, and the last one."""
+    """Yield the indexes after which no character is incomplete, and the last one."""
     pending = b""
     for index, token in enumerate(tokens, 1):
         pending += token.token_bytes
@@ -176,7 +175,7 @@ def _character_ends(tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def _is_cut(data: bytes) -> bool:
-    """Tell whether UTF-8 ends within a character."""
+    """Check whether UTF-8 ends within a character."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

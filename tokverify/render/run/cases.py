@@ -30,9 +30,8 @@ from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Expect
     from tokverify.report.difference import Difference
-    from tokverify.report.run import BaselineOutcome, CaseResult, Report
+    from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report
 
 _MAX_CODE_POINTS = 4
 _MAX_DRAWN = 100

@@ -1,4 +1,4 @@
-"""The page of a run: verdict, diagnosis, plots by suite, cases, and what was compared."""
+"""The page of a run: the verdict, the diagnosis, plots by suite, the cases, and what was compared."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
-_MOST_PIECES = 200
+_MAX_PIECES = 200
 _PLOT_MARGIN = 6
 _SCRIPTS = ("page.js", "alignment.js", "run.js")
 _OUTCOMES = {
-    0: ("Passed", "every case matches, or differs in a way that the baseline lists"),
-    1: ("Failed", "a case differs, or cannot be encoded"),
+    0: ("Passed", "every case matches, or differs in a way that the baseline accepts"),
+    1: ("Failed", "a case differs or cannot be encoded"),
     2: ("Nothing compared", "nothing was compared"),
 }
 
@@ -50,12 +50,12 @@ def case_page(template: str, context: Mapping[str, object]) -> str:
 
 
 def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tuple[str, str]]) -> dict[str, object]:
-    """Return what the top of a page says.
+    """Return the top of a page.
 
     Args:
-        name: What the report is of, having passed `visible`.
+        name: The subject of the report, which has passed `visible`.
         verdict: The line that sums it up.
-        exit_code: That of the command.
+        exit_code: The exit code of the command.
         outcomes: Exit code -> a word or two for it, and what it means.
     """
     first, _, others = verdict.partition("; ")
@@ -83,20 +83,20 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
 
 
 def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
-    """Return the cases of reports, one after the other, each report with the causes of its cases."""
+    """Return the cases of reports, one report after the other, each with the causes of its cases."""
     results = [result for report, _ in reports for result in report.results]
     statuses = Counter(result.status for result in results)
     failing = [result for result in results if result.status in {Status.MISMATCH, Status.ERROR}]
     return {
         "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
-        # What there is to see of failing cases without a script.
+        # Failing cases as they are shown without scripts.
         "failing": [(str(result.status), visible_message(result.name), headline(result)) for result in failing],
         "data": script_json(cases_data(reports)),
     }
 
 
 def side_data(side: Side) -> dict[str, object]:
-    """Return what the page says of a side."""
+    """Return the description of a side."""
     return {
         "name": visible_message(side.name),
         "source": visible_message(side.source) if side.source != side.name else "",
@@ -111,7 +111,7 @@ def side_data(side: Side) -> dict[str, object]:
 
 
 def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield names and values, as they are shown."""
+    """Yield names and values as texts that have passed `visible`."""
     for name, value in values.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         yield visible_message(name), visible_message(shown)
@@ -162,7 +162,7 @@ def _place(value: float, most: float) -> float:
 
 
 def _percent(rate: float | None) -> str:
-    """Write a share so that only what is whole reads 100 %, and only what is nothing reads 0 %."""
+    """Write a share in percent; only all is 100 %, and only nothing is 0 %."""
     if rate is None:
         return "skipped"
     return f"{min(max(round(100 * rate), int(rate > 0)), 100 - int(rate < 1))} %"
@@ -181,7 +181,7 @@ def _entry(entry: KnownDifference) -> tuple[str, str, str]:
 
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
-    pieces = vocabulary.pieces[:_MOST_PIECES]
+    pieces = vocabulary.pieces[:_MAX_PIECES]
     return {
         "lines": [line.text for line in vocabulary_lines(vocabulary)],
         "pieces": [

@@ -1,4 +1,4 @@
-"""What a run tells CI systems: the cases that fail, each at its place, and what concerns all of them."""
+"""The issues of a run, as CI systems show them: the failing cases, each at its place, and what concerns all of them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies diffe
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 
 RUN_CHECKS = (
-    Check("case-mismatch", "mismatch", "A text gets other ids than it should.", Level.ERROR),
+    Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
     Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
     VOCABULARY_CHECK,
     DECODING_CHECK,
-    Check("baseline-fixed", "fixed", "A baseline lists a failure that is none any more.", Level.NOTE),
+    Check("baseline-fixed", "fixed", "A baseline lists a case that matches now.", Level.NOTE),
 )
-"""What a report of `tokverify run` can tell of."""
+"""The kinds of issues of a run."""
 
 
 def to_ci_report(report: Report) -> CiReport:
-    """Return what CI systems are told of a report."""
+    """Return the issues of a report."""
     return CiReport(
         issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=run_exit_code(report)
     )
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
-    """Yield the failing cases of a report, why they fail, what else is to be told, and what a baseline accepts."""
+    """Yield the failing cases of a report, the diagnosis, other issues, and the failures that a baseline accepts."""
     failing = [result for result in report.results if result.status in FAILING]
     yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
@@ -47,7 +47,7 @@ def report_issues(report: Report) -> Iterator[Issue]:
 
 
 def _diagnosis_issues(report: Report) -> Iterator[Issue]:
-    """Yield what is behind the failures, in one issue, if it was found."""
+    """Yield one issue with the explanations of the failures, if there are any."""
     lines = explanation_lines(report)
     if lines:
         yield Issue(
@@ -61,14 +61,14 @@ def _diagnosis_issues(report: Report) -> Iterator[Issue]:
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
-    """Return what there is to tell of a case that fails, or is known to.
+    """Return the issue of a case that fails or is known to fail.
 
     Args:
-        result: What became of it.
-        report: The report it is in.
-        prefix: How the checks are named that it can be of: `PREFIX-mismatch`, `PREFIX-error` or `PREFIX-decoding`.
-        path: Where to point if the case has no file; by default that is the model.
-        more: Lines to tell after the first one; they have passed `visible`.
+        result: The outcome of the case.
+        report: The report that holds it.
+        prefix: Names the check: `PREFIX-mismatch`, `PREFIX-error` or `PREFIX-decoding`.
+        path: The place of the issue if the case has no file; the model by default.
+        more: Further lines after the first one; they have passed `visible`.
     """
     lines = [headline(result), *more, *description(result)]
     if result.difference:
@@ -93,7 +93,7 @@ def _way(result: CaseResult) -> str:
 
 
 def vocabulary_issues(report: Report) -> Iterator[Issue]:
-    """Yield that the vocabularies differ, if they do."""
+    """Yield an issue if the vocabularies differ."""
     if vocabularies_differ(report.vocabulary):
         sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
         message = f"the vocabularies of {sides} differ"
@@ -101,7 +101,7 @@ def vocabulary_issues(report: Report) -> Iterator[Issue]:
 
 
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
-    """Yield that cases are decoded differently, if they are; `path` is where to point."""
+    """Yield an issue at `path` if cases are decoded differently."""
     names = [visible_message(result.name) for result in report.results if result.decode_difference]
     if names:
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""What a report shows by suite: how many cases match, and how many tokens a character takes."""
+"""Compute the plots by suite: how many cases match, and how many tokens a character takes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
 _STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-_MOST_TICKS = 5
+_MAX_TICKS = 5
 
 
 @dataclass(slots=True)
 class SuiteCount:
-    """What the cases of one suite add up to; `characters` and tokens are those of cases encoded on both sides."""
+    """The totals of a suite; characters and tokens include only cases that both sides encoded."""
 
     name: str
     statuses: Counter[Status] = field(default_factory=Counter)
@@ -37,12 +37,12 @@ class SuiteCount:
 
     @property
     def compared(self) -> int:
-        """How many cases were not skipped."""
+        """The number of cases that were not skipped."""
         return self.statuses.total() - self.statuses[Status.SKIPPED]
 
     @property
     def match_rate(self) -> float | None:
-        """The share of those that match; None if all were skipped."""
+        """The share of the compared cases that match; None if all were skipped."""
         return self.statuses[Status.MATCH] / self.compared if self.compared else None
 
     @property
@@ -52,7 +52,7 @@ class SuiteCount:
 
 
 def suite_counts(report: Report) -> list[SuiteCount]:
-    """Count by suite, those with the lowest share of matches first."""
+    """Count by suite; the suites with the lowest share of matches come first."""
     counts: dict[str, SuiteCount] = {}
     for result in report.results:
         counts.setdefault(result.case.suite, SuiteCount(visible_message(result.case.suite))).add(result)
@@ -60,7 +60,7 @@ def suite_counts(report: Report) -> list[SuiteCount]:
 
 
 def segments(count: SuiteCount) -> list[tuple[str, float, float]]:
-    """Return a bar as (status, start, length) in percent, without what was skipped."""
+    """Return the segments of a bar as (status, start, length) in percent, without skipped cases."""
     at = 0.0
     found = []
     for status in (Status.MATCH, Status.KNOWN, Status.MISMATCH, Status.ERROR):
@@ -72,9 +72,9 @@ def segments(count: SuiteCount) -> list[tuple[str, float, float]]:
 
 
 def ticks(counts: Iterable[SuiteCount]) -> list[float]:
-    """Return round marks from 0 to at least the most tokens per character."""
+    """Return round marks from 0 to at least the largest number of tokens per character."""
     most = max((rate for count in counts for rate in count.rates or ()), default=0.0)
-    step = next((step for step in _STEPS if step * _MOST_TICKS >= most), most / _MOST_TICKS)
+    step = next((step for step in _STEPS if step * _MAX_TICKS >= most), most / _MAX_TICKS)
     marks = [0.0, step]
     while marks[-1] < most:
         marks.append(round(marks[-1] + step, 6))

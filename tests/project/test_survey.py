@@ -1,4 +1,4 @@
-"""`tokverify init`: what is found in a repository, and the files that are written for it."""
+"""Test the survey of a repository and the files that `tokverify init` writes for it."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import read_configuration
-from tokverify.project.starting import look_around
+from tokverify.project.survey import survey
 from tokverify.render.start import render_configuration
 
 
@@ -58,29 +58,29 @@ def make(directory: Path, *names: str) -> Path:
         ),
     ],
 )
-def test_what_is_found(tmp_path, files, models, suites):
-    start = look_around(make(tmp_path, *files))
+def test_tokenizers_and_suites_are_found(tmp_path, files, models, suites):
+    start = survey(make(tmp_path, *files))
     found = [(m.as_posix(), r and r.as_posix()) for m, r in start.models]
     assert (found, [path.as_posix() for path in start.suites]) == (models, suites)
 
 
 def test_nothing_to_verify_is_an_error(tmp_path):
-    with pytest.raises(TokverifyError, match="no GGUF file in it"):
-        look_around(make(tmp_path, "readme.md"))
+    with pytest.raises(TokverifyError, match="contains no GGUF file"):
+        survey(make(tmp_path, "readme.md"))
 
 
 def test_what_git_ignores_is_left_out(tmp_path):
     make(tmp_path, "a.gguf", "big/b.gguf")
     (tmp_path / ".gitignore").write_text("big/\n")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - the git on the path
-    assert [model.as_posix() for model, _ in look_around(tmp_path).models] == ["a.gguf"]
+    assert [model.as_posix() for model, _ in survey(tmp_path).models] == ["a.gguf"]
 
 
-def test_models_of_one_name_get_names_of_their_own(tmp_path):
-    start = look_around(make(tmp_path, "x/a.gguf", "y/a.gguf", 'z/odd "name".gguf'))
+def test_models_with_the_same_name_get_different_names(tmp_path):
+    start = survey(make(tmp_path, "x/a.gguf", "y/a.gguf", 'z/odd "name".gguf'))
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
-    found = read_configuration(tmp_path / "tokverify.toml")
-    assert [model.name for model in found.models] == ["x-a", "y-a", "z-odd-name-"]
+    configuration = read_configuration(tmp_path / "tokverify.toml")
+    assert [model.name for model in configuration.models] == ["x-a", "y-a", "z-odd-name-"]
 
 
 def test_init_writes_what_run_reads(tmp_path, monkeypatch):
@@ -94,7 +94,7 @@ def test_init_writes_what_run_reads(tmp_path, monkeypatch):
     assert workflow["permissions"] == {"contents": "read"}
     again = CliRunner().invoke(main, ["init"])
     assert again.exit_code == 2
-    assert "already there" in again.stderr
+    assert "already exists" in again.stderr
     assert CliRunner().invoke(main, ["init", "--force"]).exit_code == 0
     assert CliRunner().invoke(main, ["init", "absent"]).exit_code == 2
 
@@ -111,59 +111,59 @@ def test_models_in_lfs_are_fetched_by_the_workflow(tmp_path):
     ("suite", "cases", "reason"),
     [
         ("cases:\n- {id: a, text: a}\n", ["shipped", "own"], ""),
-        ("suite: seed\ncases:\n- {id: a, text: a}\n", ["own"], "some have the same names"),
-        ("cases:\n- {id: a, text: a, expect: {a: [1]}}\n", ["own"], "yours say themselves what is expected"),
+        ("suite: seed\ncases:\n- {id: a, text: a}\n", ["own"], "some suites have the same names"),
+        ("cases:\n- {id: a, text: a, expect: {a: [1]}}\n", ["own"], "every case has its own `expect`"),
         ("cases:\n- {id: a}\n", ["shipped", "own"], ""),
     ],
 )
-def test_own_suites_go_with_the_shipped_ones_where_they_can(tmp_path, suite, cases, reason):
+def test_own_suites_are_combined_with_the_shipped_ones_if_possible(tmp_path, suite, cases, reason):
     make(tmp_path, "a.gguf", "own/own.yaml")
     (tmp_path / "own" / "own.yaml").write_text(suite)
     result = CliRunner().invoke(main, ["init", str(tmp_path)])
     assert result.exit_code == 0, result.output
     [model] = tomllib.loads((tmp_path / "tokverify.toml").read_text())["models"]
     assert model["cases"] == cases
-    told = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, and not"
-    assert told in result.stdout
+    line = "cases: those that come with tokverify, and those in own" if not reason else "cases: those in own, but not"
+    assert line in result.stdout
     assert reason in result.stdout
 
 
-def test_suites_in_a_directory_of_the_name_of_the_shipped_ones(tmp_path):
+def test_a_directory_named_shipped_is_written_as_a_path(tmp_path):
     make(tmp_path, "a.gguf", "shipped/own.yaml")
-    start = look_around(tmp_path)
-    assert "is there as well" in start.left_out
+    start = survey(tmp_path)
+    assert "exists as well" in start.left_out
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
     [model] = read_configuration(tmp_path / "tokverify.toml").models
     assert [Path(source).name for source in model.cases] == ["shipped"]
     assert isinstance(model.cases[0], Path)
 
 
-def test_names_that_are_hard_to_write(tmp_path):
+def test_hostile_names_are_quoted(tmp_path):
     names = ["-dash.gguf", "sp: a'ce.gguf", 'n\nl\x7f\x1b".gguf', "日本.gguf"]
-    start = look_around(make(tmp_path, *names))
+    start = survey(make(tmp_path, *names))
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
-    found = read_configuration(tmp_path / "tokverify.toml")
-    assert {model.model.name for model in found.models} == set(names)
+    configuration = read_configuration(tmp_path / "tokverify.toml")
+    assert {model.model.name for model in configuration.models} == set(names)
 
 
-def test_a_name_that_is_not_utf_8_is_told_of(tmp_path):
+def test_a_name_that_is_not_utf_8_is_an_error(tmp_path):
     try:
         (tmp_path / os.fsdecode(b"b\xff.gguf")).write_bytes(b"x")
     except OSError:
         pytest.skip("this file system has no such names")
     with pytest.raises(TokverifyError, match="not UTF-8"):
-        look_around(tmp_path)
+        survey(tmp_path)
 
 
-def test_links_pipes_and_many_other_files_are_no_obstacle(tmp_path, monkeypatch):
+def test_links_pipes_and_many_other_files_are_ignored(tmp_path, monkeypatch):
     make(tmp_path, "a.gguf", "deep/er/b.gguf", *(f"other/{number}.txt" for number in range(50)))
     (tmp_path / "deep" / "loop").symlink_to(tmp_path)
     (tmp_path / "self.gguf").symlink_to("self.gguf")
     os.mkfifo(tmp_path / "pipe.yaml")
-    assert [model.as_posix() for model, _ in look_around(tmp_path).models] == ["a.gguf", "deep/er/b.gguf"]
-    monkeypatch.setattr("tokverify.project.starting._MAX_FILES", 20)
+    assert [model.as_posix() for model, _ in survey(tmp_path).models] == ["a.gguf", "deep/er/b.gguf"]
+    monkeypatch.setattr("tokverify.project.survey._MAX_FILES", 20)
     with pytest.raises(TokverifyError, match="more than 20 files"):
-        look_around(tmp_path)
+        survey(tmp_path)
 
 
 def in_git(directory: Path, *arguments: str) -> None:
@@ -198,7 +198,7 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     )
 
 
-def test_a_directory_behind_a_link_is_told_as_it_is(tmp_path, monkeypatch):
+def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
     make(tmp_path / "real" / "below", "a.gguf")
     in_git(tmp_path / "real", "init", "-q")
     (tmp_path / "link").symlink_to("real/below")
@@ -207,25 +207,25 @@ def test_a_directory_behind_a_link_is_told_as_it_is(tmp_path, monkeypatch):
     assert "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; now run, in link: " in result.stdout
 
 
-def test_a_model_of_a_submodule(tmp_path):
+def test_a_model_in_a_submodule_is_fetched_by_the_workflow(tmp_path):
     (tmp_path / "super").mkdir()
     for directory in (make(tmp_path / "sub", "model.gguf"), tmp_path / "super"):
         in_git(directory, "init", "-q")
         in_git(directory, "add", ".")
         in_git(directory, "commit", "-q", "--allow-empty", "-m", "a")
     in_git(tmp_path / "super", "submodule", "add", "-q", str(tmp_path / "sub"), "my sub")
-    start = look_around(tmp_path / "super")
+    start = survey(tmp_path / "super")
     assert [model.as_posix() for model, _ in start.models] == ["my sub/model.gguf"]
     assert start.uses_submodules
-    assert not look_around(tmp_path / "super" / "my sub").uses_submodules
+    assert not survey(tmp_path / "super" / "my sub").uses_submodules
 
 
-def test_a_directory_whose_name_is_not_utf_8_is_told_of(tmp_path):
+def test_a_directory_whose_name_is_not_utf_8_is_an_error(tmp_path):
     directory = tmp_path / os.fsdecode(b"b\xff")
     try:
         make(directory, "a.gguf")
     except OSError:
         pytest.skip("this file system has no such names")
     in_git(tmp_path, "init", "-q")
-    with pytest.raises(TokverifyError, match="not UTF-8; rename it"):
-        look_around(directory)
+    with pytest.raises(TokverifyError, match="not UTF-8, so neither TOML nor YAML can contain it"):
+        survey(directory)

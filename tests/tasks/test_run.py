@@ -1,4 +1,4 @@
-"""Where the other side of a comparison comes from: what the cases expect, or a reference."""
+"""Test where the expected ids of a run come from: the cases or a reference."""
 
 import json
 
@@ -41,7 +41,7 @@ def suite(tmp_path, pieces) -> str:
     return str(path)
 
 
-def test_where_every_case_expects_something_no_reference_is_looked_for(suite):
+def test_no_reference_is_looked_for_if_every_case_expects_something(suite):
     report = report_of(MODEL, "--cases", suite, "-k", "pieces", "-k", "ids")
     assert report["summary"]["match"] == 2
     assert report["expected"]["name"] == "expect"
@@ -51,26 +51,26 @@ def test_where_every_case_expects_something_no_reference_is_looked_for(suite):
     assert "sentencepiece" not in report["versions"]
 
 
-def test_where_one_case_expects_nothing_the_reference_is_looked_for(suite):
+def test_the_reference_is_looked_for_if_a_case_expects_nothing(suite):
     report = report_of(MODEL, "--cases", suite)
     assert report["expected"]["name"] == "sentencepiece"
     assert report["summary"]["match"] == 3
 
 
-def test_cases_that_expect_nothing_are_skipped_where_only_that_is_asked_for(suite):
+def test_cases_without_expectations_are_skipped_with_reference_expect(suite):
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
-    assert [case["status"] for case in report["cases"]] == ["match", "match", "skipped"]
-    assert report["cases"][2]["message"] == "the case has no `expect` for sample, only for gemma"
+    assert [result["status"] for result in report["results"]] == ["match", "match", "skipped"]
+    assert report["results"][2]["message"] == "the case has no `expect` for sample, only for gemma"
     assert report["expected"]["reason"] == "as requested"
 
 
-def test_nothing_compared_is_no_success(suite):
+def test_a_run_that_compares_nothing_does_not_succeed(suite):
     result = run(MODEL, "--cases", suite, "-k", "other", "-r", "expect")
     assert result.exit_code == 2
     assert "1 case: 1 skipped; nothing was compared" in result.stdout
 
 
-def test_the_verdict_tells_what_was_compared(suite):
+def test_the_verdict_mentions_the_weak_reference(suite):
     result = run(MODEL, "--cases", suite, "-k", "ids", "-q")
     assert result.stdout == "1 case: 1 match; but compared with the cases' own `expect` only\n"
 
@@ -78,9 +78,9 @@ def test_the_verdict_tells_what_was_compared(suite):
 def test_a_difference_is_shown_and_explained_without_a_reference(suite, pieces):
     report = report_of(BROKEN, "--cases", suite, "-r", "expect", "-k", "pieces", "-k", "ids")
     assert report["summary"]["exit_code"] == 1
-    case = report["cases"][0]
-    assert case["expect"] == pieces
-    assert [token["piece"] for block in case["difference"]["blocks"] for token in block["expected"]] == pieces
+    result = report["results"][0]
+    assert result["expect"] == pieces
+    assert [token["piece"] for block in result["difference"]["blocks"] for token in block["expected"]] == pieces
     assert "USER_DEFINED" in report["diagnosis"]["explanations"][0]["sentence"]
     shown = run(BROKEN, "--cases", suite, "-r", "expect", "-k", "pieces").stdout
     assert '["w", "ord", "···", "w", "ith"]' in shown
@@ -99,4 +99,4 @@ def test_an_expected_piece_that_no_token_has_is_shown_without_an_id(tmp_path):
 def test_only_run_has_cases_that_expect_something(command):
     result = CliRunner().invoke(main, [*command, "-r", "expect"])
     assert result.exit_code == 2
-    assert "for `tokverify run` alone; name a reference" in result.stderr
+    assert "works only with `tokverify run`" in result.stderr

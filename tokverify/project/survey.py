@@ -1,16 +1,16 @@
-"""A start: what a repository holds that a configuration and a workflow can be written for."""
+"""Survey a repository for the tokenizers and suites that a configuration and a workflow can be written for."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
+from tokverify.report.start import Start
 from tokverify.system.git import git
 from tokverify.system.input_file import POINTER
 
@@ -27,27 +27,8 @@ _SUITE = re.compile(rb"^cases:", re.MULTILINE)
 _HEAD_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a directory holds, as paths relative to it.
-
-    Each model has its reference, or None for "to be found". `suites` are files, and directories of nothing else;
-    `left_out` says why the shipped ones do not go with them, if they do not.
-    `root` is that of the repository, where workflows belong, and `below` is where the directory is in it. The others
-    say what a checkout must be told to fetch.
-    """
-
-    models: Sequence[tuple[Path, Path | None]]
-    suites: Sequence[Path]
-    left_out: str = ""
-    root: Path = Path()
-    below: Path = Path()
-    uses_lfs: bool = False
-    uses_submodules: bool = False
-
-
-def look_around(directory: Path) -> Start:
-    """Look for tokenizers and suites in a directory and below: in what git tracks or could, or else everywhere.
+def survey(directory: Path) -> Start:
+    """Find the tokenizers and suites in a directory and below it: in git repositories, only files not ignored by git.
 
     Raises:
         TokverifyError: If there is no tokenizer.
@@ -60,7 +41,7 @@ def look_around(directory: Path) -> Start:
         models = [path for path in references if path.suffix == ".model"][:1] or references[:1]
         references = [path for path in references if path not in models]
     if not models:
-        raise TokverifyError(f"{directory}: no GGUF file in it, nor two tokenizers to compare; put one there first")
+        raise TokverifyError(f"{directory}: contains no GGUF file and no two tokenizers to compare; add one first")
     pairs = [(model, _reference_of(model, references, models)) for model in models]
     used = [path for pair in pairs for path in pair if path]
     root, below = _place_of(directory)
@@ -68,7 +49,7 @@ def look_around(directory: Path) -> Start:
     return Start(
         pairs,
         suites,
-        _why_left_out(directory, suites),
+        _explain_omission(directory, suites),
         root,
         below,
         uses_lfs=_uses_lfs(directory, used),
@@ -91,7 +72,7 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:
-        # Too long, or in a directory that nobody may look into.
+        # The name is too long, or the directory is not readable.
         return False
 
 
@@ -99,11 +80,13 @@ def _require_text(name: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise TokverifyError(f"{name}: neither TOML nor YAML can hold a name that is not UTF-8; rename it") from None
+        raise TokverifyError(
+            f"{name}: the name is not UTF-8, so neither TOML nor YAML can contain it; rename the file"
+        ) from None
 
 
 def _tracked(directory: Path) -> list[str] | None:
-    """Return what git tracks here, or would if asked to; None where there is no git or no repository."""
+    """List the files that git tracks or could track; None if there is no git or no repository."""
     listed = _listed(directory, "--cached", "--others", "--exclude-standard")
     return None if listed is None else [*listed, *_in_submodules(directory)]
 
@@ -119,7 +102,7 @@ def _listed(directory: Path, *options: str) -> list[str] | None:
 
 
 def _place_of(directory: Path) -> tuple[Path, Path]:
-    """Return the root of the repository, and where a directory is below it; without one, the directory is the root."""
+    """Find the root of the repository, by default the directory itself, and the path of the directory from there."""
     done = git("rev-parse", "--show-cdup", "--show-prefix", directory=directory)
     up, _, below = os.fsdecode(done.stdout.removesuffix(b"\n")).partition("\n")
     _require_text(below)
@@ -127,11 +110,11 @@ def _place_of(directory: Path) -> tuple[Path, Path]:
 
 
 def _uses_lfs(directory: Path, paths: Sequence[Path]) -> bool:
-    """Tell whether one of the files is in Git LFS, fetched or not."""
+    """Check whether one of the files is stored in Git LFS, fetched or not."""
     names = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    # Answers with the file, the attribute and its value, for each file.
-    told = git("check-attr", "-z", "--stdin", "filter", directory=directory, input=names).stdout.split(b"\0")
-    return b"lfs" in told[2::3] or any(_head(directory / path).startswith(POINTER) for path in paths)
+    # The output contains the file, the attribute and its value for each file.
+    fields = git("check-attr", "-z", "--stdin", "filter", directory=directory, input=names).stdout.split(b"\0")
+    return b"lfs" in fields[2::3] or any(_head(directory / path).startswith(POINTER) for path in paths)
 
 
 def _walk(directory: Path) -> Iterator[Path]:
@@ -141,16 +124,16 @@ def _walk(directory: Path) -> Iterator[Path]:
 
 
 def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
-    """Find suites; a directory below this one of which all YAML is suites stands for them, and for those to come."""
-    found = [path for path in files if path.suffix in _YAML]
-    suites = [path for path in found if _SUITE.search(_head(directory / path))]
-    mixed = {parent for path in found if path not in suites for parent in path.parents} | {Path()}
+    """Find suites. A directory whose YAML files are all suites stands for them, and for suites added later."""
+    yaml = [path for path in files if path.suffix in _YAML]
+    suites = [path for path in yaml if _SUITE.search(_head(directory / path))]
+    mixed = {parent for path in yaml if path not in suites for parent in path.parents} | {Path()}
     places = dict.fromkeys(path if path.parent in mixed else path.parent for path in suites)
     return [place for place in places if places.keys().isdisjoint(place.parents)]
 
 
-def _why_left_out(directory: Path, suites: Sequence[Path]) -> str:
-    """Say why the shipped suites cannot, or should not, be verified along with others; empty if they can."""
+def _explain_omission(directory: Path, suites: Sequence[Path]) -> str:
+    """Explain why the shipped suites cannot or should not be verified with others; empty if they can."""
     if not suites:
         return ""
     own = [directory / path for path in suites]
@@ -158,23 +141,23 @@ def _why_left_out(directory: Path, suites: Sequence[Path]) -> str:
         is_shipped(SHIPPED, directory)
         cases = load_cases(own)
     except TokverifyError as error:
-        # What is wrong with suites is told by `tokverify run`.
+        # `tokverify run` reports what is wrong with suites.
         return str(error) if (directory / SHIPPED).exists() else ""
     if all(case.expect for case in cases):
-        return "yours say themselves what is expected, and may need no reference"
+        return "every case has its own `expect`, so no reference may be needed"
     try:
         load_cases([SHIPPED, *own])
     except TokverifyError:
-        return "some have the same names"
+        return "some suites have the same names"
     return ""
 
 
 def _reference_of(model: Path, references: Sequence[Path], models: Sequence[Path]) -> Path | None:
-    """Choose the reference that is named after the model, or beside it, or the only one unless beside another model."""
+    """Choose the reference named after the model, or next to it, or the only one unless it is next to another model."""
     named = [path for path in references if path.name.startswith(f"{model.stem}.tokenizer.")]
     beside = [path for path in references if path.parent == model.parent and path.name in _REFERENCES]
     places = {path.parent for path in references}
-    # Above the model, what stands beside another one may well be for both, such as quantizations in directories.
+    # A reference in a parent directory may belong to several models, such as quantizations in subdirectories.
     elsewhere = {path.parent for path in models}.difference(model.parents)
     only = references if len(places) == 1 and places.isdisjoint(elsewhere) else []
     return next(iter([*named, *beside, *(path for path in only if path.name in _REFERENCES)]), None)
@@ -185,5 +168,5 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
     except OSError:
-        # What cannot be read is told of by `tokverify run`, if it is a tokenizer.
+        # If it is a tokenizer, `tokverify run` reports that it cannot be read.
         return b""

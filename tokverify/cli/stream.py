@@ -1,0 +1,92 @@
+"""Write to stdout and stderr, which may be closed, full, or the log of a CI job."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable
+from typing import NoReturn, TextIO
+
+import click
+
+from tokverify.errors import TokverifyError
+from tokverify.render import RenderOptions
+from tokverify.system.workflow_log import in_workflow, without_commands
+
+_CLOSED_PIPE = 141
+
+
+def write_text(text: str, *, commands: bool = False) -> None:
+    """Write text to stdout; with `commands`, GitHub Actions may execute the commands in it."""
+    shown = text if commands else _escape_for_log(text, sys.stdout)
+    _to_stdout(lambda: sys.stdout.write(shown))
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes to stdout unchanged."""
+    _to_stdout(lambda: sys.stdout.buffer.write(data))
+
+
+def flush_stdout() -> None:
+    """Flush stdout, so that a failure occurs here and not when Python exits."""
+    _to_stdout(lambda: None)
+
+
+def _to_stdout(write: Callable[[], object]) -> None:
+    try:
+        write()
+        sys.stdout.flush()
+    except OSError as error:
+        fail_on_stdout(error)
+
+
+def fail_on_stdout(error: OSError) -> NoReturn:
+    """Stop using stdout after an error.
+
+    Raises:
+        Exit: If nobody reads it anymore.
+        TokverifyError: If it cannot be written.
+    """
+    _discard(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        # The reader, such as `head`, has seen enough. This is neither an error nor a success.
+        raise click.exceptions.Exit(_CLOSED_PIPE) from None
+    raise TokverifyError(f"cannot write to stdout: {error.strerror}") from error
+
+
+def write_stderr(line: str) -> None:
+    """Write a line to stderr. If that fails, the exit code is all that remains."""
+    shown = _escape_for_log(line, sys.stderr)
+    try:
+        click.echo(shown, err=True)
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _escape_for_log(text: str, stream: TextIO) -> str:
+    """Escape text that GitHub Actions would execute, unless the stream is redirected to a file."""
+    return without_commands(text) if in_workflow() and not _is_file(stream) else text
+
+
+def _is_file(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _discard(stream: TextIO) -> None:
+    """Redirect what is still buffered to nowhere; otherwise Python would fail again on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False) -> RenderOptions:
+    """Choose how to render for stdout: with the width and colors of the terminal, if it is one."""
+    if not sys.stdout.isatty():
+        return RenderOptions(verbose=verbose, quiet=quiet)
+    # https://no-color.org
+    plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    width = shutil.get_terminal_size().columns
+    return RenderOptions(width=width, color=not plain, verbose=verbose, quiet=quiet)

@@ -1,0 +1,75 @@
+"""Check a GGUF file's tokenizer with static rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.audit import audit
+from tokverify.audit.repair import with_remedies
+from tokverify.audit.rules import RULES
+from tokverify.audit.subject import Subject
+from tokverify.audit.waiver import read_waivers
+from tokverify.errors import TokverifyError
+from tokverify.files.gguf.declaration import read_declaration
+from tokverify.references import open_reference
+from tokverify.report.finding import Severity
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.audit.rule import Rule
+    from tokverify.report.audit import AuditReport
+
+
+def audit_model(  # noqa: PLR0913 - the optional ones are keywords
+    model: str | Path,
+    reference: str | Path | None = None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fail_on: Severity = Severity.ERROR,
+    waivers: str | Path | None = None,
+    options: Mapping[str, object] | None = None,
+) -> AuditReport:
+    """Check the tokenizer of a GGUF file with static rules, even if llama.cpp refuses the file.
+
+    Args:
+        model: The GGUF file.
+        reference: A reference to check against; without one, only the file itself is checked.
+        select: Beginnings of the codes of the rules to apply; all by default.
+        ignore: Beginnings of the codes of rules to leave out.
+        fail_on: The lowest severity that makes the report fail.
+        waivers: The file of accepted findings.
+        options: The options to record in the report.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or no rule is selected.
+    """
+    rules = _select_rules(tuple(select), tuple(ignore))
+    accepted = read_waivers(Path(waivers), RULES) if waivers is not None else []
+    path = Path(model)
+    declaration = read_declaration(path)
+    found = open_reference(reference, spec=declaration.spec, model=path) if reference is not None else None
+    subject = Subject(declaration, found, path.stem)
+    report = replace(
+        audit(subject, rules, accepted),
+        source=str(path),
+        fail_on=fail_on,
+        fingerprint=subject.fingerprint,
+        reference=found.source if found else None,
+        reference_sha256=found.sha256 if found else None,
+        caveat=found.caveat if found else "",
+        options=dict(options or {}),
+        versions={"tokverify": __version__, **(found.versions if found else {})},
+    )
+    return with_remedies(report)
+
+
+def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:
+    selected = [rule for code, rule in RULES.items() if code.startswith(select or ("",))]
+    rules = [rule for rule in selected if not ignore or not rule.code.startswith(ignore)]
+    if not rules:
+        raise TokverifyError("no rule selected: --ignore excludes every rule that --select names; drop one of them")
+    return rules

@@ -1,0 +1,62 @@
+"""Check the chat templates of a model, alone or against those of its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.chat.conversation import load_conversations
+from tokverify.chat.trial import ChatReference, templates_of, try_templates
+from tokverify.errors import TokverifyError
+from tokverify.files.config import chat_templates, special_texts
+from tokverify.tasks.opening import open_model, open_reference
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.report.chat import ChatReport
+    from tokverify.tasks.opening import ModelSource, OpenedReference, ReferenceSource
+
+
+def check_chat(
+    model: ModelSource,
+    reference: ReferenceSource = None,
+    *,
+    conversations: str | Path | None = None,
+    options: Mapping[str, object] | None = None,
+) -> ChatReport:
+    """Render conversations with the chat templates of a model, check the results, and compare them with a reference.
+
+    Args:
+        model: The model.
+        reference: The reference with its templates; without one, only the model's templates are checked.
+        conversations: A YAML file of conversations; those that come with tokverify by default.
+        options: The options to record in the report.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or there is no template.
+    """
+    tried = load_conversations(None if conversations is None else Path(conversations))
+    opened = open_model(model)
+    found = None if reference is None else open_reference(opened, reference)
+    chat_reference = _chat_reference(found) if found else None
+    if not templates_of(opened.spec) and not (chat_reference and chat_reference.templates):
+        raise TokverifyError(
+            f"{opened.path}: nothing to check: the model has no chat template, and no reference provides one;"
+            " with -r, name a reference that has a template"
+        )
+    return replace(
+        try_templates(opened.encoder, tried, chat_reference),
+        actual=opened.side,
+        expected=found.side if found else None,
+        options=dict(options or {}),
+        versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
+    )
+
+
+def _chat_reference(found: OpenedReference) -> ChatReference:
+    if found.path is None:
+        return ChatReference(found.tokenizer, {}, {})
+    return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path))

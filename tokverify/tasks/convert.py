@@ -1,0 +1,54 @@
+"""Convert a tokenizer file into another format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.convert import STRINGS, convert
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case
+    from tokverify.convert import Conversion
+    from tokverify.tasks.run import OnProgress
+
+
+def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
+    source: str | Path,
+    target: str | Path,
+    cases: Iterable[Case] | None = None,
+    *,
+    force: bool = False,
+    count: int = STRINGS,
+    seed: int = 0,
+    with_config: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Conversion:
+    """Convert a tokenizer file into the format that the suffix of `target` names, and verify the result.
+
+    The target is written only if it gives the same ids as its source, or with `force`.
+
+    Args:
+        source: A GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
+        target: The file to write, ending in .gguf or .json.
+        cases: The texts to verify with; the shipped cases by default.
+        force: Write the target even if it differs or exists.
+        count: The number of generated texts to verify with in addition.
+        seed: The seed of the generated texts.
+        with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
+        on_progress: Called with the number of texts done and the number of all texts.
+
+    Raises:
+        TokverifyError: If the source cannot be read, or the target cannot be written or express the source.
+    """
+    return convert(
+        Path(source),
+        Path(target),
+        force=force,
+        on_progress=on_progress,
+        cases=cases,
+        count=count,
+        seed=seed,
+        with_config=with_config,
+    )

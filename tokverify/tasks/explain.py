@@ -1,0 +1,37 @@
+"""Explain how a text becomes tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.explain.explanation import explain
+from tokverify.tasks.opening import open_model, open_reference
+
+if TYPE_CHECKING:
+    from tokverify.report.explain import Explanation
+    from tokverify.tasks.opening import ModelSource, ReferenceSource
+
+
+def explain_text(
+    model: ModelSource,
+    text: str,
+    reference: ReferenceSource = None,
+    *,
+    add_special: bool = False,
+    parse_special: bool = True,
+) -> Explanation:
+    """Trace a text through all stages of a model's tokenizer.
+
+    Args:
+        model: The model.
+        text: The text.
+        reference: A reference whose stages to compare; without one, only the model's stages are shown.
+        add_special: Add BOS and EOS as the model declares.
+        parse_special: Recognize control tokens in the text.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or one of the two tokenizers cannot encode the text.
+    """
+    opened = open_model(model)
+    expected = None if reference is None else open_reference(opened, reference).tokenizer
+    return explain(opened.encoder, text, expected, add_special=add_special, parse_special=parse_special)

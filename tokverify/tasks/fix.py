@@ -1,0 +1,86 @@
+"""Repair the tokenizer of a GGUF file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis import facts_of
+from tokverify.errors import TokverifyError
+from tokverify.fix.fixing import make_plan, read_fixable, write_fixed
+from tokverify.references import open_reference
+from tokverify.references.discovery import find_reference
+from tokverify.system.output_file import check_place
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case
+    from tokverify.fix.fixing import Plan, Verification
+
+
+class FixResult(NamedTuple):
+    """The outcome of a repair."""
+
+    plan: Plan
+    """What is wrong with the file, and what would repair it."""
+
+    after: Verification | None
+    """The verification of the repaired file; None if none was written."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all cases match in the end, otherwise 1."""
+        return 1 if (self.after or self.plan.before).fail else 0
+
+
+def fix_model(  # noqa: PLR0913 - the optional ones are keywords
+    model: str | Path,
+    output: str | Path | None = None,
+    reference: str | Path | None = None,
+    cases: Iterable[Case] | None = None,
+    *,
+    force: bool = False,
+    on_plan: Callable[[Plan], object] = lambda _: None,
+) -> FixResult:
+    """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
+
+    Args:
+        model: The GGUF file; it is never changed.
+        output: The file to write; None to only plan the repair.
+        reference: The tokenizer to agree with; None to look for one.
+        cases: The texts to verify with; the shipped cases by default.
+        force: Overwrite the output.
+        on_plan: Called with the plan before anything is written.
+
+    Raises:
+        TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
+    """
+    path = Path(model)
+    target = None if output is None else Path(output)
+    if target is not None:
+        _check_output(target, path, force=force)
+    cases = load_cases() if cases is None else list(cases)
+    declaration = read_fixable(path)
+    if reference is None:
+        found = find_reference(path, declaration.spec)
+    else:
+        found = open_reference(reference, spec=declaration.spec, model=path)
+    plan = make_plan(path, declaration, facts_of(found.tokenizer, found.path), cases)
+    on_plan(plan)
+    if plan.change is None or target is None:
+        return FixResult(plan, None)
+    return FixResult(plan, write_fixed(path, target, plan, found.tokenizer, cases))
+
+
+def _check_output(output: Path, model: Path, *, force: bool) -> None:
+    if output.is_dir():
+        raise TokverifyError(f"{output}: cannot be written: it is a directory; name a file in it")
+    if output.exists():
+        if model.exists() and output.samefile(model):
+            raise TokverifyError(f"{output}: this is MODEL itself, which is never changed; name another file")
+        if not force:
+            raise TokverifyError(f"{output}: already exists; name another file, or overwrite it with --force")
+        if not output.is_file():
+            raise TokverifyError(f"{output}: not a regular file; name another one")
+    check_place(output)

@@ -1,0 +1,48 @@
+"""Write a first configuration and a workflow for a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.errors import TokverifyError
+from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
+from tokverify.render.start import render_configuration, render_workflow
+from tokverify.system.output_file import write_files
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.report.start import Start
+
+
+class Initialization(NamedTuple):
+    """What was found, and the files that were written for it."""
+
+    start: Start
+    files: tuple[Path, ...]
+
+
+def init_project(directory: Path, *, force: bool = False) -> Initialization:
+    """Write a tokverify.toml and a GitHub workflow for the tokenizers and suites in a directory.
+
+    Args:
+        directory: The directory to configure.
+        force: Overwrite existing files.
+
+    Raises:
+        TokverifyError: If there is no such directory, no tokenizer in it, or a file exists already.
+    """
+    if not directory.is_dir():
+        raise TokverifyError(f"{directory}: no such directory")
+    start = survey(directory)
+    workflow = start.root / WORKFLOW
+    texts = {
+        directory / CONFIGURATION: render_configuration(start),
+        workflow: render_workflow(start, __version__),
+    }
+    existing = [str(path) for path in texts if path.exists()]
+    if existing and not force:
+        raise TokverifyError(f"{', '.join(existing)}: already exists; move it away, or overwrite it with --force")
+    workflow.parent.mkdir(parents=True, exist_ok=True)
+    write_files(texts)
+    return Initialization(start, tuple(texts))

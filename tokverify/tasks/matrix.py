@@ -1,0 +1,47 @@
+"""Verify several models, one after the other or several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from tokverify.errors import TokverifyError
+from tokverify.system.worker_pool import worker_pool
+from tokverify.tasks.run import RunResult, run
+
+if TYPE_CHECKING:
+    from tokverify.tasks.run import OnProgress, RunRequest
+
+ModelResult: TypeAlias = "RunResult | TokverifyError"
+"""The result for one model, or the reason why there is none."""
+
+
+def run_all(
+    requests: Sequence[RunRequest], *, jobs: int = 1, on_progress: OnProgress | None = None
+) -> Iterator[ModelResult]:
+    """Verify models and yield the results in order.
+
+    Args:
+        requests: One request per model.
+        jobs: The number of models to verify at a time.
+        on_progress: Called after each case; not called if several models are verified at a time.
+    """
+    if jobs == 1 or len(requests) == 1:
+        for request in requests:
+            yield _run(request, on_progress)
+        return
+    with worker_pool(min(jobs, len(requests))) as pool:
+        futures = [pool.submit(_run, request) for request in requests]
+        for future in futures:
+            yield future.result()
+
+
+def _run(request: RunRequest, on_progress: OnProgress | None = None) -> ModelResult:
+    """Verify one model. An error must not keep the other models from being verified."""
+    try:
+        return run(request, on_progress)
+    except TokverifyError as error:
+        return error
+    except OSError as error:
+        # Such as a name that is too long, which already fails when looking for the file.
+        return TokverifyError(f"{error.filename or request.model}: {error.strerror}; check the path")

@@ -1,0 +1,125 @@
+"""Open models and references, each exactly once per run."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from tokverify import references
+from tokverify.engine.encoder import Encoder
+from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
+from tokverify.references.discovery import find_reference
+from tokverify.verify.side import reference_side, side_of
+
+if TYPE_CHECKING:
+    from tokverify.report.run import Side
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+# Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
+_MAX_HASHED_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedModel:
+    """A tokenizer file that has been read, ready to encode."""
+
+    path: Path
+    """The path as the user gave it; for a tiktoken file it ends in `:PATTERN`."""
+
+    kind: str
+    """The format of the file, such as `gguf` or `sentencepiece`."""
+
+    spec: TokenizerSpec
+    """The tokenizer as the file declares it."""
+
+    encoder: Encoder
+    """The same tokenizer as llama.cpp uses it."""
+
+    @cached_property
+    def side(self) -> Side:
+        """The description of the model in reports. The file is hashed on first use."""
+        return replace(side_of(self.encoder), source=str(self.path), sha256=_hash_file(file_of(self.path)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedReference:
+    """A reference tokenizer that has been loaded, with its provenance."""
+
+    tokenizer: Tokenizer
+    """The tokenizer to compare with."""
+
+    side: Side
+    """The description of the reference in reports."""
+
+    path: Path | None
+    """The file it was read from, if any."""
+
+    versions: Mapping[str, str]
+    """The versions of Python and of the libraries that load it."""
+
+
+ModelSource: TypeAlias = "str | Path | OpenedModel"
+"""A path, or a model that is already open."""
+
+ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
+"""A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
+
+
+def open_model(model: ModelSource) -> OpenedModel:
+    """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
+
+    Raises:
+        TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
+    """
+    if isinstance(model, OpenedModel):
+        return model
+    path = Path(model)
+    kind = kind_of_model(path)
+    spec = read_spec_of_kind(path, kind)
+    return OpenedModel(path=path, kind=kind, spec=spec, encoder=Encoder(spec, path.stem))
+
+
+def open_reference(model: OpenedModel, reference: ReferenceSource = None) -> OpenedReference:
+    """Load the reference of a model, looking for one if none is given.
+
+    Raises:
+        TokverifyError: If there is no reference at the location, or none was found.
+    """
+    if isinstance(reference, OpenedReference):
+        return reference
+    settings = model.encoder.settings
+    if reference is None:
+        found = find_reference(model.path, model.spec, settings)
+    else:
+        found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    return OpenedReference(
+        tokenizer=found.tokenizer,
+        side=reference_side(found),
+        path=found.path,
+        versions={**python_version(), **found.versions},
+    )
+
+
+def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Encoder, Tokenizer]:
+    """Open a model and its reference in another process, which cannot receive them from this one."""
+    opened = open_model(model)
+    return opened.encoder, open_reference(opened, reference).tokenizer
+
+
+def python_version() -> dict[str, str]:
+    """Name the running Python in the form used by the `versions` of a report."""
+    return {"python": platform.python_version()}
+
+
+def _hash_file(path: Path) -> str | None:
+    """Compute the SHA-256 digest of a file; None for a very large one."""
+    if path.stat().st_size > _MAX_HASHED_BYTES:
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

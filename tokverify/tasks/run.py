@@ -1,0 +1,209 @@
+"""Verify a model against its reference, or against what the cases themselves expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.cases.loading import load_cases
+from tokverify.references.location import EXPECT
+from tokverify.tasks.cases import select_cases
+from tokverify.tasks.opening import open_model, open_reference, python_version
+from tokverify.verify.baseline import Baseline
+from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.expectation import expect_of, expect_side
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case, SuiteSource
+    from tokverify.project.configuration import ConfiguredModel
+    from tokverify.report.run import Report, Side
+    from tokverify.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
+
+OnProgress = Callable[[int, int], None]
+"""Called with the number of cases done and the number of all cases."""
+
+
+def verify_model(  # noqa: PLR0913 - the optional ones are keywords
+    model: ModelSource,
+    reference: ReferenceSource = None,
+    cases: Iterable[Case] | None = None,
+    *,
+    baseline: Baseline | Path | str | None = None,
+    fail_fast: bool = False,
+    diagnose: bool = False,
+    options: Mapping[str, object] | None = None,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Verify a model's tokenizer against a reference.
+
+    Args:
+        model: The tokenizer under test.
+        reference: The tokenizer to compare with, or `expect` to compare with what the cases expect. If None and every
+            case expects something of the model, that is used; otherwise a reference is looked for.
+        cases: The texts to encode; the shipped cases by default.
+        baseline: Known failures, or the file that lists them.
+        fail_fast: Stop at the first failure.
+        diagnose: If cases fail or decode differently, search for the cause and record it in the report.
+        options: The options to record in the report.
+        on_progress: Called after each case.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or no reference is found.
+    """
+    known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
+    opened = open_model(model)
+    cases = load_cases() if cases is None else list(cases)
+    compare = partial(
+        verify_tokenizers, opened.encoder, cases=cases, baseline=known, fail_fast=fail_fast, on_progress=on_progress
+    )
+    versions: Mapping[str, str]
+    if expected_side := _expectation_side(opened, reference, cases):
+        found, versions = None, python_version()
+        report = compare(expected=None, sides=(opened.side, expected_side))
+    else:
+        found = open_reference(opened, reference)
+        versions = found.versions
+        report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
+    report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
+    if diagnose and (report.exit_code == 1 or report.decode_differences):
+        return _diagnose(report, opened, found)
+    return report
+
+
+def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+    """Search for the cause of the failures, and record it with the commands that repair it."""
+    from tokverify.diagnosis import diagnose, facts_of
+    from tokverify.diagnosis.repair import with_repairs
+
+    facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
+    result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
+    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+
+
+def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
+    """Describe the cases as the expected side; None if they are compared with a reference."""
+    if reference == EXPECT:
+        return expect_side(cases)
+    if reference is None and all(expect_of(case, model.side) is not None for case in cases):
+        return expect_side(cases, model.side)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What `tokverify run` is asked to do with one model. Can be sent to another process."""
+
+    model: Path
+    """The tokenizer under test."""
+
+    reference: str | None = None
+    """The location of the reference; None to look for one."""
+
+    cases: tuple[SuiteSource, ...] = ()
+    """Suites; none stands for the shipped ones."""
+
+    suites: tuple[str, ...] = ()
+    """Names of suites to select."""
+
+    tags: tuple[str, ...] = ()
+    """Tags to select."""
+
+    patterns: tuple[str, ...] = ()
+    """Patterns of case ids to select."""
+
+    fail_fast: bool = False
+    """Whether to stop at the first failure."""
+
+    diagnose: bool = False
+    """Whether to search for the cause of failures."""
+
+    baseline: Path | None = None
+    """The file of known failures."""
+
+    update_baseline: bool = False
+    """Whether to rewrite that file so that it lists exactly what fails now."""
+
+    reason: str | None = None
+    """The reason to record for new entries of the baseline."""
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    """The options to record in the report."""
+
+
+class RunResult(NamedTuple):
+    """A report, and the other files to write together with it."""
+
+    report: Report
+    files: Mapping[Path, Callable[[], str]]
+
+
+def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult:
+    """Verify one model, and prepare the update of its baseline if requested.
+
+    Raises:
+        TokverifyError: As `verify_model` does, and if there are new failures without a reason.
+    """
+    # An unreadable baseline is reported before any work is done.
+    baseline = Baseline.load(request.baseline, missing_ok=request.update_baseline) if request.baseline else None
+    report = verify_model(
+        request.model,
+        request.reference,
+        select_cases(request.cases, request.suites, request.tags, request.patterns),
+        baseline=None if request.update_baseline else baseline,
+        fail_fast=request.fail_fast,
+        diagnose=request.diagnose and not request.update_baseline,
+        options=request.options,
+        on_progress=on_progress,
+    )
+    if baseline and request.baseline and request.update_baseline:
+        return update_baseline(report, baseline, request.baseline, request.reason)
+    return RunResult(report, {})
+
+
+def verify_configured(model: ConfiguredModel) -> Report:
+    """Verify a configured model.
+
+    Raises:
+        TokverifyError: As `verify_model` does.
+    """
+    request = RunRequest(
+        model=model.model,
+        reference=model.reference,
+        cases=model.cases,
+        suites=model.suites,
+        tags=model.tags,
+        patterns=model.patterns,
+        baseline=model.baseline,
+    )
+    return run(request).report
+
+
+def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
+    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
+
+    Raises:
+        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
+    """
+    baseline = Baseline.load(path, missing_ok=update)
+    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
+
+
+def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
+    """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
+
+    Raises:
+        TokverifyError: If there are new failures and no reason.
+    """
+    return RunResult(
+        baseline.updated(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
+    )
+
+
+def _render_update(report: Report, path: Path, reason: str | None) -> str:
+    """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
+    from tokverify.render.baseline import render_baseline
+
+    return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)
