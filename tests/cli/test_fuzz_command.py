@@ -99,7 +99,7 @@ def test_the_json_is_the_same_with_two_processes():
     document = json.loads(first.stdout)
     assert document["report"]["options"]["count"] == 1500
     assert "jobs" not in document["report"]["options"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(document["versions"])
+    assert {"tokverify", "python", "sentencepiece"} <= set(document["report"]["versions"])
 
 
 def test_options_become_the_plan(monkeypatch):

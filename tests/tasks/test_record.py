@@ -3,8 +3,8 @@ import pytest
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.cases.suite import parse_suite
+from tokverify.cases.suite_edit import with_expected
 from tokverify.errors import TokverifyError
-from tokverify.render.suite_edit import with_expected
 from tokverify.report.record import RecordedChange, Recording, recording_exit_code
 from tokverify.report.run import Side
 from tokverify.tasks.record import check_edit, ids_to_write, record_cases

@@ -97,7 +97,7 @@ def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int
     Returns:
         The number of cases written.
     """
-    from tokverify.render.suite import render_suite
+    from tokverify.cases.suite_writer import render_suite
 
     cases = [result.case for result in report.report.results if result.status is not Status.SKIPPED]
     if cases:

@@ -177,7 +177,7 @@ def _write_suites(
 
 def _edit_suite(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
     """Insert the new ids into the text of a suite."""
-    from tokverify.render.suite_edit import with_expected
+    from tokverify.cases.suite_edit import with_expected
 
     text = Path(suite.file).read_bytes().decode()
     mark = "\ufeff" if text.startswith("\ufeff") else ""

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases, load_suites
+from tokverify.cases.suite_writer import quoted, render_suite
 from tokverify.cases.yaml_node import Mapping, Scalar, parse
-from tokverify.render.suite import quoted, render_suite
 
 HOSTILE = (
     "[/INST]",

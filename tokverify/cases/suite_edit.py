@@ -12,8 +12,8 @@ from collections.abc import Mapping as MappingType
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from tokverify.cases.suite_writer import quoted, token_list
 from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, parse
-from tokverify.render.suite import quoted, token_list
 
 if TYPE_CHECKING:
     from tokverify.cases.yaml_node import Node

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
-from tokverify.render.suite_edit import with_expected
+from tokverify.cases.suite_edit import with_expected
 
 # A suite, what is recorded for case `a` under the key `g`, and the suite then.
 EDITS = {
@@ -163,7 +163,7 @@ def test_the_shipped_suites_keep_every_line(path):
 )
 def test_any_texts_are_left_alone(texts):
     from tokverify.cases.case import Case
-    from tokverify.render.suite import render_suite
+    from tokverify.cases.suite_writer import render_suite
 
     cases = [Case(id=f"c{n}", suite="s", text=text) for n, text in enumerate(texts)] or [
         Case(id="c0", suite="s", text="")
