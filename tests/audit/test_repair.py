@@ -19,8 +19,8 @@ from tokverify.cli import main
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
-from tokverify.render import RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
@@ -151,5 +151,5 @@ def test_a_repair_that_is_not_a_command_is_shown_in_words():
     words = set_flag("a.key", value=True, declared=False)
     finding = Finding(ERROR, "x", repair=words, code="TV206", name="x")
     assert find_remedy(words, report()) == find_remedy(words, report(reference="r"))
-    text = AUDIT_FORMATS["table"](with_remedies(replace(report(), findings=(finding,))), RenderOptions())
+    text = FORMATS["audit"]["table"](with_remedies(replace(report(), findings=(finding,))), RenderOptions())
     assert f"  repair: {words[:60]}" in text
