@@ -16,6 +16,7 @@ from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis.repair import with_repairs
+from tokverify.diff.example import with_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.diff import ChangeReport, Part, PartChange
@@ -106,7 +107,7 @@ def injecting_change() -> ChangeReport:
     part = Part(attack, (PartChange(attack, attack, attack, None),))
     report = hostile_change()
     changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
-    return replace(changed, report=injecting_report(), fuzzed=injecting_fuzz())
+    return with_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
 
 
 def wide_report() -> Report:

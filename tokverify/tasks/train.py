@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
@@ -12,8 +13,11 @@ from tokverify.render.options import RenderOptions
 from tokverify.system.output_directory import check_output, staged
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus import check_corpus
-from tokverify.train.run import Training, train_into
+from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
+
+if TYPE_CHECKING:
+    from tokverify.report.train import Training
 
 REPORT_NAME = "report.json"
 
