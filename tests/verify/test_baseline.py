@@ -185,6 +185,15 @@ def test_a_file_reads_back_as_it_was_written(tmp_path_factory, suffix: str, entr
     assert read.today == TODAY
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\ufeff", "\x85", " ", "\ud7ff"])
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+def test_a_line_separator_at_the_end_reads_back(tmp_path: Path, suffix: str, end: str):
+    known = KnownDifference(case=f"s/a{end}", difference="0" * 16, reason=f"x{end}", about=f"{end}y{end}")
+    path = tmp_path / f"known{suffix}"
+    path.write_text(render_baseline(baseline(known), suffix), encoding="utf-8")
+    assert [replace(read, place="") for read in read_baseline(path, TODAY).entries] == [known]
+
+
 GOOD = "- case: s/a\n  difference: 0123456789abcdef\n  reason: it is so\n"
 
 
