@@ -181,16 +181,6 @@ def verify_configured(model: ConfiguredModel) -> Report:
     return run(request).report
 
 
-def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
-    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
-
-    Raises:
-        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
-    """
-    baseline = Baseline.load(path, missing_ok=update)
-    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
-
-
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
     """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
 
