@@ -51,7 +51,7 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 def _fix(options: FixOptions) -> int:
     from tokverify.render.fix import render_plan, render_result
     from tokverify.tasks.cases import select_cases
-    from tokverify.tasks.fix import fix_model
+    from tokverify.tasks.fix import fix_exit_code, fix_model
 
     if options.output is None and not options.dry_run:
         raise click.UsageError("name the file to write with -o, or use --dry-run")
@@ -65,4 +65,4 @@ def _fix(options: FixOptions) -> int:
     )
     if result.after and options.output:
         write_text(render_result(result.after, options.output))
-    return result.exit_code
+    return fix_exit_code(result)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import facts_of
 from tokverify.errors import TokverifyError
-from tokverify.fix.fixing import make_plan, read_fixable, write_fixed
-from tokverify.references import open_reference
-from tokverify.references.discovery import find_reference
+from tokverify.fix.fixing import make_plan, require_fixable, write_fixed
 from tokverify.system.output_file import check_place
+from tokverify.tasks.opening import open_declaration, open_reference
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.fix.fixing import Plan, Verification
+    from tokverify.tasks.opening import ReferenceSource
 
 
 class FixResult(NamedTuple):
@@ -28,16 +28,11 @@ class FixResult(NamedTuple):
     after: Verification | None
     """The verification of the repaired file; None if none was written."""
 
-    @property
-    def exit_code(self) -> int:
-        """0 if all cases match in the end, otherwise 1."""
-        return 1 if (self.after or self.plan.before).fail else 0
-
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     model: str | Path,
     output: str | Path | None = None,
-    reference: str | Path | None = None,
+    reference: ReferenceSource = None,
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
@@ -61,16 +56,19 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     if target is not None:
         _check_output(target, path, force=force)
     cases = load_cases() if cases is None else list(cases)
-    declaration = read_fixable(path)
-    if reference is None:
-        found = find_reference(path, declaration.spec)
-    else:
-        found = open_reference(reference, spec=declaration.spec, model=path)
-    plan = make_plan(path, declaration, facts_of(found.tokenizer, found.path), cases)
+    require_fixable(path)
+    opened = open_declaration(path, "gguf")
+    found = open_reference(opened, reference)
+    plan = make_plan(path, opened.declaration, facts_of(found.tokenizer, found.path), cases)
     on_plan(plan)
     if plan.change is None or target is None:
         return FixResult(plan, None)
     return FixResult(plan, write_fixed(path, target, plan, found.tokenizer, cases))
+
+
+def fix_exit_code(result: FixResult) -> int:
+    """Return 0 if all cases match in the end, otherwise 1."""
+    return 1 if (result.after or result.plan.before).fail else 0
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

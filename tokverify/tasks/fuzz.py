@@ -76,7 +76,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         opened.encoder,
         found.tokenizer,
         plan,
-        sides=(opened.side, found.side),
+        sides=(opened.description, found.description),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
         on_progress=on_progress,

@@ -62,11 +62,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions: Mapping[str, str]
     if expected_side := _expectation_side(opened, reference, cases):
         found, versions = None, python_version()
-        report = compare(expected=None, sides=(opened.side, expected_side))
+        report = compare(expected=None, sides=(opened.description, expected_side))
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
+        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
     if diagnose and (report.exit_code == 1 or report.decode_differences):
         return _diagnose(report, opened, found)
@@ -87,8 +87,8 @@ def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Seq
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
-    if reference is None and all(expect_of(case, model.side) is not None for case in cases):
-        return expect_side(cases, model.side)
+    if reference is None and all(expect_of(case, model.description) is not None for case in cases):
+        return expect_side(cases, model.description)
     return None
 
 
