@@ -16,8 +16,8 @@ from tokverify.errors import TokverifyError
 from tokverify.files.location import existing, file_and_rest
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
+from tokverify.system.input_file import read_verbatim
 from tokverify.tasks.opening import OpenedModel, open_tokenizer
-from tokverify.tasks.text_file import read_text_file
 from tokverify.verify.side import side_of
 from tokverify.version import __version__
 
@@ -74,7 +74,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 
 def _lines(corpus: Sequence[Path]) -> Iterator[str]:
     """Read all files, then yield their lines without the empty ones."""
-    texts = [read_text_file(Path(path)) for path in corpus]
+    texts = [read_verbatim(Path(path)) for path in corpus]
     return (line for text in texts for line in text.split("\n") if line.strip())
 
 
