@@ -77,7 +77,7 @@ def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None
 @report.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@report_options(DIFF_FORMATS, "Accepted for consistency; nothing is ever folded.")
+@report_options(DIFF_FORMATS, "Has no effect, since nothing is ever folded.")
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 

@@ -36,7 +36,9 @@ def survey(directory: Path) -> Start:
     files = sorted(_files(directory))
     models, references = _split_tokenizers(files)
     if not models:
-        raise TokverifyError(f"{directory}: contains no GGUF file and no two tokenizers to compare; add one first")
+        raise TokverifyError(
+            f"{directory}: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"
+        )
     pairs = [(model, _reference_of(model, references, models)) for model in models]
     used = [path for pair in pairs for path in pair if path]
     root, below = _place_of(directory)
