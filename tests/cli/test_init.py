@@ -80,9 +80,9 @@ def test_existing_files_are_not_overwritten(directory, taken):
     before = files(directory)
     result = init()
     assert result.exit_code == 2
-    assert (
-        result.stderr == f"error: {', '.join(taken)}: already exist; move them away, or overwrite them with --force\n"
-    )
+    exist, them = ("exists", "it") if len(taken) == 1 else ("exist", "them")
+    advice = f"already {exist}; move {them} away, or overwrite {them} with --force"
+    assert result.stderr == f"error: {', '.join(taken)}: {advice}\n"
     assert files(directory) == before
     assert init("--force").exit_code == 0
     assert files(directory).keys() == before.keys() | {CONFIGURATION, WORKFLOW}
@@ -92,10 +92,10 @@ def test_existing_files_are_not_overwritten(directory, taken):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], ".: contains no GGUF file, nor two tokenizers to compare; add a GGUF file"),
-        (["absent"], "absent: no such directory"),
-        (["readme.md"], "readme.md: no such directory"),
-        (["--force"], ".: contains no GGUF file, nor two tokenizers to compare; add a GGUF file"),
+        ([], ".: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"),
+        (["absent"], "absent: no such directory; create it first"),
+        (["readme.md"], "readme.md: no such directory; create it first"),
+        (["--force"], ".: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"),
     ],
 )
 def test_nothing_is_written_without_tokenizers(directory, arguments, error):

@@ -166,7 +166,7 @@ def test_table(arguments, exit_code, said):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([GOOD, "absent.gguf"], "no such file or directory"),
+        ([GOOD, "absent.gguf"], "no such file; check the path"),
         ([GOOD], "Missing argument 'B'"),
         ([GOOD, GOOD, "--fuzz", "soon"], "is not a duration"),
         ([GOOD, GOOD, "-k", "nothing*"], "no case"),

@@ -156,6 +156,9 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
         TokverifyError: If there is no tokenizer at the location.
     """
     path = existing(location)
+    if path is None and location.endswith(".gguf") and ":" not in location:
+        # The reader of GGUF reports that there is no such file.
+        path = Path(location)
     if path and not path.is_dir() and kind_of_model(path) == "gguf":
         return open_model(path)
     return OpenedReference(found=references.open_reference(location))
