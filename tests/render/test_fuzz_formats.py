@@ -47,7 +47,7 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "[red]left" in shown
-    assert "tried     2,000 strings, as many as requested" in shown
+    assert "tried     2,000 texts, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
     assert " strings, first in one from the generator pieces: " in shown
     assert "text     [/INST]" in shown
@@ -110,17 +110,17 @@ def test_what_is_skipped_is_listed():
 
 
 def test_verdicts(nothing):
-    assert verdict(nothing) == "1 string: nothing found"
+    assert verdict(nothing) == "1 text: nothing found"
     assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
-        "3,000 strings: 1 fails; the cause of 1 string is not listed"
+        "3,000 texts: 1 fails; the cause of 1 text is not listed"
     )
     differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
     assert verdict(replace(nothing, report=differing, skipped=1)) == (
-        "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
+        "1 text: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
     )
 
     interrupted = replace(nothing, stop=Stop.INTERRUPTED)
-    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 string: nothing found; interrupted", 130)
+    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 text: nothing found; interrupted", 130)
 
 
 # Formats for CI systems
@@ -177,14 +177,14 @@ def test_sarif_says_what_was_off_throughout(hostile):
 def test_markdown_tells_what_was_tried(hostile):
     text = FORMATS["fuzz"]["markdown"](hostile, RenderOptions())
     assert "### 1 cause\n" in text
-    assert "| tried | 2,000 strings, as many as requested |" in text
+    assert "| tried | 2,000 texts, as many as requested |" in text
     assert "| pieces | 2,000 | " in text
     assert FORMATS["fuzz"]["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 
 @pytest.mark.parametrize("stop", Stop)
 def test_every_reason_to_stop_has_words(nothing, stop):
-    assert "1 string, " in FORMATS["fuzz"]["table"](replace(nothing, stop=stop), RenderOptions())
+    assert "1 text, " in FORMATS["fuzz"]["table"](replace(nothing, stop=stop), RenderOptions())
 
 
 def test_only_everything_is_all():

@@ -215,7 +215,7 @@ def test_the_page_of_a_fuzzing_run_shows_how_many_strings_showed_each_cause():
     shown = [int(row.xpath("string(.//b)").replace(",", "")) for row in causes]
     assert shown == sorted((cause.strings for cause in hostile_fuzz().causes), reverse=True)
     tried = root.xpath("//section[@aria-labelledby='tried']")[0].text_content()
-    assert "2,000 strings, as many as requested" in tried
+    assert "2,000 texts, as many as requested" in tried
     assert "compared with add_special turned off" in tried
 
 

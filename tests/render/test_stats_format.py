@@ -81,7 +81,7 @@ def test_what_a_tokenizer_cannot_encode_is_told(stats):
 
 def test_the_remarks_are_those_that_apply(stats):
     shown = " ".join(render(stats, RenderOptions()).split())
-    assert "two: tokens that count neither as long nor as unused: 1 special" in shown
+    assert "two: tokens not counted as long or unused: 1 special" in shown
     assert "an unknown token can represent any amount of text" in shown
     assert "1 line of these texts ends in spaces or tabs" in shown
     assert "unused tokens" in shown
@@ -91,7 +91,7 @@ def test_the_remarks_are_those_that_apply(stats):
 
 def test_the_samples_are_named_as_ours():
     shown = render(measure([StatsSubject("one", "one", FakeTokenizer("a"))]), RenderOptions())
-    assert "our samples" in shown
+    assert "the bundled samples" in shown
     assert "counted only for files" in shown
     assert "tokenizer " not in shown.split("kind")[1].split("\n")[0]
     assert "unused tokens  " not in shown
@@ -176,5 +176,5 @@ def test_a_hostile_name_is_shown_in_a_remark_as_everywhere_else(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     shown = render(measure([StatsSubject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())
-    assert "- [red]\\x1bone: tokens that count neither as long nor as unused" in shown
+    assert "- [red]\\x1bone: tokens not counted as long or unused" in shown
     assert "\x1b" not in shown

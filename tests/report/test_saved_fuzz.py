@@ -75,5 +75,5 @@ def can_do_without(place: tuple[object, ...]) -> bool:
 
 def test_presenting_tells_the_verdict_and_the_exit_code():
     shown = present_fuzz()
-    assert (shown.verdict.startswith("2,000 strings: "), shown.exit_code) == (True, 1)
+    assert (shown.verdict.startswith("2,000 texts: "), shown.exit_code) == (True, 1)
     assert to_document(hostile_fuzz())["summary"]["exit_code"] == 1

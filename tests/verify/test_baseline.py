@@ -153,7 +153,10 @@ def test_a_failure_of_another_kind_is_new():
 
 def test_new_entries_need_a_reason():
     texts = [f"ab{'d' * n}" for n in range(8)]
-    with pytest.raises(TokverifyError, match=r"known.yaml: it lacks s/ab, .*, s/abdddd and 3 more; give --reason"):
+    with pytest.raises(
+        TokverifyError,
+        match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
+    ):
         baseline().updated(report(*texts), None)
     assert baseline(entry("ab")).updated(report("ab"), None).entries[0].reason == "it is so"
 

@@ -11,7 +11,7 @@ from tokverify.diagnosis import diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
@@ -56,12 +56,12 @@ def to_report(plan: Plan, after: Verification | None = None) -> FixReport:
     return FixReport(plan.before, plan.diagnosis, repair, after)
 
 
-def read_fixable(model: Path) -> Declaration:
-    """Read what a file declares, even if it contradicts itself.
+def require_fixable(model: Path) -> None:
+    """Check that a file is not one of several that make up a model.
 
     Raises:
-        UnsupportedError: If it belongs to a split model.
-        TokverifyError: As for `read_declaration`.
+        UnsupportedError: If it is.
+        TokverifyError: If it cannot be read.
     """
     count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
     if count is not None and isinstance(count.data, int) and count.data > 1:
@@ -69,7 +69,6 @@ def read_fixable(model: Path) -> Declaration:
             f"{model}: is one of the {count.data} files of a split model ({SPLIT_COUNT}), which cannot be repaired "
             "separately; merge them with llama-gguf-split first"
         )
-    return read_declaration(model)
 
 
 def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:

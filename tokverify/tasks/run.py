@@ -63,11 +63,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions: Mapping[str, str]
     if expected_side := _expectation_side(opened, reference, cases):
         found, versions = None, python_version()
-        report = compare(expected=None, sides=(opened.side, expected_side))
+        report = compare(expected=None, sides=(opened.description, expected_side))
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
+        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
     if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
@@ -88,8 +88,8 @@ def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Seq
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
-    if reference is None and all(expect_of(case, model.side) is not None for case in cases):
-        return expect_side(cases, model.side)
+    if reference is None and all(expect_of(case, model.description) is not None for case in cases):
+        return expect_side(cases, model.description)
     return None
 
 
@@ -180,16 +180,6 @@ def verify_configured(model: ConfiguredModel) -> Report:
         baseline=model.baseline,
     )
     return run(request).report
-
-
-def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
-    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
-
-    Raises:
-        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
-    """
-    baseline = Baseline.load(path, missing_ok=update)
-    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
 
 
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
