@@ -15,7 +15,7 @@ from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.render.chat import CHAT_FORMATS
@@ -64,7 +64,7 @@ def pages(tmp_path_factory) -> Path:
     )
     texts = {
         "broken": FORMATS["html"](broken, options),
-        "spaced": FORMATS["html"](with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
+        "spaced": FORMATS["html"](add_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
         "hostile": FORMATS["html"](injecting_report(), options),
         "wide": FORMATS["html"](wide_report(), options),
         "audit": AUDIT_FORMATS["html"](hostile_audit(), options),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
@@ -32,7 +32,7 @@ def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = (
         try:
             findings.extend(rule.findings(subject))
         except (NotEvaluatedError, TokverifyError) as error:
-            not_evaluated.append(NotEvaluated(rule.code, rule.name, shortened(str(error))))
+            not_evaluated.append(NotEvaluated(rule.code, rule.name, truncate(str(error))))
     findings.sort(key=lambda finding: finding.code)
     findings.sort(key=lambda finding: finding.severity, reverse=True)
     evaluated = {rule.code for rule in rules} - {skipped.code for skipped in not_evaluated}

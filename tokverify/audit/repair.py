@@ -1,6 +1,6 @@
 """Command lines that repair a finding.
 
-In those of the rules, MODEL, REFERENCE and FIXED stand for files; `with_remedies` fills in the files of a report.
+In those of the rules, MODEL, REFERENCE and FIXED stand for files; `add_remedies` fills in the files of a report.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def key_of(role: str) -> str:
     return _KEYS[role]
 
 
-def with_remedies(report: AuditReport) -> AuditReport:
+def add_remedies(report: AuditReport) -> AuditReport:
     """Store in an audit how each of its findings can be repaired, with its files named."""
     findings = tuple(_with_remedy(finding, report) for finding in report.findings)
     waived = tuple(replace(each, finding=_with_remedy(each.finding, report)) for each in report.waived)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 from tokverify.tokenizer import Declaring, DocumentHolding
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Subject:
     def settings(self) -> Settings:
         """The effective settings."""
         if isinstance(self.resolved, TokverifyError):
-            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {shortened(str(self.resolved))}")
+            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {truncate(str(self.resolved))}")
         return self.resolved
 
     @cached_property

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.text.wording import listed
+from tokverify.text.wording import list_items
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -81,7 +81,7 @@ def _suggest_name(kind: str, name: str, known: Collection[str]) -> str:
     similar = get_close_matches(name, candidates, n=3) or [other for other in candidates if name in other][:3]
     if similar:
         return f"did you mean {_join(similar)}?"
-    return f"known {kind}s: {listed(sorted(known), _MAX_LISTED) or 'none'}"
+    return f"known {kind}s: {list_items(sorted(known), _MAX_LISTED) or 'none'}"
 
 
 def _suggest_patterns(patterns: Iterable[str], cases: Sequence[Case]) -> list[str]:

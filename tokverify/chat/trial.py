@@ -17,7 +17,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.text.wording import plural
-from tokverify.tokenizer import shown_tokens
+from tokverify.tokenizer import tokens_for_display
 from tokverify.verify.alignment import compare
 from tokverify.verify.side import side_of
 
@@ -239,7 +239,7 @@ class _Trial:
     def _compare_ids(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
         if actual == expected or self._comparable is None:
             return None
-        return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
+        return compare(tokens_for_display(self.encoder, actual), tokens_for_display(self._comparable, expected))
 
     def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
         """Check the results; the same problem in several conversations becomes one finding."""

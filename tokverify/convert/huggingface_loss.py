@@ -110,7 +110,7 @@ def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
 def _runtime_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
     """Yield what llama.cpp always does in its own way."""
     family = find_family(spec.model)
-    if family and family.cuts_words:
+    if family and family.splits_words:
         yield from _word_losses(document)
     yield from score_losses(spec)
 

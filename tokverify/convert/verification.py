@@ -8,7 +8,7 @@ from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz.cause import Causes
-from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
 from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
@@ -129,10 +129,10 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
 def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Yield the generated texts that differ."""
     vocabulary = vocabulary_of(trial.actual)
-    names = usable(tuple(GENERATORS), vocabulary)
+    names = select_usable(tuple(GENERATORS), vocabulary)
     done = 0
     for number in numbers():
-        samples = batch(names, vocabulary, plan.seed, number)[: plan.count - done]
+        samples = make_batch(names, vocabulary, plan.seed, number)[: plan.count - done]
         if not samples:
             return
         yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)

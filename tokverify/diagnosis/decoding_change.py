@@ -13,7 +13,7 @@ from tokverify.diagnosis.spelling import attribute_of, spell_token
 from tokverify.diagnosis.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.spec import TokenType
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence
@@ -108,12 +108,12 @@ def _describe_decoded(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
     if len(data) > 1:
         return f"decoding {tokens} as the reference does"
     text = data.pop().decode("utf-8", "surrogateescape")
-    return f"decoding {tokens} as {quoted(text)}" if text else f"omitting {tokens} from decoded text"
+    return f"decoding {tokens} as {quote(text)}" if text else f"omitting {tokens} from decoded text"
 
 
 def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
-    if not evidence.encoder.settings.family.cuts_words:
+    if not evidence.encoder.settings.family.splits_words:
         return
     for cleanup in (True, False):
         exception = ", none before . , ? !" if cleanup else ""

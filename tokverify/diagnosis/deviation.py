@@ -126,7 +126,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
-    if settings.family.cuts_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
+    if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
     return model
 

@@ -20,7 +20,7 @@ _IN_PLACE = "gguf-set-metadata"
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
 
 
-def with_repairs(report: Report) -> Report:
+def add_repairs(report: Report) -> Report:
     """Store in a report how each explanation of its diagnosis can be repaired.
 
     The commands name the files in the report's options. MODEL or REFERENCE stands for a file that the report does not

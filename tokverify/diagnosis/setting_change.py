@@ -14,7 +14,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.files.gguf.values import FIELDS
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -82,7 +82,7 @@ def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
 def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
     return TokenizerChange(
         kind=f"{role}_id",
-        sentence=f"making token {id} {quoted(spec.tokens[id])} the {role} token ({key_of(role)})",
+        sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
         cost=cost.discount(cost.SPECIAL_ID, confirmed=confirmed),
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
         gguf_command=set_special_id(role, id),
@@ -145,7 +145,7 @@ def names(evidence: Evidence) -> Iterator[TokenizerChange]:
         new = _break_up(new, part)
     yield TokenizerChange(
         kind="name",
-        sentence=f"renaming the model to {quoted(new)} (because of its general.name, llama.cpp strips spaces around "
+        sentence=f"renaming the model to {quote(new)} (because of its general.name, llama.cpp strips spaces around "
         "added tokens)",
         cost=cost.MODEL_NAME,
         transform=lambda spec: replace(spec, general={**spec.general, "name": new}),

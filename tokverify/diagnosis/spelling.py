@@ -79,8 +79,8 @@ def _is_byte_level(family: Family) -> bool:
     return family.alphabet is Alphabet.BYTE_LEVEL
 
 
-def _cuts_words(family: Family) -> bool:
-    return family.cuts_words
+def _splits_words(family: Family) -> bool:
+    return family.splits_words
 
 
 def _has_byte_pieces(family: Family) -> bool:
@@ -96,6 +96,8 @@ RESPELLINGS = (
         "with Ġ instead of spaces", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level
     ),
     Respelling("with Ġ instead of ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
-    Respelling("with ▁ at word starts instead of ## inside words", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling(
+        "with ▁ at word starts instead of ## inside words", _splits_words, _NORMAL, _as_word_piece, _read_escaped
+    ),
     Respelling("with uppercase hexadecimal digits", _has_byte_pieces, TokenType.BYTE, _in_uppercase, _read_byte),
 )

@@ -15,7 +15,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -69,7 +69,7 @@ def name_tokens(ids: Collection[int], spec: TokenizerSpec) -> str:
     if len(ids) > 1:
         return f"{len(ids):,} tokens (ids {_id_ranges(ids)})"
     id = next(iter(ids))
-    return f"token {id} {quoted(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
+    return f"token {id} {quote(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
 
 
 def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:

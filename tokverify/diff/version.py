@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diff.revision import path_here, revision_of
 from tokverify.errors import TokverifyError
-from tokverify.files.location import existing, file_and_rest
+from tokverify.files.location import file_and_rest, find_existing
 from tokverify.references import open_reference
 from tokverify.verify.side import reference_side, side_of
 
@@ -44,7 +44,7 @@ def open_version(location: str, directory: Path) -> Version:
         directory: Where to write files from git; it must exist as long as the version is used.
 
     Raises:
-        TokverifyError: If nothing is there; the subclass tells broken from unsupported tokenizers.
+        TokverifyError: If nothing is there; a subclass if the tokenizer is broken or not supported.
     """
     path = _file(location)
     if path is None and (revision := revision_of(location)):
@@ -60,7 +60,7 @@ def open_version(location: str, directory: Path) -> Version:
 
 
 def _file(location: str) -> Path | None:
-    path = existing(location)
+    path = find_existing(location)
     return path if path and path.is_file() else None
 
 
@@ -76,7 +76,7 @@ def _open(location: str, path: Path | None) -> Version:
     file_of_pattern = file_and_rest(location)
     path = file_of_pattern[0] if file_of_pattern else found.path
     spec, unread = _read(location if file_of_pattern else path)
-    is_named = existing(location) or file_of_pattern
+    is_named = find_existing(location) or file_of_pattern
     return Version(found.tokenizer, side, spec, unread, path, str(path) if path and is_named else "")
 
 
@@ -88,5 +88,5 @@ def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
     try:
         return read_spec(location), ""
     except TokverifyError as error:
-        # Its own library can read it, otherwise this would not be reached.
+        # Its own library can read it: it has been opened already.
         return None, str(error)

@@ -66,7 +66,7 @@ class Encoder:
         added = self.settings.added_tokens
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
-        self._cuts_characters = any(has_lone_byte(token.text) for token in added)
+        self._splits_characters = any(has_lone_byte(token.text) for token in added)
         self._stretches = ChunkCache(self._encode_stretch)
 
     @property
@@ -113,7 +113,7 @@ class Encoder:
     def _encode_stretch(self, fragment: str) -> list[int]:
         # Each stretch begins the text or follows an added token: in both places a space is added.
         text = self._normalize((" " if self._prefixes_space else "") + fragment)
-        if not self._cuts_characters or not has_lone_byte(fragment):
+        if not self._splits_characters or not has_lone_byte(fragment):
             return self._model.encode(text)
         if isinstance(self._model, CuttableModel):
             return self._model.encode_cut(text)

@@ -147,7 +147,7 @@ class Family(ABC):
     space_escaping: SpaceEscaping = SpaceEscaping.NOWHERE
     uses_charsmap: bool = False
     """Whether the model normalizes texts by `tokenizer.ggml.precompiled_charsmap`."""
-    cuts_words: bool = False
+    splits_words: bool = False
     """Whether the model cleans texts up and cuts them into words by itself, as BERT's normalizer does."""
     reads_types: bool = False
     """Whether the model depends on token types beyond which tokens are added tokens."""

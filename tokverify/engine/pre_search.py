@@ -69,24 +69,24 @@ class PreTokenizerMatch:
     """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
 
 
-def names_that_cut(cut: Cut) -> list[str]:
+def find_matching_names(cut: Cut) -> list[str]:
     """Return the names that split all `PROBES` like `cut`, which lists their parts in the GPT-2 alphabet."""
     return [name for name in _byte_level_names() if all(_compare(name, cut))]
 
 
-def best_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
+def choose_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
     """Choose among names with the same ids: prefer one with the same default for BOS, then a common one.
 
     If `adds_bos` is None, it is unknown whether BOS is added, and the default is ignored.
     """
-    return min(names, key=lambda name: (*_bos_mismatches(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
+    return min(names, key=lambda name: (*_rank_bos(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
 
 
-def match_of(name: str) -> PreTokenizerMatch:
+def find_match(name: str) -> PreTokenizerMatch:
     """Return the evidence for a name that was found by `PROBES`, and the names that could replace it."""
     split = splitter(PRE_TOKENIZERS[name])
     cut = [list(map(to_byte_level, split(text))) for text in PROBES]
-    others = [other for other in names_that_cut(cut) if other != name]
+    others = [other for other in find_matching_names(cut) if other != name]
     ignores = PRE_TOKENIZERS[name].ignore_merges
     return PreTokenizerMatch(
         name,
@@ -97,7 +97,7 @@ def match_of(name: str) -> PreTokenizerMatch:
     )
 
 
-def no_such_name(cut: Cut) -> str:
+def explain_no_match(cut: Cut) -> str:
     """Explain that no name splits `PROBES` like `cut`, which name is most similar, and where it differs."""
     name = max(_byte_level_names(), key=lambda name: sum(_compare(name, cut)))
     index = list(_compare(name, cut)).index(False)
@@ -123,5 +123,5 @@ def _compare(name: str, cut: Cut) -> Iterator[bool]:
         yield list(map(to_byte_level, split(text))) == pieces
 
 
-def _bos_mismatches(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
+def _rank_bos(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
     return not pre_tokenizer.has_bos, adds_bos not in {None, pre_tokenizer.add_bos}

@@ -1,4 +1,4 @@
-"""Generators of texts that are made of the tokenizer's own vocabulary, or of the files to mutate."""
+"""Generators of texts that are built from the tokenizer's own vocabulary, or from the files to mutate."""
 
 from __future__ import annotations
 
@@ -44,10 +44,12 @@ def added_tokens(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sa
     tokens = vocabulary.added
     for index in scatter(len(tokens) * len(_CONTEXTS) * len(MODES), start):
         rest, mode = divmod(index, len(MODES))
-        token, context = divmod(rest, len(_CONTEXTS))
-        yield Sample(_CONTEXTS[context].replace("{}", tokens[token]), *MODES[mode])
+        token_index, context = divmod(rest, len(_CONTEXTS))
+        yield Sample(_CONTEXTS[context].replace("{}", tokens[token_index]), *MODES[mode])
     while tokens:
-        parts = [part for token in rng.choices(tokens, k=rng.randint(1, 4)) for part in (token, _glue(rng, vocabulary))]
+        parts = []
+        for token in rng.choices(tokens, k=rng.randint(1, 4)):
+            parts += [token, _glue(rng, vocabulary)]
         yield Sample(_glue(rng, vocabulary) + "".join(parts), *random_mode(rng))
 
 
@@ -90,7 +92,9 @@ def words(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     while True:
         chosen = rng.choices(known, k=_MANY_WORDS if chance(rng, 0.004) else rng.randint(1, 5))
         chosen[0] = rng.choice((str, str, str.upper, str.title, str.swapcase))(chosen[0])
-        parts = [part for word in chosen for part in (rng.choice(alphabet.SPACINGS), word)]
+        parts = []
+        for word in chosen:
+            parts += [rng.choice(alphabet.SPACINGS), word]
         yield "".join(parts) + rng.choice(("", "", " ", "\n", ".", "  "))
 
 

@@ -74,7 +74,7 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
     """Configure a model with paths relative to `root`.
 
     Raises:
-        TokverifyError: If suites could be the shipped ones or a path.
+        TokverifyError: If a name in `cases` could mean the shipped suites or a path.
     """
 
     def relative(path: str) -> Path:

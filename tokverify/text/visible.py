@@ -1,4 +1,4 @@
-"""Make any text or bytes readable and safe to print: nothing stays invisible, and no terminal interprets anything.
+"""Make any text or bytes readable and safe to print: every character is visible, and none controls the terminal.
 
 Data is stored unchanged and escaped exactly once, when it is shown:
 

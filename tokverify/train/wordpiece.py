@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.word_cutting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
+from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, notes_on_size, require_size
 

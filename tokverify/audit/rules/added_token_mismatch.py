@@ -13,7 +13,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
-from tokverify.text.wording import plural, quoted, tokens
+from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -83,7 +83,9 @@ def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterato
         (INFO, [id for id in hidden if is_marker(pieces[id])], not_matched),
     ):
         if ids:
-            yield Finding(severity, f"{_count(ids)} {problem}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
+            yield Finding(
+                severity, f"{_count(ids)} {problem}: {list_tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,)
+            )
 
 
 def _user_defined(subject: Subject) -> Iterator[Finding]:
@@ -107,7 +109,7 @@ def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int
     actual, expected = encode_both(subject, text)
     message = (
         f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
-        f"{tokens(ids, subject.settings.pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
+        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
     )
     return Finding(severity, message, ids=tuple(ids))
 
@@ -132,11 +134,11 @@ def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
-        yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
+        yield Finding(ERROR, message + list_tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
     same = [id for id in ids if id not in wrong]
     if same:
         message = f"{_count(same)} added in the reference and ordinary here, without a difference in the tested texts: "
-        yield Finding(INFO, message + tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
+        yield Finding(INFO, message + list_tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 
 def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
@@ -149,7 +151,7 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
     wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so matched in a text only here: "
-        shown = tokens(wrong, subject.settings.pieces)
+        shown = list_tokens(wrong, subject.settings.pieces)
         yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
 
@@ -159,7 +161,9 @@ def _matched_differently(subject: Subject, ids: Sequence[int]) -> Iterator[Findi
     wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_matched_differently(subject, id)]
     if wrong:
         message = f"{_count(wrong)} added on both sides but matched differently in a text: "
-        yield Finding(ERROR, message + tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES))
+        yield Finding(
+            ERROR, message + list_tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES)
+        )
 
 
 def _is_matched_differently(subject: Subject, id: int) -> bool:

@@ -14,7 +14,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -79,7 +79,7 @@ def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]
     cuts = [(merge, merge.find(" ", 1)) for merge in merges]
     broken = [merge for merge, cut in cuts if cut < 0 or cut == len(merge) - 1]
     if broken:
-        shown = listed(map(quoted, broken))
+        shown = list_items(map(quote, broken))
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
     bad = set(broken)
@@ -91,7 +91,7 @@ def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]
     ]
     if unknown:
         count = plural(len(unknown), "merge")
-        message = f"{count} with a part or a result that is not a token: {listed(map(quoted, unknown))}"
+        message = f"{count} with a part or a result that is not a token: {list_items(map(quote, unknown))}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
@@ -113,9 +113,8 @@ def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
     if not ids:
         return
     is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
-    message = (
-        f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {tokens(ids, pieces)}"
-    )
+    shown = list_tokens(ids, pieces)
+    message = f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {shown}"
     if not is_much:
         yield Finding(INFO, message, ids=tuple(ids), keys=(MERGES,))
         return

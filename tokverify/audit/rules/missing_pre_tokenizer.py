@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.cutting import find_cut_differences
+from tokverify.audit.pre_tokenization import find_split_differences
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
@@ -47,7 +47,7 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         return
     declared = "is missing" if spec.pre is None else "is default"
     try:
-        is_right = not find_cut_differences(subject)
+        is_right = not find_split_differences(subject)
     except NotEvaluatedError:
         is_right = False
     if is_right:

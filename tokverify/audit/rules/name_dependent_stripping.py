@@ -11,7 +11,7 @@ from tokverify.audit.repair import new_metadata
 from tokverify.audit.rule import rule
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.report.finding import WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -54,7 +54,7 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
         with_name, without = (_encode(spec, text) for spec in (subject.spec, other))
         if with_name != without:
             message = (
-                f"{_NAME}, {quoted(name)}, makes added tokens strip whitespace: {quoted(text)} is "
+                f"{_NAME}, {quote(name)}, makes added tokens strip whitespace: {quote(text)} is "
                 f"{with_name}, and would be {without} under another name"
             )
             yield Finding(WARNING, message, ids=tuple(token.id for token in stripping), keys=(_NAME,))
@@ -70,7 +70,7 @@ def _hidden_phi3(subject: Subject, name: str) -> Iterator[Finding]:
     if ids is None or ids == actual:
         return
     message = (
-        f"the vocabulary looks like Phi-3's, but {_NAME}, {quoted(name)}, does not say so: {quoted(text)} is "
+        f"the vocabulary looks like Phi-3's, but {_NAME}, {quote(name)}, does not say so: {quote(text)} is "
         f"{actual}, but {ids} with phi-3 in the name"
     )
     repair = new_metadata("--general-name", f"{name} phi-3".strip())

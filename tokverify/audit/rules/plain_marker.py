@@ -12,7 +12,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import plural, tokens
+from tokverify.text.wording import list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -58,7 +58,9 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
         message = f"the chat template contains {_count(written)} typed NORMAL, {_in_pieces(written)}: "
-        yield Finding(ERROR, message + tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX)
+        yield Finding(
+            ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
+        )
     others = [id for id in lost if id not in written]
     if others:
         yield _not_written(subject, others)
@@ -73,7 +75,7 @@ def _is_encoded_whole(subject: Subject, id: int) -> bool:
 def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
     as_meant = subject.original is not None and _are_plain(subject, ids)
     effect = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
-    message = f"{_count(ids)} typed NORMAL, {effect}: {tokens(ids, subject.settings.pieces)}"
+    message = f"{_count(ids)} typed NORMAL, {effect}: {list_tokens(ids, subject.settings.pieces)}"
     severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 

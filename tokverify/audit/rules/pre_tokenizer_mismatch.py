@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import encode_both
-from tokverify.audit.cutting import find_agreeing_names, find_cut_differences, is_neutral, normalize, pre_tokenize
+from tokverify.audit.pre_tokenization import (
+    find_agreeing_names,
+    find_split_differences,
+    is_neutral,
+    normalize,
+    pre_tokenize,
+)
 from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import PRE
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:
-    from tokverify.audit.cutting import CutDifference
+    from tokverify.audit.pre_tokenization import SplitDifference
     from tokverify.audit.subject import Subject
 
 _MAX_PATTERN = 300
@@ -54,7 +60,7 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
 
 
 def _byte_pair(subject: Subject) -> Iterator[Finding]:
-    others = find_cut_differences(subject)
+    others = find_split_differences(subject)
     if not others:
         return
     harmful = [other for other in others if _is_encoded_differently(subject, other.text)]
@@ -63,7 +69,7 @@ def _byte_pair(subject: Subject) -> Iterator[Finding]:
         yield Finding(INFO, message + _render(others[0]), keys=(PRE,))
         return
     names = find_agreeing_names(subject.document)
-    agreeing = f"names that cut the same way: {listed(names, 10)}" if names else "no name cuts the same way"
+    agreeing = f"names that cut the same way: {list_items(names, 10)}" if names else "no name cuts the same way"
     message = (
         f"{plural(len(harmful), 'probe text')} cut and encoded differently than in the reference: "
         f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}"
@@ -76,7 +82,7 @@ def _is_encoded_differently(subject: Subject, text: str) -> bool:
     return actual != expected
 
 
-def _render(other: CutDifference) -> str:
+def _render(other: SplitDifference) -> str:
     at = next(
         (
             index
@@ -86,7 +92,7 @@ def _render(other: CutDifference) -> str:
         min(len(other.actual), len(other.expected)),
     )
     ours, theirs = (" | ".join(cut[at : at + 3]) for cut in (other.actual, other.expected))
-    return f"{quoted(other.text)} is cut into {quoted(ours)}, but {quoted(theirs)} in the reference"
+    return f"{quote(other.text)} is cut into {quote(ours)}, but {quote(theirs)} in the reference"
 
 
 def _patterns(subject: Subject) -> str:
@@ -106,7 +112,7 @@ def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
     if harmful:
         message = (
             f"the reference cuts texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
-            f"{plural(len(harmful), 'probe text')} encoded differently, such as {quoted(harmful[0])}"
+            f"{plural(len(harmful), 'probe text')} encoded differently, such as {quote(harmful[0])}"
         )
         yield Finding(ERROR, message)
 

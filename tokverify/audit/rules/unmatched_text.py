@@ -13,7 +13,7 @@ from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -63,7 +63,7 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'added token')} in the byte alphabet, matched in the original text: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+        yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
 def _unmapped(subject: Subject) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def _unmapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'ordinary token')} with a character outside the byte alphabet: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+        yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
 def _nested(subject: Subject) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def _nested(subject: Subject) -> Iterator[Finding]:
     lengths = sorted({len(text) for text in ids})
     pairs = [(part, whole) for whole in ids for part in _parts(whole, lengths) if part in ids]
     if pairs:
-        shown = listed(f"{quoted(part)} in {quoted(whole)}" for part, whole in pairs)
+        shown = list_items(f"{quote(part)} in {quote(whole)}" for part, whole in pairs)
         message = f"special tokens contain each other: {shown}; llama.cpp matches the longest first"
         yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for pair in pairs for text in pair)))
 

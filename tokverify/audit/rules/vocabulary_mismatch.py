@@ -11,7 +11,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def _other_pieces(subject: Subject, pieces: Sequence[PieceDifference]) -> Iterat
 
 
 def _finding(severity: Severity, pieces: Sequence[PieceDifference], problem: str) -> Finding:
-    shown = listed(map(_show, pieces), _SHOWN)
+    shown = list_items(map(_show, pieces), _SHOWN)
     message = f"{plural(len(pieces), 'id')} {problem}: {shown}"
     return Finding(severity, message, ids=tuple(piece.id for piece in pieces), keys=(TOKENS,))
 
 
 def _show(piece: PieceDifference) -> str:
-    texts = [quoted(text) for text in (piece.actual, piece.expected) if text is not None]
+    texts = [quote(text) for text in (piece.actual, piece.expected) if text is not None]
     return f"{piece.id} {' instead of '.join(texts)}"
 
 

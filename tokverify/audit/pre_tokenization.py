@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CutDifference:
+class SplitDifference:
     """A text that the two sides cut differently."""
 
     text: str
@@ -29,7 +29,7 @@ class CutDifference:
     """The reference's."""
 
 
-def find_cut_differences(subject: Subject) -> list[CutDifference]:
+def find_split_differences(subject: Subject) -> list[SplitDifference]:
     """Return the probe texts that the reference's pre-tokenizer cuts differently.
 
     Raises:
@@ -46,7 +46,7 @@ def find_agreeing_names(document: Document) -> list[str]:
     return [name for name, pre in PRE_TOKENIZERS.items() if pre in agreeing]
 
 
-def _differences(pre: PreTokenizer, document: Document) -> Iterator[CutDifference]:
+def _differences(pre: PreTokenizer, document: Document) -> Iterator[SplitDifference]:
     cut = _cutter(pre)
     for text in probes():
         normalized = normalize(document, text)
@@ -54,7 +54,7 @@ def _differences(pre: PreTokenizer, document: Document) -> Iterator[CutDifferenc
             continue
         actual, expected = cut(text), pre_tokenize(document, normalized)
         if actual != expected:
-            yield CutDifference(text, actual, expected)
+            yield SplitDifference(text, actual, expected)
 
 
 def pre_tokenize(document: Document, normalized: str) -> tuple[str, ...]:
