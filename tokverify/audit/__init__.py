@@ -1,4 +1,4 @@
-"""Audit: static rules for the tokenizer of a GGUF file, alone or against its reference."""
+"""Audit the tokenizer of a GGUF file with static rules, alone or against its reference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["AuditReport", "audit"]
 
 
 def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = ()) -> AuditReport:
-    """Evaluate rules on `subject`, and set aside the findings that waivers accept.
+    """Evaluate rules on `subject`, and separate the findings that waivers accept.
 
     The report lists the rules that could not be evaluated. Its findings are ordered by severity, then by code.
     """

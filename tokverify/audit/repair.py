@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokverify.report.finding import Finding
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
-"""Applies where the reference has the right types, texts, scores or merges, and cases reveal the fault."""
+"""Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 _REMARKS = {
@@ -72,7 +72,7 @@ def _with_remedy(finding: Finding, report: AuditReport) -> Finding:
 
 
 def find_remedy(repair: str, report: AuditReport) -> Repair:
-    """Return a repair as a command with the files of a report, as far as they are known, or else as a remark."""
+    """Return a repair as a command that names the files of a report, or as a remark if it is not a known command."""
     for beginning, remark in _REMARKS.items():
         if repair.startswith(f"{beginning} "):
             model = report.source or None

@@ -1,4 +1,4 @@
-"""Subject: everything that a rule can look at, computed when a rule first asks for it."""
+"""Subject: everything that a rule can examine, computed when it is first used."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class NotEvaluatedError(Exception):
 class Subject:
     """A GGUF file's tokenizer and, if one is given, its reference.
 
-    A property that is not available raises `NotEvaluatedError`, which ends the rule that asked for it. So a file that
-    is refused can still be audited by the rules that look at the declared tokenizer alone.
+    A property that is not available raises `NotEvaluatedError`, which ends the rule that uses it. So a file that is
+    refused can still be audited by the rules that examine only the declared tokenizer.
     """
 
     declaration: Declaration

@@ -60,7 +60,7 @@ class Attributes:
         return eog_ids
 
     def _fill_roles(self, special_ids: dict[str, int]) -> None:
-        # subtle: where several candidates for one role exist, llama.cpp takes the first in the iteration order of
+        # subtle: if several candidates for one role exist, llama.cpp takes the first in the iteration order of
         # a hash table, which differs between builds; here it is the first in id order.
         for role, texts in {"eot": EOT_TEXTS, "eom": EOM_TEXTS, **FIM_TEXTS}.items():
             found = sorted(find_ids(self._ids, texts))
@@ -81,7 +81,7 @@ class Attributes:
             self._set(texts["</s>"], Attribute.NORMAL.value, "an ordinary token in this vocabulary")
 
     def check_byte_tokens(self, refuses: Callable[[str], bool]) -> None:
-        """Refuse tokens typed BYTE on which llama.cpp aborts while it works out what each token represents.
+        """Refuse tokens typed BYTE on which llama.cpp aborts while it computes what each token represents.
 
         Raises:
             BrokenFileError: If there is such a token; `refuses` decides by its piece.

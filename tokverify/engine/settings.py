@@ -180,7 +180,7 @@ class _Loader:
 
 
 def _pieces(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens as llama.cpp reads them: cut off at the first NUL, and never empty."""
+    """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
     pieces = list(tokens)
     for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
         pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"

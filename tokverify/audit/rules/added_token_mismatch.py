@@ -36,8 +36,9 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         USER_DEFINED: the difference matters only if special tokens are not parsed, so it is a warning. Converters type
         everything CONTROL that looks special, which is reported for information. Conversely, tokens that are added here
         but not in the reference are an error if a text shows a difference. For a sentencepiece model, texts with its
-        user-defined pieces are compared: llama.cpp starts anew after each, adds a space of its own and drops the one
-        that was there. That is an error, or a warning if the piece looks like a special token.
+        user-defined pieces are compared: llama.cpp treats the text after each as a new text, to which it adds a space,
+        and drops a space that was already there. That is an error, or a warning if the piece looks like a special
+        token.
 
     Why it is bad:
         An added token is matched in the text before anything else; an ordinary one must result from merging, which
@@ -55,23 +56,23 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         onnxruntime/mobius#684
     """
     if isinstance(subject.expected, Declaring):
-        yield from _user_defined(subject)
+        yield from _check_user_defined(subject)
     else:
         require_parsing(subject)
-        yield from _declared(subject)
+        yield from _check_declared(subject)
 
 
-def _declared(subject: Subject) -> Iterator[Finding]:
+def _check_declared(subject: Subject) -> Iterator[Finding]:
     """Check the added tokens of a tokenizer.json."""
     special, attributes = _added(subject), subject.settings.attributes
-    yield from _split(subject, [id for id in special if not attributes[id] & _MATCHED])
-    yield from _typed_differently(subject, special)
-    yield from _added_here_only(subject, special)
-    yield from _matched_differently(subject, [id for id in special if attributes[id] & _MATCHED])
+    yield from _check_ordinary(subject, [id for id in special if not attributes[id] & _MATCHED])
+    yield from _check_types(subject, special)
+    yield from _check_added_here_only(subject, special)
+    yield from _check_matching(subject, [id for id in special if attributes[id] & _MATCHED])
 
 
-def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
-    """Check which tokens are found where special ones are not parsed."""
+def _check_types(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+    """Check which tokens are matched if special ones are not parsed."""
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
     shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
     hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
@@ -88,23 +89,23 @@ def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterato
             )
 
 
-def _user_defined(subject: Subject) -> Iterator[Finding]:
+def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     """Check the user-defined pieces of a sentencepiece model."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
-    yield from _split(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
+    yield from _check_ordinary(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
     wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
-    # Other readers of the same model, too, treat what looks like a special token as one.
+    # Other programs that read the same model also treat what looks like a special token as one.
     for severity, found in (
         (ERROR, [id for id in wrong if not is_marker(pieces[id])]),
         (WARNING, [id for id in wrong if is_marker(pieces[id])]),
     ):
         if found:
-            yield _around_user_defined(subject, severity, found)
+            yield _report_user_defined(subject, severity, found)
 
 
-def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
+def _report_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
     text = find_differing(subject, _contexts(subject, ids[0])) or ""
     actual, expected = encode_both(subject, text)
     message = (
@@ -129,7 +130,7 @@ def _is_same(subject: Subject, id: int) -> bool:
     return actual.piece(id) == expected.piece(id) or actual.token_bytes(id) == expected.token_bytes(id)
 
 
-def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
+def _check_ordinary(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
     wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     if wrong:
@@ -141,7 +142,7 @@ def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
         yield Finding(INFO, message + list_tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 
-def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+def _check_added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     known = {token["id"] for token in subject.document.added_tokens}
     ids = [
         token.id
@@ -155,7 +156,7 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
         yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
 
-def _matched_differently(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
+def _check_matching(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     """Check tokens that are added on both sides; those with flags are left to rule TV203."""
     flagged = {token["id"] for token in subject.document.added_tokens if any(token.get(flag) for flag in _FLAGS)}
     wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_matched_differently(subject, id)]

@@ -28,7 +28,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         may be. For `t5`, which falls back to bytes in some originals, warns that llama.cpp does not.
 
     Why it is bad:
-        What the vocabulary does not contain is spelled in bytes. If one is missing, llama.cpp stops with an exception
+        What the vocabulary does not contain is encoded as bytes. If one is missing, llama.cpp stops with an exception
         (`llama`), or drops the character (`gemma4`). A byte token typed NORMAL is decoded to its name: `<0x0A>` for a
         line break. For `t5`, everything that the vocabulary does not contain becomes the unknown token.
 
@@ -60,7 +60,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         missing = [piece for piece in missing if not _has_raw(subject, int(piece[3:5], 16))]
     if missing:
         count = plural(len(missing), "byte token")
-        message = f"{count} missing ({list_items(missing)}): llama.cpp {fallback.when_missing} where a text needs one"
+        message = f"{count} missing ({list_items(missing)}): llama.cpp {fallback.when_missing} if a text needs one"
         yield Finding(ERROR, message, keys=(TOKENS,))
     yield from _mistyped(subject, ids)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
@@ -57,12 +58,12 @@ def _duplicates(subject: Subject, read: Sequence[str]) -> Finding:
             ids.setdefault(token, []).append(id)
     types = subject.spec.types
     shown = list_items(
-        f"{quote(token)} as {list_items(_with_type(id, types) for id in found)}" for token, found in ids.items()
+        f"{quote(token)} as {list_items(_describe(id, types) for id in same)}" for token, same in ids.items()
     )
     verb = "stands" if len(ids) == 1 else "stand"
     message = f"{plural(len(ids), 'text')} {verb} for more than one token, on which llama.cpp aborts: {shown}"
-    return Finding(ERROR, message, ids=tuple(id for found in ids.values() for id in found), keys=(TOKENS,))
+    return Finding(ERROR, message, ids=tuple(chain.from_iterable(ids.values())), keys=(TOKENS,))
 
 
-def _with_type(id: int, types: Sequence[int] | None) -> str:
+def _describe(id: int, types: Sequence[int] | None) -> str:
     return f"{id} (type {types[id]})" if types and id < len(types) else str(id)

@@ -28,8 +28,8 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         llama.cpp strips the whitespace around added tokens only for certain names: if `general.name` contains `phi-3`,
-        `phi3` or `modern-bert`. Reports where this applies, with the ids of an example with and without the name, and
-        where the vocabulary looks like Phi-3's but the name does not say so.
+        `phi3` or `modern-bert`. Reports if this applies, with the ids of an example with and without the name, and if
+        the vocabulary looks like Phi-3's but the name does not say so.
 
     Why it is bad:
         Renaming the model changes its tokenization. A fine-tune of Phi-3 under another name gets a line break after

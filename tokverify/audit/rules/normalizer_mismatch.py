@@ -85,7 +85,7 @@ def _examples(subject: Subject, texts: Sequence[str]) -> str:
 
 
 def _is_about_spaces(stage: Stage) -> bool:
-    """Whether a normalizer only writes spaces as `▁`, which rule TV207 looks at."""
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 checks."""
     return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
 
 
@@ -102,7 +102,7 @@ def _is_cause(subject: Subject, text: str) -> bool:
 
 
 def _spelled(text: str) -> str:
-    """Quote a text, with the code points of a short one: how it looks may be all that its two spellings share."""
+    """Quote a text, with the code points of a short one: two texts that differ only in these can look the same."""
     code_points = " ".join(f"U+{ord(character):04X}" for character in text)
     return f"{quote(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quote(text)
 

@@ -32,8 +32,8 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         warning in all other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
-        A NORMAL token is not matched before the text is cut and merged, so in a chat it usually falls apart. The model
-        does not see where a turn begins or ends.
+        A NORMAL token is not matched before the text is split and merged, so in a chat it usually falls apart. The
+        model does not see where a turn begins or ends.
 
     Example:
         Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing reported it.
@@ -63,20 +63,20 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         )
     others = [id for id in lost if id not in written]
     if others:
-        yield _not_written(subject, others)
+        yield _check_unwritten(subject, others)
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:
-    """Whether our side encodes what the token stands for as that token, wherever it stands."""
+    """Whether our side encodes the token's text as that token in any context."""
     piece = subject.settings.pieces[id]
     return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
 
 
-def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
-    as_meant = subject.original is not None and _are_plain(subject, ids)
-    effect = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
+def _check_unwritten(subject: Subject, ids: Sequence[int]) -> Finding:
+    is_intended = subject.original is not None and _are_plain(subject, ids)
+    effect = "ordinary in the reference as well" if is_intended else _in_pieces(ids)
     message = f"{_count(ids)} typed NORMAL, {effect}: {list_tokens(ids, subject.settings.pieces)}"
-    severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+    severity, repair = (INFO, "") if is_intended else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 
 

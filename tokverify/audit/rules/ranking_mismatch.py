@@ -59,7 +59,7 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         yield from _extra_whitespaces(subject)
     else:
         yield from _merges(subject)
-        prefix = _puts_space(subject)
+        prefix = _adds_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
         yield from _space_prefix(subject, expected=prefix)
 
@@ -147,8 +147,8 @@ def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
 
-def _puts_space(subject: Subject) -> bool | None:
-    """Whether the reference puts a space in front of a text; None where it does not go by such spaces."""
+def _adds_space(subject: Subject) -> bool | None:
+    """Whether the reference adds a space before a text; None if it does not write spaces as `▁`."""
     stages = [*subject.document.normalizer, *subject.document.pre_tokenizer]
     if any(stage["type"] == "Prepend" and stage["prepend"] == "▁" for stage in stages):
         return True

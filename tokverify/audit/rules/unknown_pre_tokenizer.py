@@ -35,8 +35,8 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         Files that declared `deepseek-v3.1`, or early on `deepseek-r1-qwen`, did not load in the builds of their time.
 
     How to repair:
-        Update llama.cpp if the name is new. If a fork or a converter invented it, declare a pre-tokenizer that cuts the
-        same way: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
+        Update llama.cpp if the name is new. If a fork or a converter invented it, declare a pre-tokenizer that splits
+        the same way: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
 
     Threads:
         ggml-org/llama.cpp#15495, ggml-org/llama.cpp#12021, ggml-org/llama.cpp#11341

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _DECISIVE = frozenset({"bos", "eos", "unk", "sep"})
-"""Roles whose tokens come up in the ids of a text."""
+"""Roles whose tokens occur in the ids of a text."""
 
 
 @rule(code="TV201", name="vocabulary-mismatch", severity=ERROR)

@@ -61,7 +61,7 @@ def _missing(settings: Settings) -> Iterator[Finding]:
 
 
 def _used_roles(settings: Settings) -> list[str]:
-    """Return the roles whose tokens llama.cpp puts around a text."""
+    """Return the roles whose tokens llama.cpp adds around a text."""
     before, after = settings.family.affix_roles(settings)
     return before + after
 

@@ -20,7 +20,7 @@ class _WordPieceFamily(Family):
         return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
-        """Leave out all spaces: they only say where to cut."""
+        """Drop all spaces: they only mark where to split."""
         del whole
         return normalized.replace(" ", "")
 
