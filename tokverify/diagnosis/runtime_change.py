@@ -1,4 +1,4 @@
-"""Changes that GGUF cannot express: what a reference does and llama.cpp does not."""
+"""Generate changes that GGUF cannot express: what a reference does and llama.cpp does not."""
 
 from __future__ import annotations
 

@@ -23,15 +23,15 @@ def attribute_of(type: TokenType) -> int:
     return Attribute[type.name].value
 
 
-def spell_token(wanted: bytes, attribute: int, settings: Settings) -> str | None:
-    """Return the text of a token that represents `wanted`, or None if there is none."""
-    text = wanted.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = spell_bytes(wanted)
-    byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
+def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | None:
+    """Return the text of a token that represents `expected`, or None if there is none."""
+    text = expected.decode("utf-8", "surrogateescape")
+    in_byte_alphabet = spell_bytes(expected)
+    byte_piece = f"<0x{expected[0]:02X}>" if len(expected) == 1 else text
     # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if settings.family.token_bytes(candidate, attribute, settings) == wanted:
+        if settings.family.token_bytes(candidate, attribute, settings) == expected:
             return candidate
     return None
 
@@ -43,7 +43,7 @@ class Respelling:
     description: str
     """How `respell` stores them instead, such as `with ▁ instead of Ġ`."""
     applies: Callable[[Family], bool]
-    """Whether a family never uses the wrong way."""
+    """Whether a family never stores tokens in the wrong way."""
     type: TokenType
     """The type of the tokens concerned."""
     respell: Callable[[str], str]

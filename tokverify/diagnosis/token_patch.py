@@ -1,4 +1,4 @@
-"""TokenPatch: another text or type for single tokens, and the changes made of such patches.
+"""TokenPatch: a new text or type for single tokens, and the changes that consist of such patches.
 
 Sentences quote tokens in visible form, so a renderer must not escape these quotes again.
 """
@@ -38,7 +38,7 @@ RUNS = frozenset({"runs of spaces", "runs of tabs", "runs of newlines"})
 
 @dataclass(frozen=True, slots=True)
 class TokenPatch:
-    """What a token should be; None keeps its text or type."""
+    """The new text and type of a token; None keeps the old one."""
 
     text: str | None = None
     type: int | None = None
