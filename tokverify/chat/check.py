@@ -1,4 +1,4 @@
-"""The checks of rendered conversations: each function looks for one kind of problem.
+"""Check rendered conversations: each function looks for one kind of problem.
 
 To add a check, write a function, add it to `CHECKS`, and describe it in `tokverify.report.chat_kind`.
 """
@@ -80,9 +80,9 @@ def ids(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(ERROR, f"the reference cannot encode the text of the chat: {truncate(rendered.expected_refusal)}")
     elif rendered.difference:
         first = rendered.difference.first
-        where = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
+        position = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
         tokens = f"{_describe_token(first.actual)}, where the reference has {_describe_token(first.expected)}"
-        yield Problem(ERROR, f"the same text is encoded to different ids, first {where}: {tokens}", tokens)
+        yield Problem(ERROR, f"the same text is encoded to different ids, first {position}: {tokens}", tokens)
 
 
 def double_bos(subject: ChatSubject) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ def split_marker(subject: ChatSubject) -> Iterator[Problem]:
 
 
 def turn_end(subject: ChatSubject) -> Iterator[Problem]:
-    """Find turns of the assistant that no token ends.
+    """Find turns of the assistant after which no token ends the generation.
 
     Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
     """
@@ -226,7 +226,7 @@ def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
-    """Return the text after the last of the contents, found one after the other; None if the last one is missing."""
+    """Return the text after the last of the contents, which are searched in order; None if the last one is missing."""
     at, last = 0, False
     for _, content in contents:
         found = text.find(content, at)
@@ -236,7 +236,7 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
 
 
 def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:
-    """Return whether there is only white space between the text and an answer."""
+    """Check whether there is only white space between the text and an answer."""
     before, found, _ = (answered.text or "").partition(ANSWER)
     ends = (_text_after(text, trimmed_texts(subject.conversation.messages)) for text in (subject.text, before))
     prompt, before_answer = (None if end is None else end.strip() for end in ends)

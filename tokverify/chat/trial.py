@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.marker import read_template
@@ -108,7 +108,7 @@ def _compare(actual: str | None, expected: str | None) -> TextDifference | None:
 
 
 def _applies(template: str, names: Container[str], conversation: Conversation) -> bool:
-    """Return whether a template applies to a conversation.
+    """Check whether a template applies to a conversation.
 
     transformers and llama.cpp use the template called `tool_use` if and only if there are tools; `rag` is for
     conversations with documents.
@@ -167,7 +167,7 @@ class _Trial:
     def subjects(self, conversations: Sequence[Conversation]) -> list[ChatSubject]:
         """Render and encode all conversations at once."""
         probes = [dict(_probes(conversation)) for conversation in conversations]
-        ours = [*conversations, *(changed for probe in probes for changed in probe.values())]
+        ours = [*conversations, *chain.from_iterable(probe.values() for probe in probes)]
         tasks = _tasks(self.source, ours, self._special_texts)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}

@@ -1,4 +1,4 @@
-"""What GGUF cannot express of a sentencepiece .model, and what llama.cpp does differently whatever a file declares."""
+"""Find what GGUF cannot express of a sentencepiece .model, and what llama.cpp always does differently."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to compare."""
+    """The texts to compare."""
 
     cases: Sequence[Case]
     count: int
@@ -63,7 +63,7 @@ class Plan:
 
 
 class Explainer:
-    """Determine which losses explain a difference, by comparing again without them.
+    """Determines which losses explain a difference, by comparing again without them.
 
     `without` returns both sides of the comparison without some losses. They are kept, because making a tokenizer takes
     the most time.
@@ -83,7 +83,7 @@ class Explainer:
         return self._filter(differing, (index,))
 
     def reason(self, outcome: TrialOutcome) -> str | None:
-        """Return the sentence of the loss that explains an outcome, or None."""
+        """Return the sentence of the loss that explains an outcome; None if all losses together do not explain it."""
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
