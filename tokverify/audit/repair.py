@@ -1,6 +1,6 @@
 """Command lines that repair a finding.
 
-In those of the rules, MODEL, REFERENCE and FIXED stand for files; `add_remedies` fills in the files of a report.
+Rules write MODEL, REFERENCE and FIXED for the files; `add_remedies` fills in the files of a report.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def set_special_id(role: str, id: int | str) -> str:
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
-    """Return how to set a flag: in the file if it is declared there, otherwise when llama.cpp is run."""
+    """Describe how to set a flag: in the file if it is declared there, or else when running llama.cpp."""
     if not declared:
         return f"llama.cpp's --override-kv {key}=bool:{str(value).lower()}, or convert again with the flag set"
     # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "".

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
@@ -51,7 +52,7 @@ def select(
 
 def _matches_any(case: Case, patterns: Iterable[str]) -> bool:
     names = case.id, f"{case.suite}/{case.id}"
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+    return any(fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
 
 
 def _explain_empty_selection(
@@ -60,7 +61,7 @@ def _explain_empty_selection(
     if not cases:
         return "no case selected: the suites contain no cases; name a suite that has some"
     hints = [
-        *_suggest_names("tag", tags, {tag for case in cases for tag in case.tags}),
+        *_suggest_names("tag", tags, set(chain.from_iterable(case.tags for case in cases))),
         *_suggest_names("suite", suites, {case.suite for case in cases}),
         *_suggest_patterns(patterns, cases),
     ]

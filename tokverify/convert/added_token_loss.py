@@ -21,7 +21,7 @@ _FLAGS = ("lstrip", "rstrip", "single_word")
 _SENTENCES = {
     (None, True): "llama.cpp recognizes {} as control tokens, but IN has no such added tokens",
     (None, False): "llama.cpp matches {} in texts, but IN has no such added tokens",
-    (False, True): "llama.cpp treats {} as control tokens, whatever the file declares",
+    (False, True): "llama.cpp treats {} as control tokens, regardless of what the file declares",
     (True, False): "llama.cpp matches {} even if it does not parse control tokens",
     (True, None): "llama.cpp does not match {} in texts",
     (False, None): "llama.cpp does not match {} in texts",

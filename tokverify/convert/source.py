@@ -134,7 +134,7 @@ def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
     ids = {spec.tokens[id]: id for id in ids_made_control(spec, {TokenType.NORMAL.value})}
     if ids:
         yield Loss(
-            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, whatever the file declares",
+            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, regardless of what the file declares",
             lambda sides: sides.content.update(ids),
         )
 

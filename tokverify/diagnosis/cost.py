@@ -1,7 +1,7 @@
 """Costs of changes: they decide which of several changes that explain the same cases is named first.
 
-A cost has no unit; only the order matters, and that costs of combined changes add up. The whole numbers stand for how
-much of the tokenizer a change concerns:
+A cost has no unit: only the order of costs matters, and the costs of combined changes are added. The whole numbers say
+how much of the tokenizer a change concerns:
 
 - 1: a flag, or the token of a role
 - 2: a name

@@ -47,7 +47,7 @@ class Respelling:
     type: TokenType
     """The type of the tokens concerned."""
     respell: Callable[[str], str]
-    """Returns the right text; an unaffected text is returned as it is."""
+    """Returns the right text; a text that is not affected is returned unchanged."""
     read: Callable[[str], bytes]
     """Returns the bytes that a token with the right text represents."""
 

@@ -222,8 +222,8 @@ def type_effect(type: int, spec: TokenizerSpec) -> str:
 def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
     """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
 
-    Of the former only tokens that look special: matching any word that the merges miss would explain its case, whatever
-    the real reason.
+    Of the former, only tokens that look special are included: matching any word that the merges miss would explain its
+    case, regardless of the real reason.
     """
     tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     patches: dict[int, TokenPatch] = {}

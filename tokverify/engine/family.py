@@ -128,7 +128,7 @@ class Family(ABC):
     strips_accents_if_lowercase: bool = False
     """Whether `strip_accents` is on by default wherever `lowercase` is."""
     pre: str | None = None
-    """The pre-tokenizer that the model implies, whatever the file declares."""
+    """The pre-tokenizer that the model implies, regardless of what the file declares."""
     ignore_merges: bool = False
 
     # How texts are encoded.
@@ -143,7 +143,7 @@ class Family(ABC):
     closing_role: str = "eos"
     """The role of the token after a text."""
     prefixes_space: bool = False
-    """Whether the encoder puts a space before each stretch of text if `add_space_prefix` is on."""
+    """Whether the encoder adds a space before each stretch of text if `add_space_prefix` is on."""
     space_escaping: SpaceEscaping = SpaceEscaping.NOWHERE
     uses_charsmap: bool = False
     """Whether the model normalizes texts by `tokenizer.ggml.precompiled_charsmap`."""
@@ -157,7 +157,7 @@ class Family(ABC):
     # How pieces are written.
     alphabet: Alphabet = Alphabet.OWN
     byte_fallback: ByteFallback | None = None
-    """How missing characters are encoded, for models whose files must contain the 256 byte pieces; otherwise None."""
+    """How missing characters are encoded; None unless the model's files must contain the 256 byte pieces."""
     has_byte_pieces: bool = False
     """Whether vocabularies contain byte pieces."""
     ignores_byte_pieces: bool = False
@@ -184,7 +184,7 @@ class Family(ABC):
         return before, [self.closing_role] if always or settings.add_eos else []
 
     def displayed_pieces(self, pieces: list[str], ids: Mapping[str, int]) -> list[str]:
-        """Return the pieces as they are displayed; `ids` maps the stored strings to ids."""
+        """Return the pieces in the form in which they are displayed; `ids` maps the stored strings to ids."""
         del ids
         return pieces
 

@@ -26,7 +26,7 @@ _ROLES = ("bos", "eos", "sep", "unk")
 def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     """Return the sha256, in hexadecimal, of everything that determines the ids of a text.
 
-    It is equal for all files of one model, whatever else they contain.
+    It is equal for all files of one model, regardless of what else they contain.
     """
     ranking = settings.family.ranking
     digest = hashlib.sha256(json.dumps(_flags(settings), sort_keys=True).encode())

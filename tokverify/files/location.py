@@ -27,7 +27,7 @@ _TEKKEN_NAME = re.compile(r"tekken.*\.json")
 def find_existing(location: str) -> Path | None:
     """Return the existing file or directory that a location names, or None.
 
-    A leading `~` stands for a home directory, unless a file has that very name.
+    A leading `~` means a home directory, unless a file has exactly that name.
 
     Raises:
         BrokenFileError: If the system cannot answer, for example because a name is too long or a user unknown.

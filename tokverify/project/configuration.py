@@ -45,7 +45,7 @@ class ConfiguredModel:
     """The location of the reference; None to look for one."""
 
     cases: tuple[SuiteSource, ...] = ()
-    """Suites; none stands for the shipped ones."""
+    """Suites; if empty, the shipped ones."""
 
     suites: tuple[str, ...] = ()
     """Names of suites to select."""
@@ -103,7 +103,7 @@ class Configuration:
     """The tokenizers to verify."""
 
     reports: tuple[str, ...] = ()
-    """Reports to write, as `FORMAT=FILE`; `{name}` stands for the name of a model."""
+    """Reports to write, as `FORMAT=FILE`; `{name}` is replaced with the name of a model."""
 
     jobs: int = 1
     """The number of models to verify at a time."""

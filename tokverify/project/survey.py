@@ -125,7 +125,7 @@ def _walk(directory: Path) -> Iterator[Path]:
 
 
 def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
-    """Find suites. A directory whose YAML files are all suites stands for them, and for suites added later."""
+    """Find suites. A directory whose YAML files are all suites is listed instead of them, to include later suites."""
     yaml = [path for path in files if path.suffix in _YAML]
     suites = [path for path in yaml if _SUITE.search(_head(directory / path))]
     others = [path for path in yaml if path not in suites]

@@ -213,7 +213,7 @@ def _require_tokenizer_json(data: bytes, source: str) -> None:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BrokenFileError(f"{source}: not a tokenizer.json, as it is not valid JSON ({error})") from error
+        raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or "model" not in content:
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
 

@@ -54,7 +54,9 @@ _SUFFIXES = {
     "XML": ("xml",),
     "YAML": ("yaml", "yml"),
 }
-_CODE_BY_SUFFIX = {f".{suffix}": language for language, suffixes in _SUFFIXES.items() for suffix in suffixes}
+_CODE_BY_SUFFIX: dict[str, str] = {}
+for _language, _suffixes in _SUFFIXES.items():
+    _CODE_BY_SUFFIX |= {f".{suffix}": _language for suffix in _suffixes}
 
 
 @dataclass(frozen=True, slots=True)

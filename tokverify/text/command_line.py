@@ -27,7 +27,7 @@ def fixed_name(model: str | None) -> str | None:
 
 
 def fill_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:
-    """Replace MODEL, FIXED and REFERENCE in a command by the files they stand for, where these are known."""
+    """Replace MODEL, FIXED and REFERENCE in a command with the files they represent, if these are known."""
     # subtle: word by word, because a file may itself be called FIXED.
     words = {
         "MODEL": quote_argument(model, "MODEL"),

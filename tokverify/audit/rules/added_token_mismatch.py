@@ -173,7 +173,7 @@ def _is_matched_differently(subject: Subject, id: int) -> bool:
 
 
 def _contexts(subject: Subject, id: int) -> tuple[str, ...]:
-    """Return texts with what the token stands for in the reference."""
+    """Return texts that contain what the token represents in the reference."""
     text = subject.expected.token_bytes(id).decode(errors="ignore")
     return text, f"a{text}a", f"a {text} a"
 

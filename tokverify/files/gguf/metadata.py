@@ -242,7 +242,7 @@ def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]
 
 
 def _read_tensor(cursor: Cursor, alignment: int) -> tuple[Shape, int]:
-    """Return a tensor's shape, and the minimum size of the data: everything before it, and one byte of its own."""
+    """Return a tensor's shape, and the minimum size of the data: its offset, plus one byte unless it is empty."""
     dimension_count = cursor.uint32()
     if dimension_count > _MAX_DIMENSIONS:
         raise cursor.damaged(f"{dimension_count} dimensions exceed the limit of {_MAX_DIMENSIONS}")

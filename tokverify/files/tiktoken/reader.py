@@ -119,7 +119,7 @@ def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
 
 
 def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those named in a config, otherwise the end-of-text token of published files."""
+    """Return the ids by role: those named in a config or, by default, the end-of-text token of published files."""
     defaults = {"bos": special[_END], "eos": special[_END]} if _END in special else {}
     declared = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
     return defaults | declared
