@@ -16,7 +16,7 @@ from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
 from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.render.diff.html import render as write_change
 from tokverify.render.html.cause import causes
 from tokverify.render.html.page import script_json
@@ -233,7 +233,7 @@ def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
 
 def test_cases_that_change_alike_have_a_cause_in_common():
     results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
-    report = with_examples(ChangeReport((), report_of(*results)))
+    report = add_examples(ChangeReport((), report_of(*results)))
     held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
     assert [[held["causes"][n] for n in case["causes"]] for case in held["cases"]] == [
         ["like s/a", "cannot be encoded"],
