@@ -185,8 +185,8 @@ def _render(model: ConfiguredModel, result: CaseResult) -> str:
     """Render one result like `tokverify run`."""
     from dataclasses import replace
 
-    from tokverify.render import RenderOptions
     from tokverify.render.draw_table import draw_sections
+    from tokverify.render.options import RenderOptions
     from tokverify.render.run.cases import case_sections
 
     report = replace(_get_report(model), results=(result,), baseline=None)

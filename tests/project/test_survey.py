@@ -14,8 +14,8 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import read_configuration
+from tokverify.project.start import render_configuration
 from tokverify.project.survey import survey
-from tokverify.render.start import render_configuration
 
 
 def make(directory: Path, *names: str) -> Path:

@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
-from tokverify.render.convert import CONVERSION_FORMATS
+from tokverify.render.kinds import FORMATS
 from tokverify.report.convert import conversion_exit_code
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ConvertOptions:
     "-f",
     "--format",
     "format_name",
-    type=click.Choice(list(CONVERSION_FORMATS)),
+    type=click.Choice(list(FORMATS["convert"])),
     default="table",
     help="The format of the report (default: table).",
 )
@@ -92,5 +92,5 @@ def _convert(options: ConvertOptions) -> int:
             on_progress=bar.update,
         )
     shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    write_text(CONVERSION_FORMATS[options.format_name](conversion, shown))
+    write_text(FORMATS["convert"][options.format_name](conversion, shown))
     return conversion_exit_code(conversion)

@@ -50,6 +50,7 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 
 def _fix(options: FixOptions) -> int:
     from tokverify.render.fix import render_plan, render_result
+    from tokverify.report.fix import fix_exit_code
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.fix import fix_model
 
@@ -61,8 +62,8 @@ def _fix(options: FixOptions) -> int:
         options.reference,
         select_cases(options.cases),
         force=options.force,
-        on_plan=lambda plan: write_text(render_plan(plan, options.model, options.output)),
+        on_plan=lambda report: write_text(render_plan(report, options.model, options.output)),
     )
     if result.after and options.output:
         write_text(render_result(result.after, options.output))
-    return result.exit_code
+    return fix_exit_code(result)

@@ -13,8 +13,7 @@ from tokverify.cli.baseline import baseline_options, check_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.render import FORMATS
-from tokverify.render.report_diff import DIFF_FORMATS
+from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
     Also = Mapping[Path, Callable[[], str]]
@@ -37,7 +36,7 @@ def report() -> None:
 @report.command()
 @click.argument("file", type=PATH)
 @baseline_options
-@report_options(FORMATS, "Matching cases and settings too, and nothing folded.")
+@report_options(FORMATS["run"], "Matching cases and settings too, and nothing folded.")
 def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
@@ -47,7 +46,7 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
     The exit code is that of the command that wrote the report. With --baseline, a report of `tokverify run` is judged
     by this baseline instead of the one that the run used.
     """
-    from tokverify.render.kinds import PRESENTERS
+    from tokverify.render.kinds import SHOWN_KINDS, present
     from tokverify.report.codec import read, read_any
     from tokverify.report.run import Report
     from tokverify.tasks.run import apply_baseline
@@ -63,8 +62,8 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
             read(file, Report), wanted.baseline, update=wanted.update_baseline, reason=wanted.reason
         )
     else:
-        kind, saved = read_any(file, PRESENTERS)
-    shown = PRESENTERS[kind](saved)
+        kind, saved = read_any(file, SHOWN_KINDS)
+    shown = present(kind, saved)
     for name, _ in wanted.report_files(shown.formats):
         if name not in shown.formats:
             known = ", ".join(shown.formats)
@@ -76,7 +75,7 @@ def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter 
 @report.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@report_options(DIFF_FORMATS, "No more than without, as nothing is folded.")
+@report_options(FORMATS["report diff"], "No more than without, as nothing is folded.")
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - likewise
     """Compare two saved reports and show what changed from OLD to NEW.
 
@@ -84,13 +83,13 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - like
 
     The exit code is 1 if a case fails in NEW that passed in OLD or was not there, else 0.
     """
-    from tokverify.render.report_diff import present
+    from tokverify.render.kinds import present
     from tokverify.report.codec import read
     from tokverify.report.run import Report
     from tokverify.verify.report_diff import compare_reports
 
     wanted = ReportOptions(**options)
     check_reports(wanted, [old, new])
-    shown = present(compare_reports(read(old, Report), read(new, Report)))
+    shown = present("report diff", compare_reports(read(old, Report), read(new, Report)))
     write_reports(wanted, shown)
     return shown.exit_code

@@ -10,7 +10,7 @@ from pathlib import Path
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.report.start import Start
+from tokverify.project.start import Start
 from tokverify.system.git import git
 from tokverify.system.input_file import POINTER
 

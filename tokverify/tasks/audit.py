@@ -64,7 +64,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         options=dict(options or {}),
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
-    return with_remedies(report)
+    repairs_with = None if found is None or found.reads_model else str(reference)
+    return with_remedies(report, repairs_with)
 
 
 def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:

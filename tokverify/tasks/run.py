@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
 from tokverify.references.location import EXPECT
+from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
@@ -68,7 +69,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
-    if diagnose and (report.exit_code == 1 or report.decode_differences):
+    if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report
 
@@ -204,6 +205,6 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
 
 def _render_update(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
-    from tokverify.render.baseline import render_baseline
+    from tokverify.verify.baseline_writer import render_baseline
 
     return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
-from tokverify.render.fuzz import describe_tried, percent, verdict
+from tokverify.render.fuzz.verdict import describe_tried, percent, verdict
 from tokverify.render.html.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
 from tokverify.report.fuzz import fuzz_exit_code
