@@ -128,6 +128,7 @@ def test_any_key_reads_back(key):
     assert with_expected(text, key, {"a": (1,), "b": (2,)}) == text
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("case", ["- {id: a, text: x}", "- id: a\n    text: x"])
 def test_long_lists_are_broken_into_lines(case):
     ids = tuple(range(0, 100_000, 7))

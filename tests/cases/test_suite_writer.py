@@ -74,6 +74,7 @@ def test_what_cannot_be_seen_is_escaped(text, written):
     assert quoted(text) == written
 
 
+@pytest.mark.process  # takes seconds
 @given(st.text())
 def test_any_text_reads_back(text):
     assert read_back(text) == text

@@ -18,6 +18,8 @@ from tokverify.report.chat import Conversation, chat_exit_code
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 
+pytestmark = pytest.mark.process  # templates are rendered in a child process
+
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 PROMPT = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

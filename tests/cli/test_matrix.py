@@ -88,6 +88,7 @@ def test_a_weak_reference_is_mentioned_in_the_summary():
     assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
 
 
+@pytest.mark.process  # starts processes
 def test_parallel_and_serial_runs_give_the_same_output():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []

@@ -98,6 +98,7 @@ def test_unigram_scores_are_sorted_in_falling_order():
     assert found.transform(wrong).scores == list(UNIGRAM.scores)
 
 
+@pytest.mark.process  # takes seconds
 def test_a_charsmap_of_sentencepiece_is_found():
     import sentencepiece
 

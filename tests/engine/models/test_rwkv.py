@@ -108,6 +108,7 @@ TOKEN = st.text("ab é中\n\0.。", min_size=1, max_size=4).map(str.encode)
 PARTIAL = st.tuples(TOKEN, st.integers(0, 2), st.integers(0, 2)).map(lambda cut: cut[0][cut[1] : len(cut[0]) - cut[2]])
 
 
+@pytest.mark.process  # takes seconds
 @given(
     st.lists(st.one_of(TOKEN, PARTIAL), unique=True),
     st.booleans(),

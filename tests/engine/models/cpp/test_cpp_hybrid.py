@@ -112,6 +112,7 @@ def test_streaming_gives_what_decoding_at_once_does(encoder: Encoder, text: str)
     assert "".join(map(decoder.push, ids)) + decoder.finish() == encoder.decode_text(ids)
 
 
+@pytest.mark.process  # takes seconds
 def test_every_character_has_tokens(encoder: Encoder):
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     ids = encoder.encode(" ".join(characters[::41]), parse_special=False)
