@@ -88,7 +88,7 @@ def _each_parser(request, monkeypatch):
 
 @pytest.mark.usefixtures("_each_parser")
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_only_what_is_recorded_changes(before, after):
+def test_only_recorded_expectations_change(before, after):
     assert with_expected(before, "g", {"a": (1, 2)}) == after
     assert with_expected(after, "g", {"a": (1, 2)}) == after
     old, new = parse_suite(before, "f", "s"), parse_suite(after, "f", "s")
@@ -104,13 +104,13 @@ def test_other_newlines_stay(before, after):
     assert "\n" not in with_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "")
 
 
-def test_nothing_to_record_changes_nothing():
+def test_recording_nothing_changes_nothing():
     text = "cases:\n  - id: a\n    text: x\n    expect: {g: [1]}\n"
     assert with_expected(text, "g", {}) == text
     assert with_expected(text, "g", {"absent": (1,)}) == text
 
 
-def test_several_cases_at_once():
+def test_expectations_of_several_cases_are_added_at_once():
     text = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n  - {id: c, text: z}\n"
     assert with_expected(text, "g", {"c": (3,), "a": ()}) == (
         "cases:\n  - {id: a, text: x, expect: {g: []}}\n  - {id: b, text: y}\n  - {id: c, text: z, expect: {g: [3]}}\n"
@@ -162,7 +162,7 @@ def test_the_shipped_suites_keep_every_line(path):
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff"), max_size=20), max_size=4
     )
 )
-def test_any_texts_are_left_alone(texts):
+def test_any_text_is_left_unchanged(texts):
     from tokverify.cases.case import Case
     from tokverify.cases.suite_writer import render_suite
 

@@ -24,7 +24,7 @@ def tokverify(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*COMMAND, *arguments], check=False, **streams)
 
 
-def test_runs_as_a_module():
+def test_the_package_runs_as_a_module():
     result = tokverify("--version")
     assert result.returncode == 0
     assert result.stdout.startswith(b"tokverify")

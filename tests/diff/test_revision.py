@@ -52,7 +52,7 @@ def test_the_kind_of_clone_does_not_matter(versions, clone, options):
 
 
 @pytest.mark.parametrize("new", ["HEAD:model.gguf", "HEAD:../model.gguf", "../model.gguf"])
-def test_what_changed_is_annotated_at_the_file_as_it_is_now(versions, clone, monkeypatch, new):
+def test_changes_are_annotated_in_the_current_file(versions, clone, monkeypatch, new):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     work = clone(versions)
     monkeypatch.chdir(work / "a dir")
@@ -66,32 +66,32 @@ def test_what_changed_is_annotated_at_the_file_as_it_is_now(versions, clone, mon
         assert "in ../model.gguf, which is no file of this repository%0A" in lines[0]
 
 
-def test_a_path_may_begin_where_one_is(versions, clone, monkeypatch):
+def test_a_path_can_start_anywhere_in_the_repository(versions, clone, monkeypatch):
     monkeypatch.chdir(clone(versions) / "a dir")
     assert_versions_differ("HEAD~1:./日本/mödel é.gguf", f"HEAD:{ODD}")
     assert_versions_differ("HEAD~1:../model.gguf")
     assert "../../model.gguf: no such file at HEAD" in told("HEAD:../../model.gguf")
 
 
-def test_a_name_that_reads_like_an_answer_of_git_is_no_file(versions, clone):
+def test_a_name_that_looks_like_git_output_is_not_a_file(versions, clone):
     clone(versions)
     assert "HEAD:a blob 1: no such file at HEAD" in told("HEAD:a blob 1")
     assert "HEAD:a blob: no such file at HEAD" in told("HEAD:a blob")
 
 
-def test_what_a_shallow_clone_lacks(versions, clone):
+def test_a_revision_missing_from_a_shallow_clone_is_explained(versions, clone):
     clone(versions, "--depth", "1")
     assert "git finds no revision 'HEAD~1' here; check both, and fetch the history" in told("HEAD~1:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["^HEAD", "HEAD~9", "HEAD..HEAD"])
-def test_what_git_takes_and_is_no_revision(versions, clone, name):
+def test_git_syntax_that_is_not_a_revision_is_refused(versions, clone, name):
     clone(versions)
     assert f"git finds no revision '{name}' here" in told(f"{name}:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["--upload-pack=x", "-x", "--output=made"])
-def test_what_reads_like_an_option_is_none_of_git(versions, clone, name):
+def test_a_revision_that_looks_like_an_option_is_not_passed_as_one(versions, clone, name):
     here = clone(versions)
     before = sorted(here.iterdir())
     result = CliRunner().invoke(main, ["diff", "-q", "--", f"{name}:model.gguf", "HEAD:model.gguf"])
@@ -117,13 +117,13 @@ def test_a_submodule_has_revisions_of_its_own(versions, tmp_path, monkeypatch):
     assert_versions_differ()
 
 
-def test_where_there_is_no_repository(own_git, tmp_path, monkeypatch):
+def test_outside_a_repository_a_revision_is_an_error(own_git, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert "no such file, and git finds no revision here: not a git repository" in told("HEAD:model.gguf")
 
 
-def test_where_there_is_no_git(versions, clone, monkeypatch):
+def test_without_git_a_revision_is_an_error(versions, clone, monkeypatch):
     clone(versions)
     monkeypatch.setenv("PATH", "/nowhere")
     assert "git is not installed, so 'HEAD' cannot be a revision; check the path, or install git" in told(
@@ -132,7 +132,7 @@ def test_where_there_is_no_git(versions, clone, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away")
-def test_a_repository_that_git_distrusts(versions, clone):
+def test_a_repository_that_git_distrusts_is_explained(versions, clone):
     place = clone(versions)
     for path in (place, place / ".git"):
         os.chown(path, 4321, 4321)
@@ -144,7 +144,7 @@ def test_a_repository_that_git_distrusts(versions, clone):
 
 
 @pytest.mark.parametrize("options", [[], ["--bare"]])
-def test_files_of_git_lfs_are_fetched_whatever_a_checkout_does(lfs_versions, clone, options, monkeypatch):
+def test_git_lfs_files_are_fetched_whatever_a_checkout_does(lfs_versions, clone, options, monkeypatch):
     place = clone(lfs_versions, *options)
     git("config", "lfs.fetchexclude", "*")
     monkeypatch.setenv("GIT_LFS_SKIP_SMUDGE", "1")
@@ -166,7 +166,7 @@ def test_files_that_git_lfs_has_fetched_need_no_network(lfs_versions, clone):
     assert_versions_differ()
 
 
-def test_a_file_that_git_lfs_has_lost(lfs_versions, clone):
+def test_a_file_missing_from_git_lfs_is_an_error(lfs_versions, clone):
     clone(lfs_versions)
     shutil.rmtree(lfs_versions / "lfs")
     complaint = told("HEAD:model.gguf", "model.gguf")
@@ -174,7 +174,7 @@ def test_a_file_that_git_lfs_has_lost(lfs_versions, clone):
     assert "missing object" in complaint
 
 
-def test_where_there_is_no_git_lfs(lfs_versions, clone, tmp_path, monkeypatch):
+def test_without_git_lfs_the_error_names_it(lfs_versions, clone, tmp_path, monkeypatch):
     clone(lfs_versions)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
@@ -182,7 +182,7 @@ def test_where_there_is_no_git_lfs(lfs_versions, clone, tmp_path, monkeypatch):
     assert told("HEAD:model.gguf") == ("error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n")
 
 
-def test_what_stands_beside_a_file_and_is_lost_is_not_passed_over(lfs_versions, clone):
+def test_a_lost_file_next_to_the_model_is_not_skipped_silently(lfs_versions, clone):
     clone(lfs_versions)
     git("lfs", "install", "--local")
     git("lfs", "track", "*.json")
@@ -195,7 +195,7 @@ def test_what_stands_beside_a_file_and_is_lost_is_not_passed_over(lfs_versions, 
 
 
 @pytest.mark.parametrize("command", ["run", "encode", "inspect", "audit", "explain", "fuzz", "chat", "stats", "fix"])
-def test_a_model_that_is_not_fetched_is_told_of(lfs_versions, clone, command):
+def test_a_model_that_is_not_fetched_is_reported(lfs_versions, clone, command):
     clone(lfs_versions)
     more = {"encode": ["x"], "explain": ["x"], "fix": ["-o", "fixed.gguf"]}
     result = CliRunner().invoke(main, [command, "model.gguf", *more.get(command, [])])

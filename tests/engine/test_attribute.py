@@ -99,7 +99,7 @@ def test_the_end_of_a_message_ends_no_generation_beside_such_tokens(texts: tuple
 
 
 @pytest.mark.parametrize("texts", [("<|return|>", "<|flush|>"), ("<|call|>", "<|calls|>"), ("<|return|>",), ()])
-def test_it_does_beside_others(texts: tuple[str, ...]):
+def test_a_tool_response_among_other_tokens_changes_the_attributes(texts: tuple[str, ...]):
     settings = resolve_texts("<|end|>", *texts)
     assert settings.ids["<|end|>"] in settings.eog_ids
     assert attribute(settings, "<|end|>") & Attribute.CONTROL

@@ -123,7 +123,7 @@ def test_the_repaired_copy_has_a_valid_file_name(letter: str):
     assert name.endswith("-fixed.gguf") or name == "FIXED.gguf"
 
 
-def test_fix_is_offered_for_the_explanation_that_it_repairs():
+def test_fix_is_suggested_for_the_explanation_that_it_repairs():
     first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"

@@ -100,7 +100,7 @@ def test_junit_has_a_test_for_everything_that_is_compared():
     assert corpus.find(".//failure").get("message").startswith("99.90% of 1,000 lines")
 
 
-def test_junit_of_what_is_the_same_has_no_failure():
+def test_junit_without_changes_has_no_failure():
     report = report_of(result("a", "x"), effect=Effect(9, 0, 9, 0, 5, 5))
     root = etree.fromstring(written("junit", report).encode())
     assert (root.get("tests"), root.get("failures")) == ("3", "0")

@@ -35,5 +35,5 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("\udc80", "\udc80"),
     ],
 )
-def test_a_path_is_one_that_git_knows(root: str, path: str, written: str):
+def test_paths_are_those_that_git_knows(root: str, path: str, written: str):
     assert path_from(root, path.format(root=root)) == written

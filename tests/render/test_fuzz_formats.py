@@ -41,7 +41,7 @@ def nothing() -> FuzzReport:
     return fuzz(same, same, FuzzPlan(count=1, generators=("pieces",)))
 
 
-def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
+def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
     shown = FUZZ_FORMATS["table"](hostile, RenderOptions())
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -53,7 +53,7 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
     assert shown.endswith(f"{verdict(hostile)}\n")
 
 
-def test_what_is_off_throughout_is_said_at_both_ends(hostile):
+def test_options_disabled_for_all_texts_are_reported_at_both_ends(hostile):
     note = "compared with add_special turned off: [red]left does not know which tokens to add around a text"
     assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
     shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
@@ -62,18 +62,18 @@ def test_what_is_off_throughout_is_said_at_both_ends(hostile):
     assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
 
 
-def test_nothing_is_noted_where_nothing_is_off():
+def test_nothing_is_noted_if_no_option_is_disabled():
     same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     full = fuzz(same, same, FuzzPlan(count=9, generators=("pieces",)))
     assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
     assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
 
 
-def test_quiet_is_the_verdict_alone(hostile):
+def test_quiet_prints_the_verdict_alone(hostile):
     assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
 
 
-def test_the_json_has_all_of_it(hostile):
+def test_the_json_contains_everything(hostile):
     told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     assert list(told) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
@@ -87,7 +87,7 @@ def test_the_json_has_all_of_it(hostile):
     assert "[/INST]" in told["causes"][0]["found"]["text"]
 
 
-def test_decoding_that_differs_is_told_in_bytes():
+def test_decode_differences_are_reported_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
     told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
     decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
@@ -95,7 +95,7 @@ def test_decoding_that_differs_is_told_in_bytes():
     assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
 
 
-def test_what_is_skipped_is_listed():
+def test_skipped_texts_are_listed():
     actual, expected = FakeTokenizer(*LETTERS), FakeTokenizer(*LETTERS, adds_special=False)
 
     def refuse(text, **options):
@@ -135,12 +135,12 @@ def test_each_cause_is_an_issue_at_the_model():
     assert {issue.path for issue in issues} == {hostile_fuzz().report.actual.source}
 
 
-def test_what_decodes_otherwise_says_to_what():
+def test_a_decode_difference_shows_both_results():
     (issue,) = [issue for issue in fuzz_issues(hostile_fuzz()) if issue.check == "fuzz-decoding"]
     assert issue.message.splitlines()[0] == "the same ids decode to é (actual) and \\xff (expected)"
 
 
-def test_a_failure_without_a_listed_cause_is_told(nothing):
+def test_a_failure_without_a_listed_cause_is_reported(nothing):
     for failing, level in ((0, Level.NOTE), (3, Level.ERROR)):
         (issue,) = fuzz_issues(replace(nothing, failing=failing, unlisted=3))
         assert (issue.check, issue.level) == ("fuzz-unlisted", level)
@@ -167,13 +167,13 @@ def test_junit_has_a_test_for_each_cause():
     assert root[0].get("tests") == str(len(hostile_fuzz().causes))
 
 
-def test_sarif_says_what_was_off_throughout(hostile):
+def test_sarif_lists_options_disabled_for_all_texts(hostile):
     (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
     (note,) = run["invocations"][0]["toolConfigurationNotifications"]
     assert note["message"]["text"].startswith("compared with add_special turned off")
 
 
-def test_markdown_tells_what_was_tried(hostile):
+def test_markdown_lists_what_was_tried(hostile):
     text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
     assert "### 1 cause\n" in text
     assert "| tried | 2,000 strings, as many as requested |" in text

@@ -212,7 +212,7 @@ def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
     assert focused(page, "element => element.id") == "search"
 
 
-def test_the_ways_in_which_cases_change_show_theirs(open_page):
+def test_each_kind_of_change_shows_its_cases(open_page):
     page = open_page("change")
     first = page.locator("section[aria-labelledby=examples] tbody tr").first
     count = first.locator("b").inner_text()
@@ -220,7 +220,7 @@ def test_the_ways_in_which_cases_change_show_theirs(open_page):
     assert shown(page).startswith(f"{count} of ")
 
 
-def test_long_lists_grow_on_request(open_page):
+def test_long_lists_are_unfolded_on_request(open_page):
     page = open_page("broken")
     page.click("#clear")
     assert page.locator("#list > .case").count() == 100
@@ -247,7 +247,7 @@ def test_a_match_is_drawn_with_the_tokens_of_both_sides(open_page):
     assert case.locator("details.ids code").all_inner_texts() == ["[274,181,164,162,1733,409,490,274,181,164,162]"]
 
 
-def test_pointing_at_a_token_tells_of_it(open_page):
+def test_pointing_at_a_token_shows_its_details(open_page):
     page = open_page("broken")
     page.fill("#search", "seed/extra-spaces")
     page.locator(".differs .token.expected").first.hover()
@@ -258,7 +258,7 @@ def test_pointing_at_a_token_tells_of_it(open_page):
     assert not tip.is_visible()
 
 
-def test_everything_is_reached_by_keyboard(open_page):
+def test_everything_can_be_reached_by_keyboard(open_page):
     page = open_page("broken")
     page.keyboard.press("Tab")
     assert focused(page) == "Skip to the cases"

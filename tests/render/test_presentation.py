@@ -47,7 +47,7 @@ def test_a_report_for_ci_systems_has_a_summary(kind: str):
     assert not formats.keys() & CI_FORMATS.keys() or CI_FORMATS.keys() <= formats.keys()
 
 
-def test_only_what_is_needed_is_imported():
+def test_only_needed_modules_are_imported():
     code = (
         "import sys, tokverify.cli.run, tokverify.cli.fuzz\n"
         "print(*(name for name in sys.modules if name.startswith('tokverify.render')))"

@@ -40,14 +40,14 @@ def test_the_last_line_is_the_verdict(statuses, verdict):
     assert last_line(report(*statuses)) == verdict
 
 
-def test_the_verdict_tells_what_the_exit_code_does_not():
+def test_the_verdict_explains_what_the_exit_code_does_not():
     told = report(Status.MATCH, vocabulary=VocabularyDifference(10, 9), stopped_early=True)
     assert last_line(told) == (
         "1 case: 1 match; the vocabularies differ; stopped at the first failure, the rest was not run"
     )
 
 
-def test_quiet_is_only_the_verdict():
+def test_quiet_prints_only_the_verdict():
     assert table(report(Status.MATCH), quiet=True) == "1 case: 1 match\n"
 
 
@@ -59,7 +59,7 @@ def test_results_are_counted_by_suite():
     ]
 
 
-def test_cases_skipped_for_one_reason_are_told_together():
+def test_cases_skipped_for_one_reason_are_reported_together():
     text = table(report(Status.SKIPPED, Status.SKIPPED))
     assert "SKIPPED a reason\n  2 cases  suite-0/case-0, suite-1/case-1\n" in text
 
@@ -69,7 +69,7 @@ def test_matching_cases_are_listed_only_when_verbose():
     assert "suite-0/case-0" in table(report(Status.MATCH), verbose=True)
 
 
-def test_long_lists_are_folded_and_say_so():
+def test_long_lists_are_folded_with_a_note():
     pieces = tuple(PieceDifference(id, "x", None) for id in range(100))
     overrides = tuple(f"override {number}" for number in range(50))
     told = report(Status.MATCH, vocabulary=VocabularyDifference(100, 0, pieces))
@@ -82,7 +82,7 @@ def test_long_lists_are_folded_and_say_so():
 
 
 @pytest.mark.parametrize(("differing", "asked"), [(95, True), (50, False)])
-def test_it_is_asked_whether_a_quite_different_vocabulary_is_of_this_model(differing, asked):
+def test_the_table_asks_whether_a_very_different_vocabulary_belongs_to_this_model(differing, asked):
     pieces = tuple(PieceDifference(id, "x", "y") for id in range(differing))
     text = table(report(Status.MATCH, vocabulary=VocabularyDifference(100, 200, pieces)))
     assert ("is this the reference of this model?" in text) == asked

@@ -19,7 +19,7 @@ CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=c
     [hostile_chat(), replace(hostile_chat(), expected=None), replace(hostile_chat(), results=(), findings=())],
     ids=["all", "without a reference", "nothing"],
 )
-def test_a_report_comes_back_whole(tmp_path: Path, report: ChatReport):
+def test_a_report_survives_a_round_trip(tmp_path: Path, report: ChatReport):
     CHAT.assert_comes_back(tmp_path, report)
 
 
@@ -54,7 +54,7 @@ def result(**told: object):
         (lambda content: content["actual"].update(sha256="\x1b"), "$.actual.sha256: Expected `str` matching regex"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, told: str):
     CHAT.assert_wrong(tmp_path, hostile_chat(), change, told)
 
 

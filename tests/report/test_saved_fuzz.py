@@ -25,11 +25,11 @@ FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=f
     ],
     ids=["all", "interrupted", "nothing"],
 )
-def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
+def test_a_run_survives_a_round_trip(tmp_path: Path, fuzzed: FuzzReport):
     FUZZ.assert_comes_back(tmp_path, fuzzed)
 
 
-def test_every_kind_of_cause_is_among_them():
+def test_every_kind_of_cause_occurs():
     assert {cause.kind for cause in hostile_fuzz().causes} == set(DifferenceKind)
 
 
@@ -51,7 +51,7 @@ def test_the_schema_names_every_key():
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, told: str):
     FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, told)
 
 
@@ -73,7 +73,7 @@ def can_do_without(place: tuple[object, ...]) -> bool:
     return place[0] == "summary" or is_derived(place) or bool({"options", "settings", "generators"} & {*place[:-1]})
 
 
-def test_presenting_tells_the_verdict_and_the_exit_code():
+def test_presenting_returns_the_verdict_and_the_exit_code():
     shown = present_fuzz()
     assert (shown.verdict.startswith("2,000 strings: "), shown.exit_code) == (True, 1)
     assert to_document(hostile_fuzz())["summary"]["exit_code"] == 1

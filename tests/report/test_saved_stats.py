@@ -27,7 +27,7 @@ STATS = CodecKind(name="stats", formats=STATS_FORMATS, present=present, exit_cod
 @pytest.mark.parametrize(
     "stats", [hostile_stats(), replace(hostile_stats(), tokenizers=(), texts=())], ids=["all", "nothing"]
 )
-def test_statistics_come_back_whole(tmp_path: Path, stats: StatsReport):
+def test_statistics_survive_a_round_trip(tmp_path: Path, stats: StatsReport):
     STATS.assert_comes_back(tmp_path, stats)
 
 
@@ -56,7 +56,7 @@ def probe(**fields: object):
         (lambda content: content["texts"][0].update(bytes=-1), "$.texts[0].bytes: Expected `int` >= 0"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, told: str):
     STATS.assert_wrong(tmp_path, hostile_stats(), change, told)
 
 

@@ -28,7 +28,7 @@ from tokverify.text.visible import visible, visible_message
         ("\u0301e", "\\u0301e"),
     ],
 )
-def test_shows_every_character(text, shown):
+def test_every_character_is_shown(text, shown):
     assert visible(text) == shown
 
 

@@ -68,7 +68,7 @@ MATCH, MISMATCH, ERROR, KNOWN_STATUS, SKIPPED = Status
         ((MISMATCH, 1), None, Kind.VANISHED),
     ],
 )
-def test_every_kind_of_change(old, new, kind):
+def test_every_kind_of_change_is_shown(old, new, kind):
     first = report(*([result("x", *old)] if old else []))
     second = report(*([result("x", *new)] if new else []))
     diff = compare_reports(first, second)
@@ -98,7 +98,7 @@ def several():
     return compare_reports(old, new)
 
 
-def test_the_worst_comes_first():
+def test_the_worst_is_listed_first():
     assert [change.case for change in several().changes] == [
         "s/fails", "s/differently", "s/fixed", "s/ids", "s/new", "s/gone",
     ]  # fmt: skip
@@ -107,7 +107,7 @@ def test_the_worst_comes_first():
     assert told.endswith("6 cases before, 6 now")
 
 
-def test_a_case_that_was_itself_changed_is_told():
+def test_a_changed_case_is_reported():
     assert [change.case for change in several().changes if change.edited] == ["s/ids"]
 
 
@@ -125,14 +125,14 @@ def test_the_table():
     assert DIFF_FORMATS["table"](several(), RenderOptions(quiet=True)).replace("\n", " ").strip() == verdict(several())
 
 
-def test_the_markdown_keeps_texts_what_they_are():
+def test_markdown_keeps_texts_unchanged():
     text = DIFF_FORMATS["markdown"](several(), RenderOptions())
     assert "- **s/differently**<br>before: mismatch" in text
     assert "\\\\x1b\\[31mno \\`\\|\\` ::error::" in text
     assert len(DIFF_FORMATS["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
 
 
-def test_json_holds_every_change():
+def test_json_contains_every_change():
     told = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
     assert told["summary"] == {
         "exit_code": 1,

@@ -42,7 +42,7 @@ def test_symbols_of_pieces_are_recognized():
 
 @given(texts, st.lists(texts, max_size=4))
 @example("\udce2a\udce2bcd", [])
-def test_equals_a_walk_from_the_beginning(text: str, pieces: list[str]):
+def test_searching_equals_a_walk_from_the_beginning(text: str, pieces: list[str]):
     symbols = Symbols()
     symbols.of_pieces(pieces)
     known = {step for piece in pieces for step in steps(piece)}

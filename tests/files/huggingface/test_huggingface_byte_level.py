@@ -178,7 +178,7 @@ def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
         ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 contains a space"),
     ],
 )
-def test_an_invalid_model_is_one_clear_line(read, change, error, problem):
+def test_an_invalid_model_gives_one_clear_line(read, change, error, problem):
     content = json.loads(train(GPT2).to_str())
     content["model"] |= change
     with pytest.raises(error, match=problem) as raised:

@@ -118,7 +118,7 @@ def test_pieces_across_a_space_are_refused_if_metaspace_splits(convert, trained)
         ({"unk_id": "0"}, "model.unk_id: must be"),
     ],
 )
-def test_an_invalid_model_is_one_clear_line(make, read, trained, change, problem):
+def test_an_invalid_model_gives_one_clear_line(make, read, trained, change, problem):
     content = json.loads(make(unigram(trained), pre_tokenizer=METASPACE).to_str())
     content["model"] |= change
     with pytest.raises(BrokenFileError, match=problem):

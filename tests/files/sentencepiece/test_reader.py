@@ -126,7 +126,7 @@ def test_unsupported_features_are_named(read, trainer, normalizer, named):
         (make_model([*SPECIAL, ("a", float("-inf"), NORMAL)]), "score of piece 3 is -inf"),
     ],
 )
-def test_a_broken_file_is_one_clear_line(read, data, problem):
+def test_a_broken_file_gives_one_clear_line(read, data, problem):
     with pytest.raises(BrokenFileError, match=problem) as raised:
         read(data)
     assert "tokenizer.model: " in str(raised.value)

@@ -192,7 +192,7 @@ def test_a_gguf_file_and_what_is_rebuilt_from_it_agree(gguf: Path, encoder: Enco
     assert load_model(gguf.with_name("tokenizer.json")).fingerprint == encoder.fingerprint
 
 
-def test_it_is_reported_as_unknown_to_llama_cpp(gguf: Path):
+def test_the_hybrid_is_reported_as_unknown_to_llama_cpp(gguf: Path):
     run = CliRunner().invoke(main, ["run", str(gguf), "-r", "llama.cpp"])
     assert run.exit_code == 2
     assert "llama.cpp does not know the model cpp-hybrid, which only tokverify supports" in run.stderr
@@ -212,7 +212,7 @@ def without_newlines(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory)
     return path
 
 
-def test_an_audit_against_the_reference_blames_what_is_wrong_alone(gguf: Path, without_newlines: Path):
+def test_an_audit_against_the_reference_reports_only_the_fault(gguf: Path, without_newlines: Path):
     def codes(path: Path) -> list[str]:
         options = ["-r", str(gguf.with_name("tokenizer.json")), "--format", "json"]
         result = CliRunner().invoke(main, ["audit", str(path), *options])
