@@ -154,7 +154,7 @@ def test_a_turn_can_end_at_the_next_one():
 
 
 @pytest.mark.parametrize("answer", ["end", "i", "|", "im_end", "user"])
-def test_an_answer_that_also_occurs_in_a_marker_is_located(answer: str):
+def test_an_answer_that_also_occurs_in_a_marker_causes_no_finding(answer: str):
     short = Conversation(id="short", messages=[USER, {"role": "assistant", "content": answer}])
     assert found(encoder(), conversations=[short]) == []
     never = found(encoder(GOOD.replace("<|im_end|>", "<|im_start|>")), conversations=[short])
@@ -190,7 +190,7 @@ def test_other_ids_are_shown_as_tokens():
     assert [(token.id, token.piece) for token in first.expected] == [(258, "<|im_start|>")]
 
 
-def test_missing_optional_features_of_a_template_are_hints():
+def test_an_unsupported_optional_feature_of_a_template_is_a_hint():
     parts = [{"type": "text", "text": "hi"}]
     needing = Conversation(id="parts", needs="parts", messages=[{"role": "user", "content": parts}])
     ours = encoder(GOOD.replace("{{ m.content }}", "{{ 'a' + m.content }}"))

@@ -41,7 +41,7 @@ def test_a_refusal_by_the_template_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "message"),
     [
         ("a\n{% if %}", "line 2: "),
         ("{{ 1 + 'a' }}", "unsupported operand"),
@@ -53,10 +53,10 @@ def test_a_refusal_by_the_template_is_reported():
         ("{{ range(10 ** 9) }}", "too big"),
     ],
 )
-def test_a_template_that_raises_is_an_error(template, told):
+def test_a_template_that_raises_is_an_error(template, message):
     rendering = one(template, messages=[])
     assert rendering.text is None
-    assert told in rendering.error
+    assert message in rendering.error
     assert not rendering.deliberate
 
 
@@ -82,11 +82,11 @@ STARTS_A_CHILD = """
 import subprocess
 from tokverify.chat.rendering import Task, render
 start = subprocess.Popen
-def told(*arguments, **options):
+def record(*arguments, **options):
     process = start(*arguments, **options)
     print(process.pid, flush=True)
     return process
-subprocess.Popen = told
+subprocess.Popen = record
 render([Task("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", {})])
 """
 
@@ -143,7 +143,7 @@ def test_the_patience_is_for_one_task_not_for_all():
     assert render(tasks, seconds=0.6) == [Rendering(str(n)) for n in range(300)]
 
 
-def test_templates_skipped_after_a_failure_are_reported_with_that_failure():
+def test_an_endless_template_is_stopped_each_time_and_others_are_rendered():
     endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     found = render([Task(endless, {}), Task(endless, {}), Task("x", {}), Task(endless, {})], seconds=0.5)
     late = Rendering(error="it exceeds the time limit")

@@ -15,8 +15,8 @@ def diff(old: str, new: str):
     return CliRunner().invoke(main, ["diff", old, new, "-k", "seed/*", "-q"])
 
 
-def told(old: str, new: str = "HEAD:model.gguf") -> str:
-    """Return what is complained of, in a line."""
+def error_of(old: str, new: str = "HEAD:model.gguf") -> str:
+    """Return the error message, which is one line."""
     result = diff(old, new)
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
@@ -66,28 +66,28 @@ def test_changes_are_annotated_in_the_current_file(versions, clone, monkeypatch,
         assert "in ../model.gguf, which is no file of this repository%0A" in lines[0]
 
 
-def test_a_path_can_start_anywhere_in_the_repository(versions, clone, monkeypatch):
+def test_a_path_can_be_relative_to_the_working_directory(versions, clone, monkeypatch):
     monkeypatch.chdir(clone(versions) / "a dir")
     assert_versions_differ("HEAD~1:./日本/mödel é.gguf", f"HEAD:{ODD}")
     assert_versions_differ("HEAD~1:../model.gguf")
-    assert "../../model.gguf: no such file at HEAD" in told("HEAD:../../model.gguf")
+    assert "../../model.gguf: no such file at HEAD" in error_of("HEAD:../../model.gguf")
 
 
 def test_a_name_that_looks_like_git_output_is_not_a_file(versions, clone):
     clone(versions)
-    assert "HEAD:a blob 1: no such file at HEAD" in told("HEAD:a blob 1")
-    assert "HEAD:a blob: no such file at HEAD" in told("HEAD:a blob")
+    assert "HEAD:a blob 1: no such file at HEAD" in error_of("HEAD:a blob 1")
+    assert "HEAD:a blob: no such file at HEAD" in error_of("HEAD:a blob")
 
 
 def test_a_revision_missing_from_a_shallow_clone_is_explained(versions, clone):
     clone(versions, "--depth", "1")
-    assert "git finds no revision 'HEAD~1' here; check both, and fetch the history" in told("HEAD~1:model.gguf")
+    assert "git finds no revision 'HEAD~1' here; check both, and fetch the history" in error_of("HEAD~1:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["^HEAD", "HEAD~9", "HEAD..HEAD"])
 def test_git_syntax_that_is_not_a_revision_is_refused(versions, clone, name):
     clone(versions)
-    assert f"git finds no revision '{name}' here" in told(f"{name}:model.gguf")
+    assert f"git finds no revision '{name}' here" in error_of(f"{name}:model.gguf")
 
 
 @pytest.mark.parametrize("name", ["--upload-pack=x", "-x", "--output=made"])
@@ -112,7 +112,7 @@ def test_a_submodule_has_revisions_of_its_own(versions, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "super")
     git("submodule", "add", "-q", versions.as_uri(), "my sub")
     git("commit", "-qm", "a submodule")
-    assert "no such file at HEAD; check the path, which is relative to the root" in told("HEAD:my sub/model.gguf")
+    assert "no such file at HEAD; check the path, which is relative to the root" in error_of("HEAD:my sub/model.gguf")
     monkeypatch.chdir("my sub")
     assert_versions_differ()
 
@@ -120,13 +120,13 @@ def test_a_submodule_has_revisions_of_its_own(versions, tmp_path, monkeypatch):
 def test_outside_a_repository_a_revision_is_an_error(own_git, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert "no such file, and git finds no revision here: not a git repository" in told("HEAD:model.gguf")
+    assert "no such file, and git finds no revision here: not a git repository" in error_of("HEAD:model.gguf")
 
 
 def test_without_git_a_revision_is_an_error(versions, clone, monkeypatch):
     clone(versions)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "git is not installed, so 'HEAD' cannot be a revision; check the path, or install git" in told(
+    assert "git is not installed, so 'HEAD' cannot be a revision; check the path, or install git" in error_of(
         "HEAD:model.gguf"
     )
 
@@ -136,8 +136,8 @@ def test_a_repository_that_git_distrusts_is_explained(versions, clone):
     place = clone(versions)
     for path in (place, place / ".git"):
         os.chown(path, 4321, 4321)
-    assert "detected dubious ownership" in told("HEAD:model.gguf")
-    assert "safe.directory" in told("HEAD:model.gguf")
+    assert "detected dubious ownership" in error_of("HEAD:model.gguf")
+    assert "safe.directory" in error_of("HEAD:model.gguf")
 
 
 # Git LFS
@@ -169,7 +169,7 @@ def test_files_that_git_lfs_has_fetched_need_no_network(lfs_versions, clone):
 def test_a_file_missing_from_git_lfs_is_an_error(lfs_versions, clone):
     clone(lfs_versions)
     shutil.rmtree(lfs_versions / "lfs")
-    complaint = told("HEAD:model.gguf", "model.gguf")
+    complaint = error_of("HEAD:model.gguf", "model.gguf")
     assert complaint.startswith("error: HEAD:model.gguf: Git LFS cannot fetch it: ")
     assert "missing object" in complaint
 
@@ -179,7 +179,9 @@ def test_without_git_lfs_the_error_names_it(lfs_versions, clone, tmp_path, monke
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert told("HEAD:model.gguf") == ("error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n")
+    assert error_of("HEAD:model.gguf") == (
+        "error: HEAD:model.gguf: is in Git LFS, which requires git-lfs; install it\n"
+    )
 
 
 def test_a_lost_file_next_to_the_model_is_not_skipped_silently(lfs_versions, clone):
@@ -191,7 +193,7 @@ def test_a_lost_file_next_to_the_model_is_not_skipped_silently(lfs_versions, clo
     git("add", ".")
     git("commit", "-qm", "more")
     shutil.rmtree(".git/lfs/objects")
-    assert "HEAD:x.tokenizer_config.json: Git LFS cannot fetch it" in told("HEAD:x.tokenizer.model")
+    assert "HEAD:x.tokenizer_config.json: Git LFS cannot fetch it" in error_of("HEAD:x.tokenizer.model")
 
 
 @pytest.mark.parametrize("command", ["run", "encode", "inspect", "audit", "explain", "fuzz", "chat", "stats", "fix"])

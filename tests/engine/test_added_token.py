@@ -137,7 +137,9 @@ def test_the_result_is_that_of_the_literal_algorithm(tokens: list[str], text: st
 
 
 @given(token_texts, texts, st.data())
-def test_whitespace_stripping_makes_the_scanners_differ_too(tokens: list[str], text: str, data: st.DataObject):
+def test_splitting_with_whitespace_stripping_equals_the_literal_algorithm(
+    tokens: list[str], text: str, data: st.DataObject
+):
     stripping = [
         dataclasses.replace(token, lstrip=data.draw(st.booleans()), rstrip=data.draw(st.booleans()))
         for token in added(*tokens)

@@ -24,8 +24,8 @@ def test_defaults_of_a_bert_file():
 
 
 def test_undeclared_lowercasing_is_reported():
-    told = [str(override) for override in resolve(spec_of("bert", ["a"])).overrides]
-    assert "lowercase: not declared, effective True (llama.cpp's default for the model bert)" in told
+    overrides = [str(override) for override in resolve(spec_of("bert", ["a"])).overrides]
+    assert "lowercase: not declared, effective True (llama.cpp's default for the model bert)" in overrides
 
 
 def test_bert_adds_two_tokens_around_a_text_regardless_of_the_flags():
@@ -45,7 +45,7 @@ def test_bert_without_byte_tokens_is_an_error_of_the_text(role: str):
         encoder.encode("a", add_special=True)
 
 
-def test_a_special_token_without_a_match_is_minus_one():
+def test_a_word_without_a_token_is_minus_one():
     encoder = Encoder(spec_of("bert", ["▁a"]))
     assert encoder.encode("b a") == [-1, 0]
     assert encoder.piece(-1) == ""

@@ -49,9 +49,9 @@ def test_a_default_id_outside_the_vocabulary_is_none():
 
 
 def test_defaults_in_use_are_reported():
-    told = {override.setting: str(override) for override in resolve(spm_spec({"a": 0})).overrides}
-    assert told["add_bos"] == "add_bos: not declared, effective True (llama.cpp's default for the model llama)"
-    assert told["bos id"] == "bos id: not declared, effective 1 (llama.cpp's default for the model llama: '<s>')"
+    overrides = {override.setting: str(override) for override in resolve(spm_spec({"a": 0})).overrides}
+    assert overrides["add_bos"] == "add_bos: not declared, effective True (llama.cpp's default for the model llama)"
+    assert overrides["bos id"] == "bos id: not declared, effective 1 (llama.cpp's default for the model llama: '<s>')"
     assert str(Override("x", 1, 2, "y")) == "x: declared 1, effective 2 (y)"
 
 
@@ -96,8 +96,8 @@ def test_gemma4_implies_its_pre_tokenizer_and_bos():
     assert settings.add_bos
     assert settings.escape_whitespaces
     assert settings.special_ids == {}
-    told = {override.setting: (override.declared, override.effective) for override in settings.overrides}
-    assert told == {"pre": ("qwen2", "gemma4"), "add_bos": (False, True)}
+    overrides = {override.setting: (override.declared, override.effective) for override in settings.overrides}
+    assert overrides == {"pre": ("qwen2", "gemma4"), "add_bos": (False, True)}
 
 
 def test_names_that_imply_settings():
@@ -205,7 +205,7 @@ def test_normalizer_flags_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"special_ids": {"eos": 3}}, "the eos id 3 is out of range for 3 tokens"),
         ({"special_ids": {"bos": -1}}, "the bos id -1 is out of range for 3 tokens"),
@@ -214,6 +214,6 @@ def test_normalizer_flags_follow_each_other():
         ({"types": [1, 1, 1, 1]}, "there are 4 types for 3 tokens"),
     ],
 )
-def test_a_list_of_another_length_than_the_tokens_is_broken(fields: dict[str, object], told: str):
-    with pytest.raises(BrokenFileError, match=told):
+def test_a_list_of_another_length_than_the_tokens_is_broken(fields: dict[str, object], message: str):
+    with pytest.raises(BrokenFileError, match=message):
         resolve(TokenizerSpec(model="llama", tokens=["<unk>", "<s>", "a"], **fields))

@@ -209,7 +209,7 @@ def test_if_no_text_can_be_encoded_nothing_was_compared(monkeypatch):
 
 
 def test_progress_is_reported_after_each_batch(sample):
-    told = []
-    fuzz(sample, sample, FuzzPlan(count=1000), on_progress=told.append)
-    assert [progress.strings for progress in told] == [588, 1000]
-    assert told[0].coverage.pieces.done < told[1].coverage.pieces.done
+    reported = []
+    fuzz(sample, sample, FuzzPlan(count=1000), on_progress=reported.append)
+    assert [progress.strings for progress in reported] == [588, 1000]
+    assert reported[0].coverage.pieces.done < reported[1].coverage.pieces.done

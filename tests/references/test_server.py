@@ -115,7 +115,7 @@ def test_an_address_with_a_path_keeps_it(stand_in):
     assert encode(load(Request(f"{stand_in.address}/api/")).tokenizer, "a") == [1717]
 
 
-def test_an_invisible_token_still_counts(stand_in):
+def test_a_token_without_a_piece_gets_a_placeholder(stand_in):
     stand_in.answers["/tokenize"] = (200, {"tokens": [{"id": id, "piece": ""} for id in range(2000)]})
     tokenizer = load(Request(stand_in.address)).tokenizer
     assert (tokenizer.piece(5), tokenizer.token_bytes(5)) == ("<5>", b"")

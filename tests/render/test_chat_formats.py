@@ -172,14 +172,14 @@ def test_the_page_shows_findings_and_texts():
     marked = root.xpath("//p[contains(@class, 'line actual')]//mark/text()")
     assert any(text.startswith("same") for text in marked)
     assert root.xpath("//p[@class='folded']/text()") == ["… 19 equal lines …"]
-    told = root.text_content()
-    assert "actual cannot encode it: " in told
-    assert "refuses: " in told
+    content = root.text_content()
+    assert "actual cannot encode it: " in content
+    assert "refuses: " in content
 
 
 def test_severities_are_those_of_the_report():
     counts = {severity: count_findings(hostile_chat(), severity) for severity in Severity}
-    told = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
-    assert " ".join(told).split() == [
+    labels = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
+    assert " ".join(labels).split() == [
         word for severity in reversed(Severity) for word in (str(counts[severity]), severity.name)
     ]

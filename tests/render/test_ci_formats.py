@@ -120,9 +120,9 @@ def test_github_gets_only_commands_and_never_the_older_form(write):
 
 def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
     read = [runner_reads(line) for line in run("github").splitlines()]
-    place, told = next((place, told) for _, place, told in read if place["title"] == "diagnosis")
+    place, body = next((place, body) for _, place, body in read if place["title"] == "diagnosis")
     assert place["file"] == "models/[/]model.gguf"
-    assert told.splitlines() == [
+    assert body.splitlines() == [
         "typing token 7 [/INST]\\x1b USER_DEFINED makes 9 of 10 failing cases match",
         "repair: tokverify fix model.gguf -r REFERENCE -o model-fixed.gguf",
         "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match",
@@ -131,7 +131,7 @@ def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
         "GGUF cannot express it: the runtime would have to do it",
     ]
     assert [entry["description"] for entry in json.loads(run("gitlab")) if entry["check_name"] == "diagnosis"] == [
-        f"diagnosis: {told.splitlines()[0]}"
+        f"diagnosis: {body.splitlines()[0]}"
     ]
 
 

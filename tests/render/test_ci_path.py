@@ -1,4 +1,4 @@
-"""Paths in what CI systems are told: as git writes them, whatever links, and for whatever is no path at all."""
+"""Paths in the formats for CI systems: as git writes them, with links, and for names that are not paths."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ def test_headings_are_side_by_side_if_there_is_space():
     ]
 
 
-def test_words_that_do_not_fit_stay_within_their_column_on_separate_lines():
+def test_headings_that_do_not_fit_get_separate_lines_aligned_with_their_columns():
     assert drawn(25, *SUITES, rows=ROWS) == [
         "suite",
         "         cases",

@@ -74,23 +74,25 @@ def test_quiet_prints_the_verdict_alone(hostile):
 
 
 def test_the_json_contains_everything(hostile):
-    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
-    assert list(told) == [
+    document = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    assert list(document) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
         "coverage", "generators", "causes",
     ]  # fmt: skip
-    assert told["summary"]["strings"] == 2000
-    assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
-    assert told["coverage"]["merges"] is None
-    assert [cause["case"] for cause in told["causes"]] == [result["case"]["id"] for result in told["report"]["results"]]
-    assert told["report"]["results"][0]["case"]["text"] == "[/INST]"
-    assert "[/INST]" in told["causes"][0]["found"]["text"]
+    assert document["summary"]["strings"] == 2000
+    assert document["summary"]["failing"] == document["generators"]["pieces"]["failing"] > 0
+    assert document["coverage"]["merges"] is None
+    assert [cause["case"] for cause in document["causes"]] == [
+        result["case"]["id"] for result in document["report"]["results"]
+    ]
+    assert document["report"]["results"][0]["case"]["text"] == "[/INST]"
+    assert "[/INST]" in document["causes"][0]["found"]["text"]
 
 
 def test_decode_differences_are_reported_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
-    told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
-    decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
+    document = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
+    decoded = [cause["decoded"] for cause in document["causes"] if cause["kind"] == "decoding"]
     assert decoded[0]["expected"] == "ff"
     assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
 
@@ -148,15 +150,15 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
 
 
 @pytest.mark.parametrize(
-    ("told", "tag"),
+    ("changes", "tag"),
     [
         ({}, "system-out"),
         ({"failing": 1, "unlisted": 1}, "failure"),
         ({"skipped": 1, "unlisted": 1}, "skipped"),
     ],
 )
-def test_junit_is_never_without_a_test(nothing, told: dict[str, int], tag: str):
-    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **told), RenderOptions()).encode())
+def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):
+    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **changes), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
@@ -191,11 +193,11 @@ def test_only_everything_is_all():
 
 
 def test_every_key_of_the_json_is_documented(hostile):
-    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    document = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
     documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
     new = {
-        *told["summary"],
-        *told["causes"][0],
+        *document["summary"],
+        *document["causes"][0],
         "decoded",
         "notes",
         "coverage",

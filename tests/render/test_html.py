@@ -72,9 +72,9 @@ def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Repor
     return Report(Side("a", "a.gguf"), Side("b", "b.json"), None, results, diagnosis=diagnosis)
 
 
-def result_of(name: str, status: Status, **told: object) -> CaseResult:
+def result_of(name: str, status: Status, **fields: object) -> CaseResult:
     suite, id = name.split("/")
-    return CaseResult(Case(id=id, suite=suite, text="ab"), status, **told)
+    return CaseResult(Case(id=id, suite=suite, text="ab"), status, **fields)
 
 
 def mismatch(name: str, actual: list[Token], expected: list[Token]) -> CaseResult:
@@ -185,11 +185,11 @@ def test_an_audit_shows_each_finding_with_its_manual():
     )  # fmt: skip
     report = AuditReport(findings=(finding,), rules=(RULES["TV101"].manual,), source="m.gguf")
     root = lxml.html.fromstring(audit_page(report))
-    told = " ".join(root.xpath("//article")[0].text_content().split("\n"))
-    assert "ERROR TV101 duplicate" in told
-    assert "two  spaces" in told
-    assert "4-6" in told
-    assert "do this" in told
+    article = " ".join(root.xpath("//article")[0].text_content().split("\n"))
+    assert "ERROR TV101 duplicate" in article
+    assert "two  spaces" in article
+    assert "4-6" in article
+    assert "do this" in article
     assert root.xpath("//article//h4/text()") == [
         "What it does",
         "Why it is bad",

@@ -252,8 +252,8 @@ def test_pointing_at_a_token_shows_its_details(open_page):
     page.fill("#search", "seed/extra-spaces")
     page.locator(".differs .token.expected").first.hover()
     tip = page.locator("#tip")
-    told = " ".join(tip.inner_text().split())
-    assert told == "expected token 5 piece ▁▁▁ bytes 20 20 20 span bytes 4 to 7 of the text"
+    tooltip = " ".join(tip.inner_text().split())
+    assert tooltip == "expected token 5 piece ▁▁▁ bytes 20 20 20 span bytes 4 to 7 of the text"
     page.mouse.move(1, 1)
     assert not tip.is_visible()
 

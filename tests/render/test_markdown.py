@@ -54,7 +54,7 @@ def test_markdown_keeps_blocks_unchanged(lines: list[str]):
     assert fence.content == "".join(f"{line}\n" for line in lines)
 
 
-def test_a_report_contains_only_documented_values():
+def test_markdown_contains_no_unintended_syntax():
     write = FORMATS["markdown"]
     for text in (
         write(hostile_report(), RenderOptions()),

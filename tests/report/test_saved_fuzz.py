@@ -38,34 +38,37 @@ def test_the_schema_names_every_key():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        (lambda told: told.update(stop="bored"), "$.stop: Invalid enum value 'bored'"),
-        (lambda told: told["causes"].pop(), "$.causes: expected one cause for each of the"),
-        (lambda told: told["causes"][1].update(case="x"), "$.causes[1].case: expected 'ids-"),
-        (lambda told: told["causes"][0].update(kind="odd"), "$.causes[0].kind: Invalid enum value 'odd'"),
-        (lambda told: told["coverage"]["pieces"].update(done=-1), "$.coverage.pieces.done: Expected `int` >= 0"),
+        (lambda document: document.update(stop="bored"), "$.stop: Invalid enum value 'bored'"),
+        (lambda document: document["causes"].pop(), "$.causes: expected one cause for each of the"),
+        (lambda document: document["causes"][1].update(case="x"), "$.causes[1].case: expected 'ids-"),
+        (lambda document: document["causes"][0].update(kind="odd"), "$.causes[0].kind: Invalid enum value 'odd'"),
         (
-            lambda told: told["report"]["actual"].update(fingerprint="\x1b"),
+            lambda document: document["coverage"]["pieces"].update(done=-1),
+            "$.coverage.pieces.done: Expected `int` >= 0",
+        ),
+        (
+            lambda document: document["report"]["actual"].update(fingerprint="\x1b"),
             "$.report.actual.fingerprint: Expected",
         ),
     ],
 )
-def test_an_error_is_reported_with_its_location(tmp_path: Path, change, told: str):
-    FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, told)
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message: str):
+    FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, message)
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = FUZZ.written(hostile_fuzz())
-    kinds = [cause["kind"] for cause in told["causes"]]
+    document = FUZZ.written(hostile_fuzz())
+    kinds = [cause["kind"] for cause in document["causes"]]
     kept = [kinds.index("decoding"), kinds.index("ids")]
-    told["causes"] = [told["causes"][at] for at in kept]
-    told["report"]["results"] = [told["report"]["results"][at] for at in kept]
-    places = list(places_in(told))
+    document["causes"] = [document["causes"][at] for at in kept]
+    document["report"]["results"] = [document["report"]["results"][at] for at in kept]
+    places = list(places_in(document))
     assert ("causes", 0, "decoded", "actual") in places
     for place in places:
         for damage in (remove, set_to(1.5)):
-            FUZZ.assert_damage_told(tmp_path, told, place, damage, may_pass=can_do_without(place))
+            FUZZ.assert_damage_rejected(tmp_path, document, place, damage, may_pass=can_do_without(place))
 
 
 def can_do_without(place: tuple[object, ...]) -> bool:

@@ -120,8 +120,8 @@ def test_an_entry_can_name_a_model_by_another_of_its_names():
 
 def test_superfluous_baseline_entries_are_reported():
     entries = entry("ab"), entry("ab", case="s/cd"), entry("ab", case="s/gone"), entry("ab", case="s/cd", model="other")
-    told = report("ab", "cd", baseline=baseline(*entries)).baseline
-    assert (told.fixed, told.not_run) == ((entries[1],), (entries[2],))
+    applied = report("ab", "cd", baseline=baseline(*entries)).baseline
+    assert (applied.fixed, applied.not_run) == ((entries[1],), (entries[2],))
 
 
 # Updating

@@ -149,8 +149,8 @@ def test_a_side_that_cannot_add_special_tokens_is_compared_without():
 
 def test_only_own_cases_are_reported_as_unchecked():
     own = case("a", expect={"other": (0,)})
-    told = ("`expect` is for other, which names neither side; it was not checked",)
-    assert result_of(GOOD, GOOD, own).notes == told
+    notes = ("`expect` is for other, which names neither side; it was not checked",)
+    assert result_of(GOOD, GOOD, own).notes == notes
     assert result_of(GOOD, GOOD, replace(own, shipped=True)).notes == ()
     assert result_of(GOOD, GOOD, replace(own, expect={"other": (0,), "good": (0,)}, shipped=True)).notes == ()
 

@@ -102,9 +102,9 @@ def test_the_worst_is_listed_first():
     assert [change.case for change in several().changes] == [
         "s/fails", "s/differently", "s/fixed", "s/ids", "s/new", "s/gone",
     ]  # fmt: skip
-    told = verdict(several())
-    assert told.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
-    assert told.endswith("6 cases before, 6 now")
+    sentence = verdict(several())
+    assert sentence.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
+    assert sentence.endswith("6 cases before, 6 now")
 
 
 def test_a_changed_case_is_reported():
@@ -133,16 +133,16 @@ def test_markdown_keeps_texts_unchanged():
 
 
 def test_json_contains_every_change():
-    told = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
-    assert told["summary"] == {
+    document = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
+    assert document["summary"] == {
         "exit_code": 1,
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
     }  # fmt: skip
-    assert (told["old_cases"], told["new_cases"]) == (6, 6)
-    first = told["changes"][0]
+    assert (document["old_cases"], document["new_cases"]) == (6, 6)
+    first = document["changes"][0]
     assert (first["case"], first["kind"], first["old"]["status"]) == ("s/fails", "failed", "match")
-    assert told["changes"][-1]["new"] is None
-    assert told["actual"]["new"]["fingerprint"] == "2" * 64
+    assert document["changes"][-1]["new"] is None
+    assert document["actual"]["new"]["fingerprint"] == "2" * 64
 
 
 def test_nothing_changed():

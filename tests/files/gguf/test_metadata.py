@@ -66,7 +66,7 @@ def test_every_type_is_read(write, version: int, order: str):
     assert read == EVERY_TYPE
 
 
-def test_errors_name_the_types():
+def test_each_type_has_a_name():
     assert EVERY_TYPE["u8"].type_name == "UINT8"
     assert EVERY_TYPE["strs"].type_name == "ARRAY of STRING"
 

@@ -44,7 +44,7 @@ def test_older_files_are_supported(make, require_equal, trained):
 
 
 @pytest.mark.parametrize(
-    ("normalizer", "pre_tokenizer", "told"),
+    ("normalizer", "pre_tokenizer", "expected"),
     [
         ([STRIP, MERGE], METASPACE, (True, True)),
         ([MERGE], SPLIT_AND_METASPACE, (True, True)),
@@ -54,10 +54,10 @@ def test_older_files_are_supported(make, require_equal, trained):
         ([], pre_tokenizers.Metaspace(prepend_scheme="first"), (True, False)),
     ],
 )
-def test_spaces_are_declared_in_many_ways(convert, trained, normalizer, pre_tokenizer, told):
+def test_spaces_are_declared_in_many_ways(convert, trained, normalizer, pre_tokenizer, expected):
     stages = {"pre_tokenizer": pre_tokenizer} if pre_tokenizer else {}
     spec = convert(unigram(trained), SPECIAL, normalizer=after_charsmap(trained, *normalizer), **stages)
-    assert (spec.add_space_prefix, spec.remove_extra_whitespaces) == told
+    assert (spec.add_space_prefix, spec.remove_extra_whitespaces) == expected
     assert spec.charsmap == trained.charsmap
 
 
