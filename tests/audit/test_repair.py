@@ -130,7 +130,7 @@ def report(source: str = "m.gguf", **options: object) -> AuditReport:
             "shipped cases reveal",
         ),
         (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "shipped cases reveal"),
-        # Of a saved report that somebody wrote by hand.
+        # From a saved report that was written by hand.
         (
             FIX,
             report(reference={}),

@@ -1,4 +1,4 @@
-"""Recording into the text of a suite: what is added, what is replaced, and that nothing else changes."""
+"""Recording edits the text of a suite: it adds and replaces expectations and changes nothing else."""
 
 import pytest
 import yaml
@@ -9,7 +9,7 @@ from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
 from tokverify.cases.suite_edit import with_expected
 
-# A suite, what is recorded for case `a` under the key `g`, and the suite then.
+# A suite, the ids recorded for case `a` under the key `g`, and the resulting suite.
 EDITS = {
     "no expect": (
         "cases:\n  - id: a\n    text: x\n  - id: b\n    text: y\n",

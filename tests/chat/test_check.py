@@ -1,4 +1,4 @@
-"""What is found in templates: one small tokenizer, and templates that are wrong in one way each."""
+"""Findings in templates: one small tokenizer, and templates with one fault each."""
 
 import json
 from dataclasses import replace
@@ -270,7 +270,7 @@ def test_every_kind_is_explained_here_and_in_the_docs():
             {"default": "a", "b": "c"},
         ),
         ({"tokenizer_config.json": {}, "chat_template.jinja": "j"}, {"default": "j"}),
-        # As transformers has it, and unlike llama.cpp's converter, which takes what the config holds.
+        # As in transformers, and unlike llama.cpp's converter, which copies the value in the config.
         ({"tokenizer_config.json": {"chat_template": "a"}, "chat_template.jinja": "j"}, {"default": "j"}),
         ({"tokenizer_config.json": {"chat_template": [{"name": "b", "template": "c"}, "?"]}}, {"b": "c"}),
         ({}, {}),

@@ -1,4 +1,4 @@
-"""Rendering in a child process: what transformers' environment offers, and templates that mean harm."""
+"""Rendering in a child process: the environment that transformers offers, and hostile templates."""
 
 import subprocess
 import sys

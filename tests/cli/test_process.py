@@ -159,7 +159,7 @@ def test_waiting_for_input_can_be_interrupted(
 
 
 def once_there_is_a_reader(pipe: Path) -> int:
-    """Open a pipe for writing, which fails until somebody reads from it."""
+    """Open a pipe for writing, which fails until a process reads from it."""
     deadline = time.monotonic() + 60
     while True:
         try:

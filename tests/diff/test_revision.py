@@ -31,7 +31,7 @@ def assert_versions_differ(old: str = "HEAD~1:model.gguf", new: str = "HEAD:mode
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """Return what clones a repository, with nothing of Git LFS, and goes there."""
+    """Return a function that clones a repository without its Git LFS files and changes to that directory."""
 
     def make(origin: Path, *options: str, name: str = "clone") -> Path:
         git("clone", "-q", *options, origin.as_uri(), str(tmp_path / name))

@@ -64,7 +64,7 @@ def test_a_control_token_with_another_name_is_reported():
 
 
 class Bytewise(Encoder):
-    """Tells the text of each token in place of its piece, as a server does."""
+    """A tokenizer that reports the text of each token instead of its piece, as a server does."""
 
     def piece(self, id: int) -> str:
         return self.token_bytes(id).decode(errors="replace")

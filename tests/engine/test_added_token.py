@@ -10,7 +10,7 @@ from tokverify.text.utf8 import to_bytes
 
 
 def added(*texts: str, lstrip: str = "", rstrip: str = "") -> list[AddedToken]:
-    """Added tokens whose ids are their places in `texts`, in the order the module wants them."""
+    """Return added tokens whose ids are their positions in `texts`, in the order that the module expects."""
     tokens = [AddedToken(id, text, False, text == lstrip, text == rstrip) for id, text in enumerate(texts)]
     return sorted(tokens, key=lambda token: -len(token.text.encode("utf-8", "surrogateescape")))
 
@@ -56,7 +56,7 @@ def test_a_longer_token_wins_though_it_begins_later():
 
 
 def test_length_is_in_bytes():
-    # `é` is two bytes long, so that `bé` goes before `ab`, but after `abc`.
+    # `é` is two bytes long, so `bé` comes before `ab`, but after `abc`.
     assert splitter(added("ab", "bé"))("abé") == ["a", 1]
     assert splitter(added("abcd", "dé"))("abcdé") == [0, "é"]
 

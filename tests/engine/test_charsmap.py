@@ -13,7 +13,7 @@ ENDS, FAR = 1 << 8, 1 << 9
 
 
 def replace(charsmap: Charsmap, text: str) -> bytes:
-    """Replace from left to right; what is not in the map stays, a byte at a time."""
+    """Replace from left to right; bytes that are not in the map stay, one at a time."""
     data, replaced, start = text.encode(), b"", 0
     while start < len(data):
         length, replacement = charsmap.match(data, start) or (1, data[start : start + 1])

@@ -102,7 +102,7 @@ def test_cleaning_up(decoded: bytes, cleaned: bytes):
 
 
 def clean_up_literally(text: bytes) -> bytes:
-    """Three passes over the bytes, each of which may drop the byte before."""
+    """Make three passes over the bytes, each of which can drop the preceding byte."""
     for is_dropped in (_space_before_mark, _space_around_apostrophe, _space_before_contraction):
         text = bytes(byte for index, byte in enumerate(text) if not is_dropped(text, index))
     return text

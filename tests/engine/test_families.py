@@ -75,7 +75,7 @@ def test_defaults_of_a_plamo_file(model: str):
 
 @pytest.mark.parametrize(("model", "space"), [("rwkv", " "), ("plamo2", " "), ("plamo3", " "), ("bert", None)])
 def test_only_spm_and_byte_pairs_heed_the_flag_for_spaces(model: str, space: str | None):
-    """llama.cpp has it on for these too, and looks for a space as it is, or cuts there."""
+    """llama.cpp enables it for these too, and searches for a plain space or splits there."""
     tokens = ["<unk>", *BYTE_PIECES, "a", " ", "▁", "▁a", "\\n"]
     encoder = Encoder(spec_of(model, tokens, dict.fromkeys(BYTE_PIECES, BYTE) if model != "bert" else {}))
     assert encoder.settings.escape_whitespaces
@@ -107,7 +107,7 @@ def test_rwkv_shows_every_token_unescaped_whatever_its_type():
 
 
 def merges_of(letters: str, count: int, choose: random.Random) -> list[str]:
-    """Invent merges of what the letters and earlier merges make."""
+    """Invent merges of the letters and of the results of earlier merges."""
     parts, merges = [*letters], []
     for _ in range(count):
         left, right = choose.choice(parts), choose.choice(parts)

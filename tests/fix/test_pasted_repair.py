@@ -64,7 +64,7 @@ def commands(report: Report) -> list[str]:
         ({"reference": "o/n", "revision": "v1"}, "tokverify fix m.gguf -r o/n@v1 -o m-fixed.gguf"),
         ({"reference": "a\nb"}, "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"),
         ({"cases": ["a b", "c"]}, "tokverify fix m.gguf -r r.json -o m-fixed.gguf --cases 'a b' --cases c"),
-        # Of a saved report that somebody wrote by hand.
+        # From a saved report that was written by hand.
         ({"model": 5, "reference": {}, "cases": 7}, "tokverify fix MODEL -o FIXED.gguf"),
     ],
 )
@@ -80,7 +80,7 @@ def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
 
 
 def test_an_empty_command_is_shown_as_it_is():
-    # Of a saved report that somebody wrote by hand.
+    # From a saved report that was written by hand.
     blank = report(explanation(), explanation(gguf_command=" "))
     assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
 

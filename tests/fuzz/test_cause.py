@@ -63,7 +63,7 @@ def test_similar_causes_are_listed_up_to_a_limit():
     extra = [f"{letter}{letter}" for letter in accented]
     causes = sorted_causes([], extra, [*extra, "a\u00edb\u00ed\u00ed"])
     assert len(causes.listed) == cause.MAX_ALIKE == 3
-    # The fourth shows that there are more, the fifth is taken for one of them.
+    # The fourth shows that there are more, the fifth counts as one of them.
     assert causes.unlisted == 1
     assert sum(found.strings for found in causes.listed) == 5
 

@@ -55,7 +55,7 @@ def test_a_tokenizer_agrees_with_itself(sample):
 
 def test_the_sample_agrees_with_its_reference_but_for_the_mark_of_a_space(sample):
     fuzzed = fuzz(sample, load_reference(REFERENCE), FuzzPlan(count=3000))
-    # sentencepiece cannot tell a "▁" in the text from the one it puts for a space; llama.cpp can.
+    # sentencepiece cannot distinguish a "▁" in the text from the one it writes for a space; llama.cpp can.
     assert all("▁" in text for text in minimal_texts(fuzzed))
 
 

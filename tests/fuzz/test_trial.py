@@ -92,7 +92,7 @@ def test_many_texts_of_the_same_options_are_encoded_in_one_call():
 
 
 class Decoder(FakeTokenizer):
-    """Decodes otherwise."""
+    """A tokenizer that decodes differently."""
 
     def decode(self, ids):
         if 2 in ids:

@@ -109,7 +109,7 @@ def test_junit_without_changes_has_no_failure():
     assert (skipped[0].get("failures"), skipped[0].get("skipped")) == ("0", "1")
 
 
-# What a person reads
+# Formats for people
 
 
 def test_markdown_shows_one_case_for_each_cause():

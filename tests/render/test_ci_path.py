@@ -9,7 +9,7 @@ from tokverify.render.ci import path_from
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A directory, as the system names it, with a link in it to another, and one beside it to itself."""
+    """Return a directory, by its real path, that contains a link to another; next to it is a link to itself."""
     root = tmp_path.resolve() / "repository"
     (root / "real" / "below").mkdir(parents=True)
     (root / "link").symlink_to("real/below")

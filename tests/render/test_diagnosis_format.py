@@ -1,4 +1,4 @@
-"""A diagnosis in the formats for eyes: all of them tell the same."""
+"""A diagnosis in the formats for people: all of them say the same."""
 
 import pytest
 

@@ -145,7 +145,7 @@ def test_the_data_of_a_page_is_that_of_the_report():
     assert [case["status"] for case in held["cases"]] == [str(result.status) for result in hostile_report().results]
 
 
-# What a page says
+# The content of pages
 
 
 def test_the_page_shows_the_verdict_without_scripts():

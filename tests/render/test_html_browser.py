@@ -84,7 +84,7 @@ def injecting_report() -> Report:
 
 
 def inject(report: Report) -> Report:
-    """Put an attack into every text that a page takes from a case."""
+    """Put an attack into every text that a page copies from a case."""
     attack = " ".join(INJECTIONS)
     results = [
         replace(
@@ -121,7 +121,7 @@ def wide_report() -> Report:
 
 @pytest.fixture
 def open_page(browser, pages):
-    """Return what opens a page; in the end, it must have asked the network for nothing and complained of nothing."""
+    """Return a function that opens a page; afterwards, check that pages made no requests and logged no errors."""
     contexts, complaints, requests = [], [], []
 
     def open_(name: str, *, width: int = 1000, height: int = 800, dark: bool = False):
@@ -335,7 +335,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
-    # What is folded is looked at, too.
+    # Folded content is checked, too.
     page.evaluate("[...document.querySelectorAll('details')].slice(0, 20).forEach(details => { details.open = true; })")
     page.wait_for_timeout(50)
     if page.locator(".token:not(.key)").count():

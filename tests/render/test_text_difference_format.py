@@ -1,4 +1,4 @@
-"""Two texts line by line: what is paired, what is marked, and what is left out."""
+"""Two texts line by line: paired lines, marked differences, and omitted lines."""
 
 import pytest
 

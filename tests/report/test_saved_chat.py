@@ -85,7 +85,7 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
 
 
 def is_free(place: tuple[object, ...]) -> bool:
-    """Whether the reader works it out itself, or takes it as it is."""
+    """Return whether the reader computes the value itself or accepts any value."""
     top, below = place[0], place[1:]
     return (
         top == "summary"

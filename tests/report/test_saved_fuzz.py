@@ -72,7 +72,7 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
 
 
 def can_do_without(place: tuple[object, ...]) -> bool:
-    """Whether the reader takes it as it is, or derives it from the rest."""
+    """Return whether the reader accepts any value or derives it from others."""
     return place[0] == "summary" or is_derived(place) or bool({"options", "settings", "generators"} & {*place[:-1]})
 
 

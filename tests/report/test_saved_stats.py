@@ -93,7 +93,7 @@ def spoil(owner: Any, key: Any) -> None:
 
 
 def is_free(place: tuple[object, ...]) -> bool:
-    """Whether the reader works it out itself, or takes it as it is."""
+    """Return whether the reader computes the value itself or accepts any value."""
     return place[0] == "summary" or (len(place) > 1 and place[0] in {"options", "versions"})
 
 

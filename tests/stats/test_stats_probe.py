@@ -1,4 +1,4 @@
-"""Probes of tokenizers small enough to say what must come out."""
+"""Probes of tokenizers that are small enough to know the right results."""
 
 import string
 

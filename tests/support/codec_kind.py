@@ -29,7 +29,7 @@ class CodecKind:
     schema: Mapping[str, Any] = field(default_factory=generate_schema)
 
     def written(self, report: Any) -> Any:
-        """Return what the `json` format writes, as data."""
+        """Return the output of the `json` format, as data."""
         return json.loads(self.formats["json"](report, RenderOptions()))
 
     def restored(self, tmp_path: Path, content: object) -> Any:

@@ -1,4 +1,4 @@
-"""Files appear complete or not at all, whatever they are called and however a run ends."""
+"""Files appear complete or not at all, regardless of their names and of how a run ends."""
 
 import os
 import signal

@@ -77,7 +77,7 @@ def test_a_merge_that_is_not_a_pair_has_no_effect(merge: str):
 
 
 def test_a_merged_pair_that_is_not_a_piece_is_dropped():
-    # llama.cpp looks the bytes of the mapped string up one by one: letters are found, what is beyond ASCII is not.
+    # llama.cpp looks the bytes of the mapped string up one by one: letters are found, anything beyond ASCII is not.
     assert pieces_of(["a", "b", "c"], ["a b"], "abc") == ["a", "b", "c"]
     assert pieces_of(["Ġ", "a", "c"], ["Ġ a"], "c ac") == ["c", "a", "c"]
     # Ã© is C3 83 C2 A9.
@@ -102,7 +102,7 @@ def test_a_whole_pre_token_is_taken_where_the_name_ignores_merges():
 
 
 def test_a_part_of_a_pre_token_is_not_treated_as_a_whole_one():
-    # No merge crosses from b to c, so that `ab` and `c` are worked out apart.
+    # No merge crosses from b to c, so `ab` and `c` are merged separately.
     assert pieces_of(["a", "b", "c", "ab", "xb"], ["x b"], "abc", WHOLE) == ["a", "b", "c"]
 
 

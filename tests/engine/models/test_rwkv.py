@@ -29,7 +29,7 @@ def pieces_of(text: str, pieces: list[str]) -> list[str]:
         ("\\x4A\\xFF", b"\x51\x76"),
         ("\\x !", b"\xf1"),
         ("\\xé", bytes([((0xC3 - 0x30) * 16 + 0xA9 - 0x30) % 256])),
-        # What is begun and not ended is nothing.
+        # An escape that does not end is ignored.
         ("a\\", b"a"),
         ("a\\x", b"a"),
         ("a\\x4", b"a"),

@@ -8,7 +8,7 @@ texts = st.text("aé漢😀 \udce2\udc80\udcc3\udcf0\udcbf", max_size=20)
 
 
 def steps(text: str) -> list[bytes]:
-    """Cut bytes as the high half of the first one of each step tells."""
+    """Split bytes into symbols whose length depends on the upper half of their first byte."""
     data, found = text.encode("utf-8", "surrogateescape"), []
     while data:
         size = (1,) * 12 + (2, 2, 3, 4)

@@ -43,7 +43,7 @@ def test_the_longest_piece_is_matched_from_left_to_right():
 
 
 def test_matching_never_goes_back_for_a_shorter_piece():
-    # `▁un` and `aff` would spell the word, but `▁unaff` is longer and leaves a rest that is no piece.
+    # `▁un` and `aff` would spell the word, but `▁unaff` is longer and leaves a remainder that is not a piece.
     assert pieces_of("unaffx") == ["[UNK]"]
     assert pieces_of("unaff", ["[UNK]", "▁un", "▁una", "aff"]) == ["[UNK]"]
 

@@ -76,7 +76,7 @@ def test_added_tokens_and_tokens_around_a_text(require_equal):
     tokenizer.add_tokens([AddedToken("<tool>", normalized=False), AddedToken("fox", normalized=False)])
     tokenizer.add_special_tokens(["<turn>"])
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
-    # llama.cpp takes `</s>` for a control token whatever the file says; here it is one anyway.
+    # llama.cpp treats `</s>` as a control token regardless of the file; here the file agrees.
     spec = require_equal(tokenizer)
     assert spec.special_ids == {"bos": 0, "eos": 1}
     assert (spec.add_bos, spec.add_eos) == (True, True)

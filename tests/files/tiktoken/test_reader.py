@@ -38,7 +38,7 @@ def test_each_token_is_merged_from_the_two_tokens_found_by_lower_ranks():
         # "ab" has a lower rank than "bc".
         (b"ab", b"c"),
         (b"c", b"d"),
-        # "ab" and "bc" come before "cd", so that "abc" is whole by then.
+        # "ab" and "bc" come before "cd", so "abc" is complete by then.
         (b"abc", b"d"),
     ]
 

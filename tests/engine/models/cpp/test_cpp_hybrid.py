@@ -205,7 +205,7 @@ def test_the_hybrid_is_reported_as_unknown_to_llama_cpp(gguf: Path):
 
 @pytest.fixture(scope="module")
 def without_newlines(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with newlines typed NORMAL, so that they are not looked for in a text."""
+    """Return the same tokenizer with newlines typed NORMAL, so texts are not searched for them."""
     types = [TokenType.NORMAL.value if type == TokenType.USER_DEFINED else type for type in encoder.spec.types or ()]
     path = tmp_path_factory.mktemp("broken") / "broken.gguf"
     write_gguf(path, replace(encoder.spec, types=types))
