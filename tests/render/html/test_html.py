@@ -1,4 +1,4 @@
-"""The pages as text; tests/render/test_html_browser.py opens them."""
+"""The pages as text; test_browser.py opens them."""
 
 import base64
 import hashlib
