@@ -1,4 +1,4 @@
-"""Recording into the text of a suite: what is added, what is replaced, and that nothing else changes."""
+"""Recording edits the text of a suite: it adds and replaces expectations and changes nothing else."""
 
 import pytest
 import yaml
@@ -9,7 +9,7 @@ from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
 from tokverify.cases.suite_edit import insert_expected
 
-# A suite, what is recorded for case `a` under the key `g`, and the suite then.
+# A suite, the ids recorded for case `a` under the key `g`, and the resulting suite.
 EDITS = {
     "no expect": (
         "cases:\n  - id: a\n    text: x\n  - id: b\n    text: y\n",
@@ -88,7 +88,7 @@ def _each_parser(request, monkeypatch):
 
 @pytest.mark.usefixtures("_each_parser")
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_only_what_is_recorded_changes(before, after):
+def test_only_recorded_expectations_change(before, after):
     assert insert_expected(before, "g", {"a": (1, 2)}) == after
     assert insert_expected(after, "g", {"a": (1, 2)}) == after
     old, new = parse_suite(before, "f", "s"), parse_suite(after, "f", "s")
@@ -104,13 +104,13 @@ def test_other_newlines_stay(before, after):
     assert "\n" not in insert_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "")
 
 
-def test_nothing_to_record_changes_nothing():
+def test_recording_nothing_changes_nothing():
     text = "cases:\n  - id: a\n    text: x\n    expect: {g: [1]}\n"
     assert insert_expected(text, "g", {}) == text
     assert insert_expected(text, "g", {"absent": (1,)}) == text
 
 
-def test_several_cases_at_once():
+def test_expectations_of_several_cases_are_added_at_once():
     text = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n  - {id: c, text: z}\n"
     assert insert_expected(text, "g", {"c": (3,), "a": ()}) == (
         "cases:\n  - {id: a, text: x, expect: {g: []}}\n  - {id: b, text: y}\n  - {id: c, text: z, expect: {g: [3]}}\n"
@@ -128,6 +128,7 @@ def test_any_key_reads_back(key):
     assert insert_expected(text, key, {"a": (1,), "b": (2,)}) == text
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("case", ["- {id: a, text: x}", "- id: a\n    text: x"])
 def test_long_lists_are_broken_into_lines(case):
     ids = tuple(range(0, 100_000, 7))
@@ -161,7 +162,7 @@ def test_the_shipped_suites_keep_every_line(path):
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff"), max_size=20), max_size=4
     )
 )
-def test_any_texts_are_left_alone(texts):
+def test_any_text_is_left_unchanged(texts):
     from tokverify.cases.case import Case
     from tokverify.cases.suite_writer import render_suite
 

@@ -32,7 +32,7 @@ def plamo(model: str) -> TokenizerSpec:
 
 
 def byte_pair(model: str, *further: str) -> TokenizerSpec:
-    """The byte-level alphabet, what a few merges make, and further tokens."""
+    """The byte-level alphabet, the results of a few merges, and further tokens."""
     made = [merge.replace(" ", "") for merge in MERGES]
     tokens = [*BYTE_ALPHABET, *made, *further]
     return TokenizerSpec(model=model, tokens=tokens, types=_types(tokens), merges=MERGES, pre="default")

@@ -1,4 +1,4 @@
-"""The examples of `tokverify diff`: which cases share a cause, and what is known of it."""
+"""The examples of `tokverify diff`: which cases share a cause, and the facts about it."""
 
 from dataclasses import replace
 

@@ -35,7 +35,7 @@ def test_both_split_every_character_in_the_same_way_with_these_patterns():
         ({"punctuation": "[\u061d]"}, "\u09fd"),
     ],
 )
-def test_each_of_them_is_needed(change, character: str):
+def test_each_condition_is_needed(change, character: str):
     assert first_difference(cutter(**change), **KEEPING, ignored=UNEQUAL) == character
 
 

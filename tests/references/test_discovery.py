@@ -49,7 +49,7 @@ def named(**keys: str) -> TokenizerSpec:
     return replace(SPEC, general={key.replace("__", "."): value for key, value in keys.items()})
 
 
-def test_files_beside_the_model_in_their_order(model, words, sentencepiece_model):
+def test_files_next_to_the_model_are_tried_in_order(model, words, sentencepiece_model):
     contents = {True: sentencepiece_model, False: words.encode()}
     stem = "fox.Q4_K_M"
     names = (f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model")
@@ -74,13 +74,13 @@ def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     assert found.reason.endswith("; tried before: fox.Q4_K_M.json beside the model is not a tokenizer")
 
 
-def test_a_broken_tokenizer_beside_the_model_is_not_passed_over(model):
+def test_a_broken_tokenizer_next_to_the_model_is_not_skipped_silently(model):
     model.with_name("tokenizer.json").write_text("{")
     with pytest.raises(BrokenFileError, match=r"tokenizer\.json: not a tokenizer\.json"):
         find_reference(model, SPEC)
 
 
-def test_a_tokenizer_of_a_kind_we_lack_is_passed_over_and_said(model):
+def test_an_unsupported_tokenizer_is_skipped_and_reported(model):
     model.with_name("tokenizer.model").write_text("IQ== 0\nIg== 1\n")
     found = find_reference(model, SPEC)
     assert found.source == "rebuilt"
@@ -95,13 +95,13 @@ def test_the_tokenizer_json_inside_the_file(model, words, hub):
 
 
 @pytest.mark.parametrize("content", ["{", "\udcff"])
-def test_a_broken_tokenizer_json_inside_the_file_is_said(model, content):
+def test_a_broken_tokenizer_json_inside_the_file_is_reported(model, content):
     found = find_reference(model, replace(SPEC, huggingface_json=content))
     assert found.source == "rebuilt"
     assert "tokenizer.huggingface.json" in found.reason
 
 
-def test_the_repository_the_file_names(model, hub):
+def test_the_repository_named_in_the_file_is_tried(model, hub):
     hub["org/fox"] = FoundReference(object(), "org/fox@main", "downloaded from the hub")
     found = find_reference(model, named(source__repo_url="https://huggingface.co/org/fox"))
     assert (found.source, found.caveat) == ("org/fox@main", "")
@@ -109,7 +109,7 @@ def test_the_repository_the_file_names(model, hub):
     assert hub.asked == [("org/fox", PATIENCE, True)]
 
 
-def test_repositories_nearest_to_the_model_first_and_each_once(model, hub):
+def test_repositories_are_listed_once_nearest_to_the_model_first(model, hub):
     gone = TokverifyError("no such repository")
     hub.update({"org/first": gone, "org/second": gone, "org/base": FoundReference(object(), "base", "cached")})
     spec = named(
@@ -134,7 +134,7 @@ def test_an_unreachable_hub_is_asked_once(model, hub):
     assert "org/fox: no network; org/base: not in the local cache" in found.reason
 
 
-def test_at_last_it_is_rebuilt_with_a_caveat(model):
+def test_as_a_last_resort_the_reference_is_rebuilt_with_a_caveat(model):
     found = find_reference(model, SPEC)
     assert found.tokenizer.encode("ab", add_special=False, parse_special=False) == [2]
     assert found.caveat.startswith("the reference is rebuilt from the GGUF file's own data")
@@ -144,7 +144,7 @@ def test_at_last_it_is_rebuilt_with_a_caveat(model):
     )
 
 
-def test_nothing_found_and_nothing_to_rebuild(model):
+def test_no_reference_found_or_rebuilt_is_an_error(model):
     with pytest.raises(UnsupportedError, match=r"fox.Q4_K_M.gguf: found no reference; name one with -r \(rebuilt:"):
         find_reference(model, replace(SPEC, merges=["a a"]))
 
@@ -156,7 +156,7 @@ def test_real_files_side_by_side(vocabs):
     assert found.source == str(vocabs / "t5.tokenizer.model")
 
 
-def test_no_hub_in_reach_does_not_stop_a_run(model, tmp_path, monkeypatch):
+def test_an_unreachable_hub_does_not_stop_a_run(model, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     found = find_reference(model, named(source__huggingface__repository="org/fox"))

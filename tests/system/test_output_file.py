@@ -1,4 +1,4 @@
-"""Files appear complete or not at all, whatever they are called and however a run ends."""
+"""Files appear complete or not at all, regardless of their names and of how a run ends."""
 
 import os
 import signal
@@ -82,7 +82,7 @@ def test_links_are_followed_even_to_files_that_do_not_exist_yet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "complaint"), [("absent/report.json", "is not a directory"), ("link.json", "symbolic link")]
 )
-def test_broken_links(tmp_path: Path, to: str, complaint: str):
+def test_a_broken_link_is_refused(tmp_path: Path, to: str, complaint: str):
     link = tmp_path / "link.json"
     link.symlink_to(to)
     with pytest.raises(TokverifyError, match=rf"link\.json: cannot be written: .*{complaint}"):
@@ -187,7 +187,7 @@ def test_a_killed_run_leaves_complete_files_and_does_not_affect_later_runs(tmp_p
     assert [path.read_text() for path in paths] == ["later", "later"]
 
 
-def test_two_runs_do_not_mix(tmp_path: Path):
+def test_two_runs_are_kept_apart(tmp_path: Path):
     path = tmp_path / "report.json"
     processes = [writer(letter, path) for letter in "ab"]
     seen = set()

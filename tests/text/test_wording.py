@@ -31,12 +31,12 @@ def test_options():
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("actual", "shown"),
     [
         (plural(0, "case"), "0 cases"),
         (plural(1, "entry", "entries"), "1 entry"),
         (plural(1234, "entry", "entries"), "1,234 entries"),
     ],
 )
-def test_counts(told, shown):
-    assert told == shown
+def test_counts(actual, shown):
+    assert actual == shown

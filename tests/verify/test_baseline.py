@@ -42,7 +42,7 @@ def entry(text: str, **fields: object) -> KnownDifference:
     return replace(known, **fields)
 
 
-def test_what_is_listed_is_known_and_no_failure():
+def test_a_listed_failure_is_known_and_does_not_fail_the_run():
     found = report("ab", "cd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "match"]
     assert run_exit_code(found) == 0
@@ -51,7 +51,7 @@ def test_what_is_listed_is_known_and_no_failure():
     assert count_status(found, Status.KNOWN) == 1
 
 
-def test_what_is_not_listed_fails():
+def test_an_unlisted_failure_fails_the_run():
     found = report("ab", "abd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "mismatch"]
     assert run_exit_code(found) == 1
@@ -74,7 +74,7 @@ def test_an_entry_holds_until_the_end_of_its_last_day(days: int, status: str):
         assert found.results[0].refusals == (note,)
 
 
-def test_what_an_earlier_baseline_said_no_longer_counts():
+def test_a_new_baseline_replaces_an_earlier_one():
     expired = baseline(entry("ab", expires=TODAY - timedelta(1)))
     refused, accepted = report("ab", baseline=expired), report("ab", baseline=baseline(entry("ab")))
     assert baseline(entry("ab")).apply(refused) == accepted
@@ -82,7 +82,7 @@ def test_what_an_earlier_baseline_said_no_longer_counts():
     assert baseline().apply(accepted).results == report("ab").results
 
 
-def test_an_error_can_be_known_by_its_message():
+def test_an_error_can_be_listed_by_its_message():
     expected = FakeTokenizer("a", "x", name="theirs")
     (result,) = report("x", expected=expected).results
     assert result.status is Status.ERROR
@@ -119,10 +119,10 @@ def test_an_entry_can_name_a_model_by_another_of_its_names():
     assert statuses(found) == ["known"]
 
 
-def test_what_a_baseline_can_do_without_is_told():
+def test_superfluous_baseline_entries_are_reported():
     entries = entry("ab"), entry("ab", case="s/cd"), entry("ab", case="s/gone"), entry("ab", case="s/cd", model="other")
-    told = report("ab", "cd", baseline=baseline(*entries)).baseline
-    assert (told.fixed, told.not_run) == ((entries[1],), (entries[2],))
+    applied = report("ab", "cd", baseline=baseline(*entries)).baseline
+    assert (applied.fixed, applied.not_run) == ((entries[1],), (entries[2],))
 
 
 # Updating
@@ -239,7 +239,7 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
         ("", "the file is empty; write at least a list of known differences"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint: str):
+def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, complaint: str):
     path = written(tmp_path, text)
     with pytest.raises(TokverifyError) as raised:
         read_baseline(path, TODAY)
@@ -247,6 +247,6 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint:
     assert str(raised.value).startswith(str(path))
 
 
-def test_what_cannot_be_read(tmp_path: Path):
+def test_an_unreadable_baseline_is_an_error(tmp_path: Path):
     with pytest.raises(TokverifyError, match="cannot read the known differences: No such file"):
         read_baseline(tmp_path / "absent.yaml", TODAY)

@@ -57,7 +57,7 @@ def test_several_tokenizers_see_the_same_texts(tmp_path):
     assert tokens_of(row) == (4, 2)
 
 
-def test_words_are_not_counted_where_nothing_parts_them(tmp_path):
+def test_words_are_not_counted_in_scripts_without_spaces(tmp_path):
     (tmp_path / "a.txt").write_text("船只回港\n")
     [row] = measure([subject(BYTES)], [tmp_path / "a.txt"]).texts
     assert row.words is None
@@ -70,7 +70,7 @@ def test_control_tokens_in_a_text_are_text(tmp_path):
     assert measure([subject(encoder)], [tmp_path / "a.txt"]).texts[0].counts[0].tokens == 3
 
 
-def test_what_is_never_used_leaves_out_what_no_text_can_use(tmp_path):
+def test_unused_tokens_exclude_those_that_no_text_can_use(tmp_path):
     spec = spm_spec({"a": 0.0, "b": 0.0, "unused": 0.0, "longer one": 0.0}, {"unused": TokenType.UNUSED.value})
     encoder = Encoder(spec, "m")
     (tmp_path / "a.txt").write_text("a")
@@ -80,7 +80,7 @@ def test_what_is_never_used_leaves_out_what_no_text_can_use(tmp_path):
     assert [token.piece for token in measured.unused_examples] == ["longer one"]
 
 
-def test_the_samples_are_too_short_to_tell_what_is_never_used():
+def test_the_samples_are_too_short_to_list_unused_tokens():
     stats = measure([subject(BYTES)])
     assert stats.tokenizers[0].unused is None
     assert stats.tokenizers[0].unused_examples == ()
@@ -89,7 +89,7 @@ def test_the_samples_are_too_short_to_tell_what_is_never_used():
     assert all(tokens_of(row) == (row.bytes,) for row in stats.texts)
 
 
-def test_a_text_that_cannot_be_encoded_is_told_and_the_others_are_measured(tmp_path):
+def test_a_text_that_cannot_be_encoded_is_reported_and_the_others_are_measured(tmp_path):
     (tmp_path / "a.py").write_text("ab")
     (tmp_path / "b.rs").write_text("%")
     stats = measure([subject(FakeTokenizer("a", "b")), subject(BYTES)], sorted(tmp_path.iterdir()))
@@ -130,7 +130,7 @@ def test_long_files_are_measured_in_pieces(tmp_path, monkeypatch):
     assert seen[-1] == (55, 55)
 
 
-def test_ordinary_tokens_by_what_the_tokenizer_tells_itself():
+def test_ordinary_tokens_are_those_the_tokenizer_reports():
     tokenizer = FakeTokenizer("<s>", "", *BYTE_PIECES, "a", special_ids={"bos": 0})
     vocabulary = find_ordinary(tokenizer, None)
     assert vocabulary.ids == {258}
@@ -142,7 +142,7 @@ def test_user_defined_tokens_are_ordinary():
     assert {encoder.piece(id) for id in find_ordinary(encoder, encoder.settings.attributes).ids} == {"a", "<b>"}
 
 
-def test_the_longest_are_told_by_characters_and_runs_left_out():
+def test_the_longest_tokens_are_measured_in_characters_without_runs():
     tokenizer = FakeTokenizer("▁abc", "====", "    ", "éè", "▁----", "abcdefghijk", "\n\n\n\n\n\n\n\n\n\n\n\n")
     ids = range(tokenizer.vocab_size)
     assert [token.id for token in find_longest(tokenizer, ids, 5)] == [5, 0, 3]
@@ -165,13 +165,13 @@ def test_real_tokenizers_of_all_kinds_are_opened(vocabs):
 
 
 @pytest.mark.parametrize("location", ["absent.gguf", "absent.json", "rebuilt", "expect", "nonsense:x"])
-def test_what_is_no_tokenizer_is_an_error(tmp_path, monkeypatch, location):
+def test_anything_but_a_tokenizer_is_an_error(tmp_path, monkeypatch, location):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TokverifyError):
         open_subjects([location])
 
 
-def test_what_cannot_be_read_twice_is_refused(tmp_path):
+def test_a_file_that_cannot_be_read_twice_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TokverifyError, match="pipe: not a regular file"):
         measure([subject(BYTES)], [tmp_path / "pipe"])

@@ -44,7 +44,7 @@ def test_older_files_are_supported(make, require_equal, trained):
 
 
 @pytest.mark.parametrize(
-    ("normalizer", "pre_tokenizer", "told"),
+    ("normalizer", "pre_tokenizer", "expected"),
     [
         ([STRIP, MERGE], METASPACE, (True, True)),
         ([MERGE], SPLIT_AND_METASPACE, (True, True)),
@@ -54,10 +54,10 @@ def test_older_files_are_supported(make, require_equal, trained):
         ([], pre_tokenizers.Metaspace(prepend_scheme="first"), (True, False)),
     ],
 )
-def test_spaces_are_declared_in_many_ways(convert, trained, normalizer, pre_tokenizer, told):
+def test_spaces_are_declared_in_many_ways(convert, trained, normalizer, pre_tokenizer, expected):
     stages = {"pre_tokenizer": pre_tokenizer} if pre_tokenizer else {}
     spec = convert(unigram(trained), SPECIAL, normalizer=after_charsmap(trained, *normalizer), **stages)
-    assert (spec.add_space_prefix, spec.remove_extra_whitespaces) == told
+    assert (spec.add_space_prefix, spec.remove_extra_whitespaces) == expected
     assert spec.charsmap == trained.charsmap
 
 
@@ -118,7 +118,7 @@ def test_pieces_across_a_space_are_refused_if_metaspace_splits(convert, trained)
         ({"unk_id": "0"}, "model.unk_id: must be"),
     ],
 )
-def test_an_invalid_model_is_one_clear_line(make, read, trained, change, problem):
+def test_an_invalid_model_gives_one_clear_line(make, read, trained, change, problem):
     content = json.loads(make(unigram(trained), pre_tokenizer=METASPACE).to_str())
     content["model"] |= change
     with pytest.raises(BrokenFileError, match=problem):

@@ -32,14 +32,14 @@ def conversion(tmp_path) -> Conversion:
 
 
 @pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(width=40, verbose=True), RenderOptions(quiet=True)])
-def test_nothing_hostile_gets_through(conversion, options):
+def test_hostile_text_is_always_escaped(conversion, options):
     table = FORMATS["convert"]["table"](conversion, options)
     assert not set("\x1b\u202e\0") & set(table)
     joined = "".join(table.split())
     assert "[red]x[/][/INST]\\x1b[31m\\u202e\\x00.gguf:notwritten" in joined
 
 
-def test_the_table_says_what_explains_what(conversion):
+def test_the_table_links_failures_to_their_explanations(conversion):
     words = " ".join(FORMATS["convert"]["table"](conversion, RenderOptions(verbose=True)).split())
     assert "1 text lost: [red]x" in words
     assert "- nothing" in words
@@ -49,7 +49,7 @@ def test_the_table_says_what_explains_what(conversion):
     assert "cases s/other" in words
 
 
-def test_a_reason_for_all_is_told_once(conversion):
+def test_a_reason_shared_by_all_is_reported_once(conversion):
     one = replace(conversion, untransportable=("a loss",), explained=(1,))
     (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)
     found = replace(found, case=replace(found.case, suite="found"), notes=("explained by: a loss",))
@@ -59,7 +59,7 @@ def test_a_reason_for_all_is_told_once(conversion):
     assert "explained by: a loss" in FORMATS["convert"]["table"](two, RenderOptions())
 
 
-def test_json_survives_it_too(conversion):
+def test_json_survives_hostile_names_too(conversion):
     told = json.loads(FORMATS["convert"]["json"](conversion, RenderOptions()))
     assert told["untransportable"][0] == f"lost: {HOSTILE}"
     assert told["explained"] == [1, 0]
@@ -83,5 +83,5 @@ def test_json_survives_it_too(conversion):
         ),
     ],
 )
-def test_the_verdict_says_all_that_counts(conversion, changes, expected):
+def test_the_verdict_mentions_everything_relevant(conversion, changes, expected):
     assert expected in verdict(replace(conversion, **changes))

@@ -1,4 +1,4 @@
-"""Two texts line by line: what is paired, what is marked, and what is left out."""
+"""Two texts line by line: paired lines, marked differences, and omitted lines."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_line_of_one_side_is_not_marked_as_a_whole():
     assert (show_difference_lines("", "")) == []
 
 
-def test_what_differs_is_visible():
+def test_differences_are_visible():
     lines = show_difference_lines("a\x1b \n", "a\u202e\t\n")
     assert lines == ["- actual    a\\x1b·↵", "             ^^^^^", "+ expected  a\\u202e→↵", "             ^^^^^^^"]
 

@@ -84,7 +84,7 @@ def test_the_saved_suite_has_no_hints_and_fails_only_with_the_broken_model(tmp_p
         assert again.exit_code == code
 
 
-def test_an_error_leaves_the_saved_file_alone(tmp_path):
+def test_an_error_does_not_change_the_saved_file(tmp_path):
     path = tmp_path / "found.yaml"
     path.write_text("old")
     assert run(BROKEN, "-r", str(tmp_path / "absent.json"), *FEW, "--save", str(path), "--force").exit_code == 2

@@ -1,4 +1,4 @@
-"""A diagnosis in the formats for eyes: all of them tell the same."""
+"""A diagnosis in the formats for people: all of them say the same."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def explanation(*, expressible: bool) -> Explanation:
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])
-def test_what_can_be_done_is_told(format: str):
+def test_possible_repairs_are_listed(format: str):
     found = tuple(explanation(expressible=expressible) for expressible in (False, True, True))
     options = {"model": "m.gguf", "reference": "r.json"}
     report = Report(Side("m", "m"), Side("r", "r"), None, (), options, diagnosis=Diagnosis(found, 1, 3))

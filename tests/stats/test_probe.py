@@ -1,4 +1,4 @@
-"""Probes of tokenizers small enough to say what must come out."""
+"""Probes of tokenizers that are small enough to know the right results."""
 
 import string
 
@@ -30,7 +30,7 @@ def test_numbers_that_are_lost_are_not_counted():
     assert probe(FakeTokenizer(*LETTERS)).tokens_per_long_number is None
 
 
-def test_each_space_of_an_indentation_a_token():
+def test_an_indentation_with_one_token_per_space_is_measured():
     found = probe(FakeTokenizer(*LETTERS))
     assert found.indentation == {width: width for width in range(1, 17)}
     assert found.spaces_per_token == 1.0

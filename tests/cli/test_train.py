@@ -161,7 +161,7 @@ def test_existing_files_are_kept_without_force(run, tmp_path: Path):
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_full_disk_while_writing(run, tmp_path: Path, monkeypatch):
+def test_a_full_disk_while_writing_keeps_the_old_file(run, tmp_path: Path, monkeypatch):
     def full(self: Path, *arguments: object, **options: object):
         raise OSError(28, "No space left on device")
 
@@ -172,7 +172,7 @@ def test_a_full_disk_while_writing(run, tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
-def test_a_limit_on_the_size_of_files(tmp_path: Path, limit: int):
+def test_a_file_size_limit_is_a_one_line_error(tmp_path: Path, limit: int):
     """Fail at the tokenizer.json, the GGUF file, and the report."""
     pytest.importorskip("resource")
     arguments = ["train", "bpe", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "400"]

@@ -25,7 +25,7 @@ from tokverify.files.huggingface.document import load_around
         ('{"model": {"type": "BPE"}, "added_tokens": {}}', "cannot load it"),
     ],
 )
-def test_anything_but_a_tokenizer_json_is_one_clear_line(read, content, problem):
+def test_anything_but_a_tokenizer_json_gives_one_clear_line(read, content, problem):
     with pytest.raises(BrokenFileError, match=problem) as raised:
         read(content)
     assert "tokenizer.json: " in str(raised.value)

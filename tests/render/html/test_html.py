@@ -1,4 +1,4 @@
-"""The pages as text; tests/render/test_html_browser.py opens them."""
+"""The pages as text; test_browser.py opens them."""
 
 import base64
 import hashlib
@@ -70,9 +70,9 @@ def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Repor
     return Report(Side("a", "a.gguf"), Side("b", "b.json"), None, results, diagnosis=diagnosis)
 
 
-def result_of(name: str, status: Status, **told: object) -> CaseResult:
+def result_of(name: str, status: Status, **fields: object) -> CaseResult:
     suite, id = name.split("/")
-    return CaseResult(Case(id=id, suite=suite, text="ab"), status, **told)
+    return CaseResult(Case(id=id, suite=suite, text="ab"), status, **fields)
 
 
 def mismatch(name: str, actual: list[Token], expected: list[Token]) -> CaseResult:
@@ -143,10 +143,10 @@ def test_the_data_of_a_page_is_that_of_the_report():
     assert [case["status"] for case in held["cases"]] == [str(result.status) for result in hostile_report().results]
 
 
-# What a page says
+# The content of pages
 
 
-def test_a_page_tells_the_verdict_without_a_script():
+def test_the_page_shows_the_verdict_without_scripts():
     text = lxml.html.fromstring(run_page()).text_content()
     assert "Failed" in text
     assert "Exit code 1: a case differs or cannot be encoded." in text
@@ -172,7 +172,7 @@ def test_a_report_without_cases_is_a_page():
     assert "Nothing compared" in run_page(report_of())
 
 
-def test_a_page_is_whole_however_little_is_to_be_said_on_stdout():
+def test_quiet_does_not_shorten_the_page():
     assert FORMATS["run"]["html"](hostile_report(), RenderOptions(quiet=True)) == run_page()
 
 
@@ -183,11 +183,11 @@ def test_an_audit_shows_each_finding_with_its_manual():
     )  # fmt: skip
     report = AuditReport(findings=(finding,), rules=(RULES["TV101"].manual,), source="m.gguf")
     root = lxml.html.fromstring(audit_page(report))
-    told = " ".join(root.xpath("//article")[0].text_content().split("\n"))
-    assert "ERROR TV101 duplicate" in told
-    assert "two  spaces" in told
-    assert "4-6" in told
-    assert "do this" in told
+    article = " ".join(root.xpath("//article")[0].text_content().split("\n"))
+    assert "ERROR TV101 duplicate" in article
+    assert "two  spaces" in article
+    assert "4-6" in article
+    assert "do this" in article
     assert root.xpath("//article//h4/text()") == [
         "What it does",
         "Why it is bad",
@@ -231,7 +231,7 @@ def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
     assert len(held["cases"]) == len(both)
 
 
-def test_cases_that_change_alike_have_a_cause_in_common():
+def test_cases_that_change_alike_share_a_cause():
     results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
     report = add_examples(ChangeReport((), report_of(*results)))
     held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
@@ -311,7 +311,7 @@ def test_a_match_holds_the_tokens_of_both_sides():
     assert ("tokens", "2 on both sides, for 2 characters") in case["facts"]
 
 
-def test_a_match_whose_tokens_the_report_does_not_tell_holds_its_ids():
+def test_a_match_without_recorded_tokens_holds_its_ids():
     result = result_of("s/a", Status.MATCH, actual=(7, 8), expected=(7, 8))
     case = report_data(report_of(result))["cases"][0]
     assert (case["ids"], case["text"], "columns" in case) == ([7, 8], "ab", False)
@@ -340,13 +340,13 @@ def test_causes_are_the_explanations_that_hold_for_a_case():
 
 
 @pytest.mark.parametrize(("failing", "cause"), [(2, ["one", "cannot be encoded"]), (1, ["cannot be encoded"])])
-def test_an_error_is_explained_only_if_the_diagnosis_looked_at_it(failing: int, cause: list[str]):
+def test_only_errors_that_the_diagnosis_examined_are_explained(failing: int, cause: list[str]):
     results = mismatch("s/a", [A], [B]), result_of("s/b", Status.ERROR, message="no")
     found = causes(report_of(*results, diagnosis=Diagnosis((explanation("one"),), failing=failing, tried=1)))
     assert found == {"s/a": ["one"], "s/b": cause}
 
 
-def test_cases_without_a_diagnosis_have_what_they_tell_themselves():
+def test_without_a_diagnosis_a_case_is_explained_by_its_own_result():
     own = replace(mismatch("s/own", [A], [B]), actual=(1,), expected=(1,))
     results = own, result_of("s/skip", Status.SKIPPED, message="no"), mismatch("s/m", [A], [B])
     decoded = result_of("s/dec", Status.MATCH, decode_difference=compare_decoded(b"a", b"b"))
@@ -358,7 +358,7 @@ def test_cases_without_a_diagnosis_have_what_they_tell_themselves():
 
 
 @pytest.mark.parametrize("own", [(7,), ("z",)])
-def test_a_case_that_the_reference_contradicts_has_none_of_the_explanations(own: tuple[int | str, ...]):
+def test_a_case_that_the_reference_contradicts_has_no_explanation(own: tuple[int | str, ...]):
     results = replace(mismatch("s/own", [A], [B]), expect=own), replace(mismatch("s/ok", [A], [B]), expect=("b",))
     assert [can_match(result) for result in results] == [False, True]
     found = causes(report_of(*results, diagnosis=Diagnosis((explanation("one"),), failing=1, tried=1)))
@@ -374,7 +374,7 @@ def test_a_diagnosis_of_decoding_is_about_what_decodes_differently():
 # Plots
 
 
-def test_suites_are_counted_the_worst_first():
+def test_suite_counts_are_sorted_worst_first():
     good = result_of("good/a", Status.MATCH, actual=(1,), expected=(1,))
     bad = mismatch("bad/a", [A, B], [AB])
     skipped = result_of("left/a", Status.SKIPPED)
@@ -386,7 +386,7 @@ def test_suites_are_counted_the_worst_first():
     ]
 
 
-def test_a_bar_is_filled_by_what_was_compared():
+def test_the_bar_counts_compared_cases():
     count = SuiteCount("s")
     for status in (Status.MATCH, Status.MATCH, Status.MISMATCH, Status.ERROR, Status.SKIPPED):
         count.add(result_of("s/a", status))
@@ -402,7 +402,7 @@ def test_marks_are_round_and_enough(most: float, marks: list[float]):
     assert ticks([count]) == marks
 
 
-def test_marks_are_few_however_many_tokens_a_character_takes():
+def test_a_character_of_many_tokens_gets_few_marks():
     assert len(ticks([SuiteCount("s", characters=1, actual=100_000)])) <= 7
 
 

@@ -36,7 +36,7 @@ def written(name: str, report: ChatReport | None = None, **options: object) -> s
 
 @pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("name", FORMATS["chat"])
-def test_nothing_invisible_is_left(name: str, verbose: bool):
+def test_the_output_contains_nothing_invisible(name: str, verbose: bool):
     check_visible(written(name, verbose=verbose))
 
 
@@ -74,7 +74,7 @@ def test_no_line_of_the_table_is_wider_than_asked(width: int):
     assert max(map(cell_len, written("table", verbose=True, width=width).split("\n"))) <= width
 
 
-def test_the_carets_stand_below_what_differs():
+def test_the_carets_mark_the_difference():
     report = hostile_chat()
     texts = "日本 é <|im_end|>\n", "日本 é </s>\n"
     result = replace(
@@ -116,7 +116,7 @@ def test_junit_is_valid_and_counts_as_the_report_does():
     assert "my[1].yaml:7" in drift.text
 
 
-def test_github_points_at_the_conversation_or_else_the_model():
+def test_github_annotates_the_conversation_or_else_the_model():
     read = [runner_reads(line) for line in written("github").splitlines()]
     assert [(command, properties["title"].split(": ")[0]) for command, properties, _ in read] == [
         ("error", "drift"),
@@ -141,7 +141,7 @@ def test_github_points_at_the_conversation_or_else_the_model():
     assert "repair: " not in read[4][2]
 
 
-def test_gitlab_gets_what_it_asks_for():
+def test_gitlab_gets_all_required_fields():
     entries = json.loads(written("gitlab"))
     assert [entry["severity"] for entry in entries] == ["major", "major", "major", "minor", "info", "info"]
     assert len({entry["fingerprint"] for entry in entries}) == len(entries)
@@ -173,14 +173,14 @@ def test_the_page_shows_findings_and_texts():
     marked = root.xpath("//p[contains(@class, 'line actual')]//mark/text()")
     assert any(text.startswith("same") for text in marked)
     assert root.xpath("//p[@class='folded']/text()") == ["… 19 equal lines …"]
-    told = root.text_content()
-    assert "actual cannot encode it: " in told
-    assert "refuses: " in told
+    content = root.text_content()
+    assert "actual cannot encode it: " in content
+    assert "refuses: " in content
 
 
 def test_severities_are_those_of_the_report():
     counts = {severity: count_findings(hostile_chat(), severity) for severity in Severity}
-    told = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
-    assert " ".join(told).split() == [
+    labels = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
+    assert " ".join(labels).split() == [
         word for severity in reversed(Severity) for word in (str(counts[severity]), severity.name)
     ]

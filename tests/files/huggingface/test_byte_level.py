@@ -76,7 +76,7 @@ def test_added_tokens_and_tokens_around_a_text(require_equal):
     tokenizer.add_tokens([AddedToken("<tool>", normalized=False), AddedToken("fox", normalized=False)])
     tokenizer.add_special_tokens(["<turn>"])
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
-    # llama.cpp takes `</s>` for a control token whatever the file says; here it is one anyway.
+    # llama.cpp treats `</s>` as a control token regardless of the file; here the file agrees.
     spec = require_equal(tokenizer)
     assert spec.special_ids == {"bos": 0, "eos": 1}
     assert (spec.add_bos, spec.add_eos) == (True, True)
@@ -178,7 +178,7 @@ def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
         ({"merges": [["a b", "c"]]}, UnsupportedError, "merge 0 contains a space"),
     ],
 )
-def test_an_invalid_model_is_one_clear_line(read, change, error, problem):
+def test_an_invalid_model_gives_one_clear_line(read, change, error, problem):
     content = json.loads(train(GPT2).to_str())
     content["model"] |= change
     with pytest.raises(error, match=problem) as raised:

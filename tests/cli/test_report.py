@@ -38,6 +38,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Several at once
 
 
+@pytest.mark.process  # takes seconds
 def test_several_reports_of_one_run(tmp_path: Path):
     files = {name: tmp_path / f"report.{name}" for name in FORMATS["run"]}
     wanted = [argument for name, path in files.items() for argument in ("--report", f"{name}={path}")]

@@ -28,5 +28,5 @@ def test_the_script_of_most_letters_counts(line, script):
     assert script_of_line(line) == script
 
 
-def test_scripts_without_spaces_are_known_by_the_names_given_to_lines():
+def test_scripts_without_spaces_are_recognized_by_the_names_of_their_lines():
     assert {script_of_line(line) for line in ("船", "船が", "เรือ")} <= UNSPACED

@@ -1,4 +1,4 @@
-"""The preset, against what the document says of training."""
+"""The preset, compared with the document's section on training."""
 
 import json
 

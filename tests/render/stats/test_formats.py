@@ -55,7 +55,7 @@ def test_the_table_shows_each_text_with_each_tokenizer(stats):
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_where_there_is_no_room_sizes_and_tokens_are_tables_of_their_own(stats, width: int):
+def test_on_narrow_terminals_sizes_and_tokens_are_separate_tables(stats, width: int):
     lines = render(stats, RenderOptions(width=width)).splitlines()
     assert "kind   text    bytes  characters  words" in lines
     assert "prose  Latin      21          21      4" in lines
@@ -75,7 +75,7 @@ def _first_only(stats) -> dict[str, object]:
     return {"tokenizers": stats.tokenizers[:1], "texts": tuple(texts)}
 
 
-def test_what_a_tokenizer_cannot_encode_is_told(stats):
+def test_a_text_that_a_tokenizer_cannot_encode_is_reported(stats):
     assert "[red]\\x1bone cannot encode code Python: no piece for '='" in render(stats, RenderOptions())
 
 
@@ -105,12 +105,12 @@ def test_nothing_hostile_reaches_the_terminal(stats, width):
 
 @pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("name", FORMATS["stats"])
-def test_nothing_invisible_is_left_in_any_format(stats, name, verbose):
+def test_no_format_contains_anything_invisible(stats, name, verbose):
     check_visible(FORMATS["stats"][name](stats, RenderOptions(verbose=verbose)))
 
 
 def test_the_verdict_compares_what_all_can_encode(stats):
-    told = (
+    sentence = (
         "1 text, 21 bytes: 1.000 tokens per byte with [red]\\x1bone, 0.857 with two; [red]\\x1bone cannot encode 1 text"
     )
     assert present("stats", stats).verdict == told
@@ -149,7 +149,7 @@ def test_the_page_has_a_bar_for_each_rate(stats):
     assert "[red]\\x1bone cannot encode code Python: no piece for '='" in root.text_content()
 
 
-def test_json_holds_all_of_it(stats):
+def test_json_contains_everything(stats):
     document = json.loads(FORMATS["stats"]["json"](stats, RenderOptions()))
     assert (document["schema_version"], document["kind"]) == (5, "stats")
     assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 18 / 21]}
@@ -172,7 +172,7 @@ def test_json_holds_all_of_it(stats):
     assert FORMATS["stats"]["json"](stats, RenderOptions()) == FORMATS["stats"]["json"](stats, RenderOptions())
 
 
-def test_a_hostile_name_is_shown_in_a_remark_as_everywhere_else(tmp_path):
+def test_a_hostile_name_in_a_remark_is_escaped(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     shown = render(measure([StatsSubject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())

@@ -81,7 +81,7 @@ def injecting_report() -> Report:
 
 
 def inject(report: Report) -> Report:
-    """Put an attack into every text that a page takes from a case."""
+    """Put an attack into every text that a page copies from a case."""
     attack = " ".join(INJECTIONS)
     results = [
         replace(
@@ -118,7 +118,7 @@ def wide_report() -> Report:
 
 @pytest.fixture
 def open_page(browser, pages):
-    """Return what opens a page; in the end, it must have asked the network for nothing and complained of nothing."""
+    """Return a function that opens a page; afterwards, check that pages made no requests and logged no errors."""
     contexts, complaints, requests = [], [], []
 
     def open_(name: str, *, width: int = 1000, height: int = 800, dark: bool = False):
@@ -209,7 +209,7 @@ def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
     assert focused(page, "element => element.id") == "search"
 
 
-def test_the_ways_in_which_cases_change_show_theirs(open_page):
+def test_each_kind_of_change_shows_its_cases(open_page):
     page = open_page("change")
     first = page.locator("section[aria-labelledby=examples] tbody tr").first
     count = first.locator("b").inner_text()
@@ -217,7 +217,7 @@ def test_the_ways_in_which_cases_change_show_theirs(open_page):
     assert shown(page).startswith(f"{count} of ")
 
 
-def test_long_lists_grow_on_request(open_page):
+def test_long_lists_are_unfolded_on_request(open_page):
     page = open_page("broken")
     page.click("#clear")
     assert page.locator("#list > .case").count() == 100
@@ -244,18 +244,18 @@ def test_a_match_is_drawn_with_the_tokens_of_both_sides(open_page):
     assert case.locator("details.ids code").all_inner_texts() == ["[274,181,164,162,1733,409,490,274,181,164,162]"]
 
 
-def test_pointing_at_a_token_tells_of_it(open_page):
+def test_pointing_at_a_token_shows_its_details(open_page):
     page = open_page("broken")
     page.fill("#search", "seed/extra-spaces")
     page.locator(".differs .token.expected").first.hover()
     tip = page.locator("#tip")
-    told = " ".join(tip.inner_text().split())
-    assert told == "expected token 5 piece ▁▁▁ bytes 20 20 20 span bytes 4 to 7 of the text"
+    tooltip = " ".join(tip.inner_text().split())
+    assert tooltip == "expected token 5 piece ▁▁▁ bytes 20 20 20 span bytes 4 to 7 of the text"
     page.mouse.move(1, 1)
     assert not tip.is_visible()
 
 
-def test_everything_is_reached_by_keyboard(open_page):
+def test_everything_can_be_reached_by_keyboard(open_page):
     page = open_page("broken")
     page.keyboard.press("Tab")
     assert focused(page) == "Skip to the cases"
@@ -332,7 +332,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
-    # What is folded is looked at, too.
+    # Folded content is checked, too.
     page.evaluate("[...document.querySelectorAll('details')].slice(0, 20).forEach(details => { details.open = true; })")
     page.wait_for_timeout(50)
     if page.locator(".token:not(.key)").count():

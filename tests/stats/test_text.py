@@ -27,7 +27,7 @@ def test_the_samples_are_of_every_kind():
      ("a.h", TextKind.CODE, "C"),
      ("a.txt", TextKind.PROSE, "Latin"), ("a.md", TextKind.PROSE, "Latin"), ("README", TextKind.PROSE, "Latin")],
 )  # fmt: skip
-def test_the_suffix_tells_the_kind(tmp_path, name, kind, language):
+def test_the_suffix_implies_the_kind(tmp_path, name, kind, language):
     [text] = texts_of(write(tmp_path, name, "some words\n"))
     assert (text.kind, text.name, text.content) == (kind, language, "some words\n")
 
@@ -82,7 +82,7 @@ def test_short_files_are_read_whole(tmp_path):
         (b"abc\n\xe2\x28\xa1", "byte 0xE2 at offset 4"),
     ],
 )
-def test_what_is_not_utf8_is_told_with_its_place(tmp_path, monkeypatch, data, place, size):
+def test_invalid_utf8_is_reported_with_its_location(tmp_path, monkeypatch, data, place, size):
     monkeypatch.setattr(module, "PIECE_BYTES", size)
     path = write(tmp_path, "a.txt", data)
     with pytest.raises(TokverifyError) as caught:
@@ -91,6 +91,6 @@ def test_what_is_not_utf8_is_told_with_its_place(tmp_path, monkeypatch, data, pl
 
 
 @pytest.mark.parametrize("name", ["absent.txt", "."])
-def test_what_cannot_be_read_is_told(tmp_path, name):
+def test_an_unreadable_file_is_reported(tmp_path, name):
     with pytest.raises(TokverifyError, match="cannot read the text: "):
         list(read_pieces(tmp_path / name))

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/html-report.md: run `python tests/render/make_screenshots.py` in the root of the checkout.
+"""Make the pictures of docs/html-report.md: run `python tests/support/make_screenshots.py` in the root of the checkout.
 
 This needs the extra `browser`, and Chromium.
 """

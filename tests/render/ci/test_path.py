@@ -1,4 +1,4 @@
-"""Paths in what CI systems are told: as git writes them, whatever links, and for whatever is no path at all."""
+"""Paths in the formats for CI systems: as git writes them, with links, and for names that are not paths."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tokverify.render.ci import path_from
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A directory, as the system names it, with a link in it to another, and one beside it to itself."""
+    """Return a directory, by its real path, that contains a link to another; next to it is a link to itself."""
     root = tmp_path.resolve() / "repository"
     (root / "real" / "below").mkdir(parents=True)
     (root / "link").symlink_to("real/below")
@@ -35,5 +35,5 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("\udc80", "\udc80"),
     ],
 )
-def test_a_path_is_one_that_git_knows(root: str, path: str, written: str):
+def test_paths_are_those_that_git_knows(root: str, path: str, written: str):
     assert path_from(root, path.format(root=root)) == written

@@ -47,18 +47,18 @@ def failing(count: int) -> Report:
 
 
 @pytest.mark.parametrize("name", FORMATS["run"])
-def test_nothing_invisible_is_left(name: str):
+def test_the_output_contains_nothing_invisible(name: str):
     check_visible(run(name))
 
 
 @pytest.mark.parametrize("name", FORMATS["audit"])
-def test_nothing_invisible_is_left_of_an_audit(name: str):
+def test_an_audit_contains_nothing_invisible(name: str):
     check_visible(audit(name))
 
 
 @pytest.mark.parametrize("name", FORMATS["run"])
 @pytest.mark.parametrize("write", [fuzz, change])
-def test_nothing_invisible_is_left_of_what_is_found_or_changed(write, name: str):
+def test_findings_and_changes_contain_nothing_invisible(write, name: str):
     check_visible(write(name))
 
 
@@ -119,11 +119,11 @@ def test_github_gets_only_commands_and_never_the_older_form(write):
     assert commands <= {"error", "warning", "notice"}
 
 
-def test_ci_systems_are_told_why_cases_fail_and_what_repairs_it():
+def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
     read = [runner_reads(line) for line in run("github").splitlines()]
-    place, told = next((place, told) for _, place, told in read if place["title"] == "diagnosis")
+    place, body = next((place, body) for _, place, body in read if place["title"] == "diagnosis")
     assert place["file"] == "models/[/]model.gguf"
-    assert told.splitlines() == [
+    assert body.splitlines() == [
         "typing token 7 [/INST]\\x1b USER_DEFINED makes 9 of 10 failing cases match",
         "repair: tokverify fix model.gguf -r REFERENCE -o model-fixed.gguf",
         "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match",
@@ -132,11 +132,11 @@ def test_ci_systems_are_told_why_cases_fail_and_what_repairs_it():
         "GGUF cannot express it: the runtime would have to do it",
     ]
     assert [entry["description"] for entry in json.loads(run("gitlab")) if entry["check_name"] == "diagnosis"] == [
-        f"diagnosis: {told.splitlines()[0]}"
+        f"diagnosis: {body.splitlines()[0]}"
     ]
 
 
-def test_github_tells_of_accepted_failures_in_one_notice_and_of_fixed_ones_where_they_are_listed():
+def test_github_reports_accepted_failures_in_one_notice_and_fixed_ones_at_their_entries():
     read = [runner_reads(line) for line in run("github").splitlines()]
     notices = [(properties, message) for command, properties, message in read if command == "notice"]
     _, (fixed, message), (accepted, accepted_message) = notices
@@ -150,7 +150,7 @@ def test_github_tells_of_accepted_failures_in_one_notice_and_of_fixed_ones_where
 
 
 @pytest.mark.parametrize(("count", "lines"), [(0, 0), (10, 10), (11, 12)])
-def test_github_sums_up_what_it_would_not_show(count: int, lines: int):
+def test_github_summarizes_annotations_beyond_its_limit(count: int, lines: int):
     read = [runner_reads(line) for line in run("github", failing(count)).splitlines()]
     assert len(read) == lines
     if lines > count:
@@ -161,7 +161,7 @@ def test_github_sums_up_what_it_would_not_show(count: int, lines: int):
 
 
 @pytest.mark.parametrize("write", [run, audit, fuzz, change])
-def test_gitlab_gets_what_it_asks_for(write):
+def test_gitlab_gets_all_required_fields(write):
     entries = json.loads(write("gitlab"))
     for entry in entries:
         assert entry.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
@@ -171,7 +171,7 @@ def test_gitlab_gets_what_it_asks_for(write):
     assert len({entry["fingerprint"] for entry in entries}) == len(entries)
 
 
-def test_gitlab_finds_a_failure_again_where_the_file_has_grown():
+def test_gitlab_recognizes_a_failure_after_the_file_has_grown():
     before, after = failing(2), failing(3)
     known = {entry["fingerprint"] for entry in json.loads(run("gitlab", before))}
     assert known < {entry["fingerprint"] for entry in json.loads(run("gitlab", after))}
@@ -199,13 +199,13 @@ def test_sarif_is_valid(write):
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
 
 
-def test_sarif_holds_no_link_that_is_not_meant():
+def test_sarif_contains_no_unintended_link():
     for text in (run("sarif"), audit("sarif"), fuzz("sarif"), change("sarif")):
         for result in json.loads(text)["runs"][0]["results"]:
             assert "](" not in result["message"]["text"]
 
 
-def test_sarif_says_what_is_accepted_and_why():
+def test_sarif_lists_accepted_failures_with_their_reasons():
     (found,) = json.loads(run("sarif"))["runs"]
     accepted = [result for result in found["results"] if "suppressions" in result]
     assert [result["message"]["text"].split(":")[1].split("\n")[0] for result in accepted] == [
@@ -268,7 +268,7 @@ NO_FILES = [
 
 
 @pytest.mark.parametrize("path", NO_FILES)
-def test_what_is_no_file_of_the_repository_is_not_told_as_one(
+def test_a_file_outside_the_repository_is_not_reported_as_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ):
     (tmp_path / "here" / "directory").mkdir(parents=True)

@@ -42,7 +42,7 @@ def nothing() -> FuzzReport:
     return fuzz(same, same, FuzzPlan(count=1, generators=("pieces",)))
 
 
-def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
+def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
     shown = FORMATS["fuzz"]["table"](hostile, RenderOptions())
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -54,7 +54,7 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
     assert shown.endswith(f"{verdict(hostile)}\n")
 
 
-def test_what_is_off_throughout_is_said_at_both_ends(hostile):
+def test_options_disabled_for_all_texts_are_reported_at_both_ends(hostile):
     note = "compared with add_special turned off: [red]left does not know which tokens to add around a text"
     assert json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))["notes"] == [note]
     shown = FORMATS["fuzz"]["table"](hostile, RenderOptions(width=200))
@@ -63,32 +63,34 @@ def test_what_is_off_throughout_is_said_at_both_ends(hostile):
     assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
 
 
-def test_nothing_is_noted_where_nothing_is_off():
+def test_nothing_is_noted_if_no_option_is_disabled():
     same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     full = fuzz(same, same, FuzzPlan(count=9, generators=("pieces",)))
     assert json.loads(FORMATS["fuzz"]["json"](full, RenderOptions()))["notes"] == []
     assert "throughout" not in FORMATS["fuzz"]["table"](full, RenderOptions())
 
 
-def test_quiet_is_the_verdict_alone(hostile):
+def test_quiet_prints_the_verdict_alone(hostile):
     assert FORMATS["fuzz"]["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
 
 
-def test_the_json_has_all_of_it(hostile):
+def test_the_json_contains_everything(hostile):
     told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     assert list(told) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
         "coverage", "generators", "causes",
     ]  # fmt: skip
-    assert told["summary"]["strings"] == 2000
-    assert told["summary"]["failing"] == told["generators"]["pieces"]["failing"] > 0
-    assert told["coverage"]["merges"] is None
-    assert [cause["case"] for cause in told["causes"]] == [result["case"]["id"] for result in told["report"]["results"]]
-    assert told["report"]["results"][0]["case"]["text"] == "[/INST]"
-    assert "[/INST]" in told["causes"][0]["found"]["text"]
+    assert document["summary"]["strings"] == 2000
+    assert document["summary"]["failing"] == document["generators"]["pieces"]["failing"] > 0
+    assert document["coverage"]["merges"] is None
+    assert [cause["case"] for cause in document["causes"]] == [
+        result["case"]["id"] for result in document["report"]["results"]
+    ]
+    assert document["report"]["results"][0]["case"]["text"] == "[/INST]"
+    assert "[/INST]" in document["causes"][0]["found"]["text"]
 
 
-def test_decoding_that_differs_is_told_in_bytes():
+def test_decode_differences_are_reported_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
     told = json.loads(FORMATS["fuzz"]["json"](different, RenderOptions()))
     decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
@@ -96,7 +98,7 @@ def test_decoding_that_differs_is_told_in_bytes():
     assert "by right" in FORMATS["fuzz"]["table"](different, RenderOptions())
 
 
-def test_what_is_skipped_is_listed():
+def test_skipped_texts_are_listed():
     actual, expected = FakeTokenizer(*LETTERS), FakeTokenizer(*LETTERS, adds_special=False)
 
     def refuse(text, **options):
@@ -136,12 +138,12 @@ def test_each_cause_is_an_issue_at_the_model():
     assert {issue.path for issue in issues} == {hostile_fuzz().report.actual.source}
 
 
-def test_what_decodes_otherwise_says_to_what():
+def test_a_decode_difference_shows_both_results():
     (issue,) = [issue for issue in fuzz_issues(hostile_fuzz()) if issue.check == "fuzz-decoding"]
     assert issue.message.splitlines()[0] == "the same ids decode to é (actual) and \\xff (expected)"
 
 
-def test_a_failure_without_a_listed_cause_is_told(nothing):
+def test_a_failure_without_a_listed_cause_is_reported(nothing):
     for failing, level in ((0, Level.NOTE), (3, Level.ERROR)):
         (issue,) = fuzz_issues(replace(nothing, failing=failing, unlisted=3))
         assert (issue.check, issue.level) == ("fuzz-unlisted", level)
@@ -149,7 +151,7 @@ def test_a_failure_without_a_listed_cause_is_told(nothing):
 
 
 @pytest.mark.parametrize(
-    ("told", "tag"),
+    ("changes", "tag"),
     [
         ({}, "system-out"),
         ({"failing": 1, "unlisted": 1}, "failure"),
@@ -168,13 +170,13 @@ def test_junit_has_a_test_for_each_cause():
     assert root[0].get("tests") == str(len(hostile_fuzz().causes))
 
 
-def test_sarif_says_what_was_off_throughout(hostile):
+def test_sarif_lists_options_disabled_for_all_texts(hostile):
     (run,) = json.loads(FORMATS["fuzz"]["sarif"](hostile, RenderOptions()))["runs"]
     (note,) = run["invocations"][0]["toolConfigurationNotifications"]
     assert note["message"]["text"].startswith("compared with add_special turned off")
 
 
-def test_markdown_tells_what_was_tried(hostile):
+def test_markdown_lists_what_was_tried(hostile):
     text = FORMATS["fuzz"]["markdown"](hostile, RenderOptions())
     assert "### 1 cause\n" in text
     assert "| tried | 2,000 texts, as many as requested |" in text
@@ -195,8 +197,8 @@ def test_every_key_of_the_json_is_documented(hostile):
     told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
     new = {
-        *told["summary"],
-        *told["causes"][0],
+        *document["summary"],
+        *document["causes"][0],
         "decoded",
         "notes",
         "coverage",

@@ -27,7 +27,7 @@ def result(id: str, text: str, message: str | None = None) -> CaseResult:
     return CaseResult(Case(id=id, suite="s", text=text, file="s.yaml", line=3), status, message=message)
 
 
-def report_of(*results: CaseResult, **told: object) -> ChangeReport:
+def report_of(*results: CaseResult, **fields: object) -> ChangeReport:
     report = Report(Side("new", "m/new.json"), Side("old", "HEAD:m/new.json"), None, results)
     return add_examples(ChangeReport((), report, **told))
 
@@ -101,7 +101,7 @@ def test_junit_has_a_test_for_everything_that_is_compared():
     assert corpus.find(".//failure").get("message").startswith("99.90% of 1,000 lines")
 
 
-def test_junit_of_what_is_the_same_has_no_failure():
+def test_junit_without_changes_has_no_failure():
     report = report_of(result("a", "x"), effect=Effect(9, 0, 9, 0, 5, 5))
     root = etree.fromstring(written("junit", report).encode())
     assert (root.get("tests"), root.get("failures")) == ("3", "0")
@@ -110,7 +110,7 @@ def test_junit_of_what_is_the_same_has_no_failure():
     assert (skipped[0].get("failures"), skipped[0].get("skipped")) == ("0", "1")
 
 
-# What a person reads
+# Formats for people
 
 
 def test_markdown_shows_one_case_for_each_cause():
@@ -151,8 +151,8 @@ def test_tokens_that_are_only_stored_differently_are_named_for_two_files():
 
 
 def test_a_verdict_sums_up_everything():
-    told = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
-    assert told == (
+    sentence = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
+    assert sentence == (
         "tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
         " 853 of 2,000 generated texts differ;"
         " 99.90% of 1,000 lines and 0.01% of the bytes of the corpus change, 400 tokens before, 500 after (+25.00%)"
@@ -160,7 +160,13 @@ def test_a_verdict_sums_up_everything():
 
 
 def test_every_key_of_the_json_is_documented():
-    told = json.loads(written("json", hostile_change()))
+    document = json.loads(written("json", hostile_change()))
     documented = ROOT.joinpath("docs", "diff.md").read_text(encoding="utf-8")
-    keys = {*told, *told["summary"], *told["parts"][0], *told["parts"][0]["changes"][0], *told["effect"]}
+    keys = {
+        *document,
+        *document["summary"],
+        *document["parts"][0],
+        *document["parts"][0]["changes"][0],
+        *document["effect"],
+    }
     assert [key for key in sorted(keys) if f"`{key}`" not in documented] == []

@@ -103,7 +103,7 @@ def test_the_reason_is_named_if_gemma4_cannot_be_used_either(convert, trained, s
         convert(bpe(ids, merges), SPECIAL, **stages)
 
 
-def test_an_added_token_of_spaces(convert, trained):
+def test_an_added_token_of_spaces_is_matched(convert, trained):
     """Matched in the text as it comes, it is never two spaces; matched in the normalized text, it is."""
     for normalized, text, type in [(False, "▁▁", 1), (True, "  ", 4)]:
         ids, merges = replaced(trained, "<0x00>", "▁▁")

@@ -41,14 +41,14 @@ def test_the_last_line_is_the_verdict(statuses, verdict):
     assert last_line(report(*statuses)) == verdict
 
 
-def test_the_verdict_tells_what_the_exit_code_does_not():
-    told = report(Status.MATCH, vocabulary=VocabularyDifference(10, 9), stopped_early=True)
-    assert last_line(told) == (
+def test_the_verdict_explains_what_the_exit_code_does_not():
+    sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(10, 9), stopped_early=True)
+    assert last_line(sample_report) == (
         "1 case: 1 match; the vocabularies differ; stopped at the first failure, the rest was not run"
     )
 
 
-def test_quiet_is_only_the_verdict():
+def test_quiet_prints_only_the_verdict():
     assert table(report(Status.MATCH), quiet=True) == "1 case: 1 match\n"
 
 
@@ -60,7 +60,7 @@ def test_results_are_counted_by_suite():
     ]
 
 
-def test_cases_skipped_for_one_reason_are_told_together():
+def test_cases_skipped_for_one_reason_are_reported_together():
     text = table(report(Status.SKIPPED, Status.SKIPPED))
     assert "SKIPPED a reason\n  2 cases  suite-0/case-0, suite-1/case-1\n" in text
 
@@ -70,31 +70,33 @@ def test_matching_cases_are_listed_only_when_verbose():
     assert "suite-0/case-0" in table(report(Status.MATCH), verbose=True)
 
 
-def test_long_lists_are_folded_and_say_so():
+def test_long_lists_are_folded_with_a_note():
     pieces = tuple(PieceDifference(id, "x", None) for id in range(100))
     overrides = tuple(f"override {number}" for number in range(50))
-    told = report(Status.MATCH, vocabulary=VocabularyDifference(100, 0, pieces))
-    told = replace(told, actual=Side("a", "a", overrides=overrides))
-    assert "... 90 more, all of them in -f json ..." in table(told)
-    assert "... 40 more, shown with -v ..." in table(told)
-    verbose = table(told, verbose=True)
+    sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(100, 0, pieces))
+    sample_report = replace(sample_report, actual=Side("a", "a", overrides=overrides))
+    assert "... 90 more, all of them in -f json ..." in table(sample_report)
+    assert "... 40 more, shown with -v ..." in table(sample_report)
+    verbose = table(sample_report, verbose=True)
     assert " more, " not in verbose
     assert "override 49" in verbose
 
 
 @pytest.mark.parametrize(("differing", "asked"), [(95, True), (50, False)])
-def test_it_is_asked_whether_a_quite_different_vocabulary_is_of_this_model(differing, asked):
+def test_the_table_asks_whether_a_very_different_vocabulary_belongs_to_this_model(differing, asked):
     pieces = tuple(PieceDifference(id, "x", "y") for id in range(differing))
     text = table(report(Status.MATCH, vocabulary=VocabularyDifference(100, 200, pieces)))
     assert ("is this the reference of this model?" in text) == asked
 
 
 def test_many_cases_of_one_note_are_folded_unless_verbose():
-    told = report(*[Status.MATCH] * 9)
-    told = replace(told, results=tuple(replace(result, notes=("a note",)) for result in told.results))
-    assert "NOTE a note\n  9 cases  suite-0/case-0, " in table(told)
-    assert "suite-0/case-4 and 4 more\n" in table(told)
-    assert "suite-0/case-8\n" in table(told, verbose=True)
+    sample_report = report(*[Status.MATCH] * 9)
+    sample_report = replace(
+        sample_report, results=tuple(replace(result, notes=("a note",)) for result in sample_report.results)
+    )
+    assert "NOTE a note\n  9 cases  suite-0/case-0, " in table(sample_report)
+    assert "suite-0/case-4 and 4 more\n" in table(sample_report)
+    assert "suite-0/case-8\n" in table(sample_report, verbose=True)
 
 
 def test_vocabularies_that_differ_everywhere_are_not_drawn_in_full():
@@ -104,16 +106,16 @@ def test_vocabularies_that_differ_everywhere_are_not_drawn_in_full():
 
 
 def test_long_decode_differences_are_cut_around_their_start():
-    told = report(*[Status.MATCH] * 12)
+    sample_report = report(*[Status.MATCH] * 12)
     decoded = (b"a" * 500 + b"\x1b" + b"b" * 500, b"a" * 500 + b"c" * 500)
-    results = tuple(replace(result, decode_difference=compare_decoded(*decoded)) for result in told.results)
-    told = replace(told, results=results)
-    text = table(told)
+    results = tuple(replace(result, decode_difference=compare_decoded(*decoded)) for result in sample_report.results)
+    sample_report = replace(sample_report, results=results)
+    text = table(sample_report)
     assert "from byte 500 on" in text
     assert "... 485 bytes ... aaaaaaaaaaaaaaa\\x1bbbb" in text
     assert "... 2 more, shown with -v ..." in text
-    assert " more, " not in table(told, verbose=True)
-    assert last_line(told) == "12 cases: 12 match; 12 decoded differently"
+    assert " more, " not in table(sample_report, verbose=True)
+    assert last_line(sample_report) == "12 cases: 12 match; 12 decoded differently"
 
 
 def test_color_only_where_asked():
