@@ -18,11 +18,11 @@ from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
 from tokverify.diff.example import with_examples
 from tokverify.render.diff.html import render as write_change
-from tokverify.render.html.cause import causes
 from tokverify.render.html.page import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
+from tokverify.render.run.cause import causes
 from tokverify.render.run.html import _percent
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.report.audit import AuditReport

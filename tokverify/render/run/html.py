@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline, known_text
-from tokverify.render.html.cause import causes
 from tokverify.render.html.page import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
+from tokverify.render.run.cause import causes
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
@@ -19,13 +19,13 @@ from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.render.run.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
 _MAX_PIECES = 200
 _PLOT_MARGIN = 6
-_SCRIPTS = ("page.js", "alignment.js", "run.js")
+_SCRIPTS = ("html/page.js", "run/alignment.js", "run/cases.js")
 _OUTCOMES = {
     0: ("Passed", "every case matches, or differs in a way that the baseline accepts"),
     1: ("Failed", "a case differs or cannot be encoded"),
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
         **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
     }
-    return case_page("run.html.jinja", context)
+    return case_page("run/page.html.jinja", context)
 
 
 def case_page(template: str, context: Mapping[str, object]) -> str:
