@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tokverify.render.case_text import headline
 from tokverify.render.diff.verdict import (
     describe_cause,
-    percentage,
     shorten_value,
     summarize_effect,
     summarize_part,
@@ -21,6 +20,7 @@ from tokverify.render.run.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, entries, outcome
 from tokverify.report.diff import diff_exit_code, new_side
 from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import percentage
 
 if TYPE_CHECKING:
     from tokverify.render.run.cause import Causes

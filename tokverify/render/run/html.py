@@ -16,7 +16,7 @@ from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.render.run.cause import Causes
@@ -147,7 +147,7 @@ def _plot(report: Report) -> dict[str, object]:
                 "match": count.statuses[Status.MATCH],
                 "compared": count.compared,
                 "skipped": count.statuses[Status.SKIPPED],
-                "rate": _percent(count.match_rate),
+                "rate": _format_rate(count.match_rate),
                 "rates": [f"{rate:.2f}" for rate in count.rates or ()],
                 "places": [_place(rate, marks[-1]) for rate in count.rates or ()],
             }
@@ -161,11 +161,8 @@ def _place(value: float, most: float) -> float:
     return round(_PLOT_MARGIN + value / most * (100 - 2 * _PLOT_MARGIN), 2)
 
 
-def _percent(rate: float | None) -> str:
-    """Write a share in percent; only all is 100 %, and only nothing is 0 %."""
-    if rate is None:
-        return "skipped"
-    return f"{min(max(round(100 * rate), int(rate > 0)), 100 - int(rate < 1))} %"
+def _format_rate(rate: float | None) -> str:
+    return "skipped" if rate is None else percentage(rate, 1, 0)
 
 
 def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
