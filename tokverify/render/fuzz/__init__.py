@@ -35,7 +35,7 @@ def verdict(fuzzed: FuzzReport) -> str:
             found += f", {plural(len(causes), 'cause')}"
     parts = [f"{plural(fuzzed.strings, 'text')}: {found}"]
     if fuzzed.unlisted:
-        parts.append(f"the cause of {plural(fuzzed.unlisted, 'string')} is not listed")
+        parts.append(f"the cause of {plural(fuzzed.unlisted, 'text')} is not listed")
     if fuzzed.skipped:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if vocabularies_differ(fuzzed.report.vocabulary):
