@@ -62,12 +62,12 @@ def key_of(role: str) -> str:
 
 def add_remedies(report: AuditReport) -> AuditReport:
     """Store in an audit how each of its findings can be repaired, with its files named."""
-    findings = tuple(_with_remedy(finding, report) for finding in report.findings)
-    waived = tuple(replace(each, finding=_with_remedy(each.finding, report)) for each in report.waived)
+    findings = tuple(_add_remedy(finding, report) for finding in report.findings)
+    waived = tuple(replace(each, finding=_add_remedy(each.finding, report)) for each in report.waived)
     return replace(report, findings=findings, waived=waived)
 
 
-def _with_remedy(finding: Finding, report: AuditReport) -> Finding:
+def _add_remedy(finding: Finding, report: AuditReport) -> Finding:
     return replace(finding, remedy=find_remedy(finding.repair, report))
 
 

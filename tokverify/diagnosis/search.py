@@ -140,7 +140,7 @@ class _Search(Generic[_Goal]):
             parents = [trial for trial in best if trial in beam]
             beam = list(chain.from_iterable(map(self._extend, parents)))
         self._prune()
-        ranked = self._ranked()
+        ranked = self._rank_trials()
         diagnosis = Diagnosis(
             tuple(map(self._explanation, ranked)),
             len(self._failing),
@@ -208,7 +208,7 @@ class _Search(Generic[_Goal]):
     def _sum_distances(self, outcomes: Sequence[Sequence[int] | None]) -> int:
         return sum(_distance(outcome, goal.expected) for goal, outcome in zip(self._sample, outcomes, strict=True))
 
-    def _ranked(self) -> list[_Trial]:
+    def _rank_trials(self) -> list[_Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""
         kept: list[_Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):

@@ -102,7 +102,7 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     old_splits = list(map(splitter(old), texts)) if old else None
     for name in _distinct_pre_tokenizers(old, first=declared):
         pre_tokenizer = PRE_TOKENIZERS[name]
-        only_splits = old is not None and _implied(pre_tokenizer) == _implied(old)
+        only_splits = old is not None and _implied_settings(pre_tokenizer) == _implied_settings(old)
         if not only_splits or old_splits != list(map(splitter(pre_tokenizer), texts)):
             yield TokenizerChange(
                 kind="pre",
@@ -128,7 +128,7 @@ def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:
     return replace(pre_tokenizer, clean_spaces=True, keeps_case=False)
 
 
-def _implied(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:
+def _implied_settings(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:
     """Return what the name of a pre-tokenizer decides besides how texts are split."""
     return pre_tokenizer.ignore_merges, pre_tokenizer.add_bos, pre_tokenizer.always_bos
 
