@@ -10,10 +10,11 @@ from support.paths import ROOT
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
-from tokverify.render import RenderOptions
 from tokverify.render.ci.issue import Level
-from tokverify.render.fuzz import FUZZ_FORMATS, percent, verdict
 from tokverify.render.fuzz.issue import fuzz_issues
+from tokverify.render.fuzz.verdict import percent, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
 from tokverify.report.run import Status, VocabularyDifference
 
@@ -42,11 +43,11 @@ def nothing() -> FuzzReport:
 
 
 def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
-    shown = FUZZ_FORMATS["table"](hostile, RenderOptions())
+    shown = FORMATS["fuzz"]["table"](hostile, RenderOptions())
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "[red]left" in shown
-    assert "tried     2,000 strings, as many as requested" in shown
+    assert "tried     2,000 texts, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
     assert " strings, first in one from the generator pieces: " in shown
     assert "text     [/INST]" in shown
@@ -55,8 +56,8 @@ def test_the_table_shows_hostile_text_and_says_what_was_tried(hostile):
 
 def test_what_is_off_throughout_is_said_at_both_ends(hostile):
     note = "compared with add_special turned off: [red]left does not know which tokens to add around a text"
-    assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
-    shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
+    assert json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))["notes"] == [note]
+    shown = FORMATS["fuzz"]["table"](hostile, RenderOptions(width=200))
     first, last = shown.index(note), shown.rindex(note)
     assert first < shown.index("tried  ") < last
     assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
@@ -65,16 +66,16 @@ def test_what_is_off_throughout_is_said_at_both_ends(hostile):
 def test_nothing_is_noted_where_nothing_is_off():
     same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     full = fuzz(same, same, FuzzPlan(count=9, generators=("pieces",)))
-    assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
-    assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
+    assert json.loads(FORMATS["fuzz"]["json"](full, RenderOptions()))["notes"] == []
+    assert "throughout" not in FORMATS["fuzz"]["table"](full, RenderOptions())
 
 
 def test_quiet_is_the_verdict_alone(hostile):
-    assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
+    assert FORMATS["fuzz"]["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
 
 
 def test_the_json_has_all_of_it(hostile):
-    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     assert list(told) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
         "coverage", "generators", "causes",
@@ -89,10 +90,10 @@ def test_the_json_has_all_of_it(hostile):
 
 def test_decoding_that_differs_is_told_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
-    told = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
+    told = json.loads(FORMATS["fuzz"]["json"](different, RenderOptions()))
     decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
     assert decoded[0]["expected"] == "ff"
-    assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
+    assert "by right" in FORMATS["fuzz"]["table"](different, RenderOptions())
 
 
 def test_what_is_skipped_is_listed():
@@ -105,21 +106,21 @@ def test_what_is_skipped_is_listed():
 
     expected.encode = refuse
     skipping = fuzz(actual, expected, FuzzPlan(count=100, generators=("pieces",)))
-    assert "SKIPPED expected (fake): no b, please" in FUZZ_FORMATS["table"](skipping, RenderOptions())
+    assert "SKIPPED expected (fake): no b, please" in FORMATS["fuzz"]["table"](skipping, RenderOptions())
 
 
 def test_verdicts(nothing):
-    assert verdict(nothing) == "1 string: nothing found"
+    assert verdict(nothing) == "1 text: nothing found"
     assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
-        "3,000 strings: 1 fails; the cause of 1 string is not listed"
+        "3,000 texts: 1 fails; the cause of 1 text is not listed"
     )
     differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
     assert verdict(replace(nothing, report=differing, skipped=1)) == (
-        "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
+        "1 text: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
     )
 
     interrupted = replace(nothing, stop=Stop.INTERRUPTED)
-    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 string: nothing found; interrupted", 130)
+    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 text: nothing found; interrupted", 130)
 
 
 # Formats for CI systems
@@ -156,34 +157,34 @@ def test_a_failure_without_a_listed_cause_is_told(nothing):
     ],
 )
 def test_junit_is_never_without_a_test(nothing, told: dict[str, int], tag: str):
-    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **told), RenderOptions()).encode())
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **told), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
 
 def test_junit_has_a_test_for_each_cause():
-    root = etree.fromstring(FUZZ_FORMATS["junit"](hostile_fuzz(), RenderOptions()).encode())
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](hostile_fuzz(), RenderOptions()).encode())
     assert [suite.get("name") for suite in root] == ["found", "fuzz"]
     assert root[0].get("tests") == str(len(hostile_fuzz().causes))
 
 
 def test_sarif_says_what_was_off_throughout(hostile):
-    (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
+    (run,) = json.loads(FORMATS["fuzz"]["sarif"](hostile, RenderOptions()))["runs"]
     (note,) = run["invocations"][0]["toolConfigurationNotifications"]
     assert note["message"]["text"].startswith("compared with add_special turned off")
 
 
 def test_markdown_tells_what_was_tried(hostile):
-    text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
+    text = FORMATS["fuzz"]["markdown"](hostile, RenderOptions())
     assert "### 1 cause\n" in text
-    assert "| tried | 2,000 strings, as many as requested |" in text
+    assert "| tried | 2,000 texts, as many as requested |" in text
     assert "| pieces | 2,000 | " in text
-    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
+    assert FORMATS["fuzz"]["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 
 @pytest.mark.parametrize("stop", Stop)
 def test_every_reason_to_stop_has_words(nothing, stop):
-    assert "1 string, " in FUZZ_FORMATS["table"](replace(nothing, stop=stop), RenderOptions())
+    assert "1 text, " in FORMATS["fuzz"]["table"](replace(nothing, stop=stop), RenderOptions())
 
 
 def test_only_everything_is_all():
@@ -191,7 +192,7 @@ def test_only_everything_is_all():
 
 
 def test_every_key_of_the_json_is_documented(hostile):
-    told = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
     new = {
         *told["summary"],

@@ -45,7 +45,7 @@ def explain(
         text=text,
         name=encoder.name,
         algorithm=settings.algorithm,
-        summary=settings.family.summary,
+        method=settings.family.summary,
         pre=settings.pre if has_pre_tokenizer else None,
         patterns=len(PRE_TOKENIZERS[settings.pre].patterns) if has_pre_tokenizer else 0,
         add_special=add_special,

@@ -31,7 +31,7 @@ def _explain_tokens(stats: StatsReport) -> Iterator[str]:
     for measured in stats.tokenizers:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in measured.excluded.items())
         if kinds:
-            yield f"{measured.name}: tokens that count neither as long nor as unused: {kinds}"
+            yield f"{measured.name}: tokens not counted as long or unused: {kinds}"
     yield "runs of a single character are not listed among the longest tokens"
     if any(count.unknown for count in chain.from_iterable(texts.counts for texts in stats.texts)):
         yield "an unknown token can represent any amount of text, so few tokens are no advantage if some are unknown"

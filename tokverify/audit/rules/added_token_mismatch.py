@@ -74,14 +74,15 @@ def _check_declared(subject: Subject) -> Iterator[Finding]:
 def _check_types(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     """Check which tokens are matched if special ones are not parsed."""
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
-    shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
-    hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
+    shown = [id for id in special if special[id] and attributes[id] == Attribute.USER_DEFINED.value]
+    hidden = [id for id in special if not special[id] and attributes[id] & _SPECIAL]
+    markers = [id for id in hidden if is_marker(pieces[id])]
     matched_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
     not_matched = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
     for severity, ids, problem in (
         (WARNING, shown, matched_too),
-        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_matched),
-        (INFO, [id for id in hidden if is_marker(pieces[id])], not_matched),
+        (WARNING, sorted({*hidden} - {*markers}), not_matched),
+        (INFO, markers, not_matched),
     ):
         if ids:
             yield Finding(
@@ -93,16 +94,19 @@ def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     """Check the user-defined pieces of a sentencepiece model."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
-    yield from _check_ordinary(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
-    wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
-    # Other programs that read the same model also treat what looks like a special token as one.
-    for severity, found in (
-        (ERROR, [id for id in wrong if not is_marker(pieces[id])]),
-        (WARNING, [id for id in wrong if is_marker(pieces[id])]),
-    ):
+    yield from _check_ordinary(subject, sorted({*ids} - {*matched}))
+    wrong = _find_wrong(subject, matched)
+    # Other readers of the same model, too, treat what looks like a special token as one.
+    markers = [id for id in wrong if is_marker(pieces[id])]
+    for severity, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
         if found:
             yield _report_user_defined(subject, severity, found)
+
+
+def _find_wrong(subject: Subject, ids: Sequence[int]) -> list[int]:
+    """Return the tokens around which the two sides encode texts differently; only the first ones are tried."""
+    return [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
 
 
 def _report_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
@@ -132,7 +136,7 @@ def _is_same(subject: Subject, id: int) -> bool:
 
 def _check_ordinary(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
         yield Finding(ERROR, message + list_tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
@@ -149,7 +153,7 @@ def _check_added_here_only(subject: Subject, special: Mapping[int, bool]) -> Ite
         for token in subject.settings.added_tokens
         if token.id not in known and token.id not in special and subject.expected.piece(token.id)
     ]
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so matched in a text only here: "
         shown = list_tokens(wrong, subject.settings.pieces)
