@@ -84,7 +84,7 @@ def results(model: Path, found: FoundReference) -> tuple[object, object]:
 
 
 @pytest.mark.parametrize("name", ["sample.gguf", "sample-broken.gguf"])
-def test_audit_and_diagnosis_learn_as_much_from_it(install, location, name):
+def test_audit_and_diagnosis_get_as_much_from_a_plugin_as_from_the_adapter(install, location, name):
     install("adapter = tokverify_adapter:load")
     built_in, registered = open_reference(location), open_reference(f"adapter:{location}")
     findings, skipped = results(SAMPLE / name, registered)

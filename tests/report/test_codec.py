@@ -135,7 +135,7 @@ def test_the_schema_and_the_codec_reject_the_same(damage):
         decode(report)
 
 
-# What is rejected
+# Rejected documents
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Command lines that repair a finding.
 
-In those of the rules, MODEL, REFERENCE and FIXED stand for files; `with_remedies` fills in the files of a report.
+Rules write MODEL, REFERENCE and FIXED for the files; `add_remedies` fills in the files of a report.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tokverify.report.finding import Finding
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
-"""Applies where the reference has the right types, texts, scores or merges, and cases reveal the fault."""
+"""Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 _REMARKS = {
-    "tokverify fix": "relies on what the shipped cases reveal, or on yours with --cases",
+    "tokverify fix": "repairs what the shipped cases reveal, or your own with --cases",
     "gguf-new-metadata": "",
     "gguf-set-metadata": "modifies the file in place",
 }
@@ -46,7 +46,7 @@ def set_special_id(role: str, id: int | str) -> str:
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
-    """Return how to set a flag: in the file if it is declared there, otherwise when llama.cpp is run."""
+    """Describe how to set a flag: in the file if it is declared there, or else when running llama.cpp."""
     if not declared:
         return f"llama.cpp's --override-kv {key}=bool:{str(value).lower()}, or convert again with the flag set"
     # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "".
@@ -58,7 +58,7 @@ def key_of(role: str) -> str:
     return _KEYS[role]
 
 
-def with_remedies(report: AuditReport, reference: str | None) -> AuditReport:
+def add_remedies(report: AuditReport, reference: str | None) -> AuditReport:
     """Store in an audit how each of its findings can be repaired, with its files named.
 
     `reference` is the location of a reference to repair the file with; None if there is none.

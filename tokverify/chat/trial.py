@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.marker import read_template
@@ -17,7 +17,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.text.wording import plural
-from tokverify.tokenizer import shown_tokens
+from tokverify.tokenizer import tokens_for_display
 from tokverify.verify.alignment import compare
 from tokverify.verify.side import side_of
 
@@ -108,7 +108,7 @@ def _compare(actual: str | None, expected: str | None) -> TextDifference | None:
 
 
 def _applies(template: str, names: Container[str], conversation: Conversation) -> bool:
-    """Return whether a template applies to a conversation.
+    """Check whether a template applies to a conversation.
 
     transformers and llama.cpp use the template called `tool_use` if and only if there are tools; `rag` is for
     conversations with documents.
@@ -167,7 +167,7 @@ class _Trial:
     def subjects(self, conversations: Sequence[Conversation]) -> list[ChatSubject]:
         """Render and encode all conversations at once."""
         probes = [dict(_probes(conversation)) for conversation in conversations]
-        ours = [*conversations, *(changed for probe in probes for changed in probe.values())]
+        ours = [*conversations, *chain.from_iterable(probe.values() for probe in probes)]
         tasks = _tasks(self.source, ours, self._special_texts)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}
@@ -239,7 +239,7 @@ class _Trial:
     def _compare_ids(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
         if actual == expected or self._comparable is None:
             return None
-        return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
+        return compare(tokens_for_display(self.encoder, actual), tokens_for_display(self._comparable, expected))
 
     def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
         """Check the results; the same problem in several conversations becomes one finding."""

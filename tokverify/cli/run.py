@@ -26,7 +26,7 @@ from tokverify.render.kinds import FORMATS, present
     " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
     " FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default.",
 )
-@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
+@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option("The texts to encode")
 @selection_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")

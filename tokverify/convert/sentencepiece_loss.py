@@ -1,4 +1,4 @@
-"""What GGUF cannot express of a sentencepiece .model, and what llama.cpp does differently whatever a file declares."""
+"""Find what GGUF cannot express of a sentencepiece .model, and what llama.cpp always does differently."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def _made_control(spec: TokenizerSpec) -> Iterator[Loss]:
     if ids:
         texts = name_texts([spec.tokens[id] for id in ids])
         yield Loss(
-            f"the type of {texts}: llama.cpp treats it as a control token, whatever the file declares", _Hiding(ids)
+            f"the type of {texts}: llama.cpp treats it as a control token, regardless of what the file declares",
+            _Hiding(ids),
         )
 
 

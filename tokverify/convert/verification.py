@@ -8,7 +8,7 @@ from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz.cause import Causes
-from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
 from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
@@ -46,7 +46,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to compare."""
+    """The texts to compare."""
 
     cases: Sequence[Case]
     count: int
@@ -63,7 +63,7 @@ class Plan:
 
 
 class Explainer:
-    """Determine which losses explain a difference, by comparing again without them.
+    """Determines which losses explain a difference, by comparing again without them.
 
     `without` returns both sides of the comparison without some losses. They are kept, because making a tokenizer takes
     the most time.
@@ -83,7 +83,7 @@ class Explainer:
         return self._filter(differing, (index,))
 
     def reason(self, outcome: TrialOutcome) -> str | None:
-        """Return the sentence of the loss that explains an outcome, or None."""
+        """Return the sentence of the loss that explains an outcome; None if all losses together do not explain it."""
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
@@ -129,10 +129,10 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
 def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Yield the generated texts that differ."""
     vocabulary = vocabulary_of(trial.actual)
-    names = usable(tuple(GENERATORS), vocabulary)
+    names = select_usable(tuple(GENERATORS), vocabulary)
     done = 0
     for number in numbers():
-        samples = batch(names, vocabulary, plan.seed, number)[: plan.count - done]
+        samples = make_batch(names, vocabulary, plan.seed, number)[: plan.count - done]
         if not samples:
             return
         yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 UNASSIGNED = Path(__file__).with_name("unassigned.txt")
@@ -43,7 +44,7 @@ def is_unassigned(character: str) -> bool:
 @cache
 def _bounds() -> list[int]:
     """Return the start of each range of unassigned code points and the first code point after it, in order."""
-    return [bound for first, last in _ranges() for bound in (first, last + 1)]
+    return list(chain.from_iterable((first, last + 1) for first, last in _ranges()))
 
 
 def _ranges() -> list[tuple[int, int]]:

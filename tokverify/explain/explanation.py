@@ -120,7 +120,7 @@ def _missing_piece(encoder: Encoder, id: int) -> str | None:
 
 
 def _without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
-    """Encode the text without matching USER_DEFINED tokens in it; None where none was matched."""
+    """Encode the text without matching USER_DEFINED tokens in it; None if none was matched."""
     special = {token.id for token in encoder.settings.added_tokens if token.special}
     matches = [fragment for fragment in trace.fragments if isinstance(fragment, Match)]
     if all(match.id in special for match in matches):

@@ -93,7 +93,7 @@ def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG0
 
 @with_random_mode
 def unicode(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
-    """Random code points, each Unicode category as often as any other."""
+    """Random code points; each Unicode category is equally likely."""
     ranges = list(alphabet.category_ranges().values())
     while True:
         categories = rng.choices(ranges, k=rng.randint(1, 4))

@@ -38,7 +38,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search; `tried` collects what did not lead to a reference, and why."""
+    """One search; `tried` collects the places that yielded no reference, and why."""
 
     model: Path
     spec: TokenizerSpec
@@ -48,13 +48,13 @@ class _Search:
 def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None = None) -> FoundReference:
     """Find what to compare a GGUF file's tokenizer with.
 
-    Looks, in this order, at the files beside it, at the tokenizer.json inside it, at the repository it names (in the
-    hub's local cache, then on the hub), and at last rebuilds a tokenizer from the file's own data.
+    Looks, in this order, at the files beside it, at the tokenizer.json inside it, and at the repository it names (in
+    the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from the file's own data.
 
     Args:
         model: The GGUF file.
         spec: Its tokenizer.
-        settings: Its effective settings, where already known.
+        settings: Its effective settings, if already known.
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
@@ -72,7 +72,7 @@ def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None =
 
 
 def _with_reason(found: FoundReference, search: _Search) -> FoundReference:
-    tried = f"; before it: {'; '.join(search.tried)}" if search.tried else ""
+    tried = f"; tried before: {'; '.join(search.tried)}" if search.tried else ""
     return replace(found, reason=found.reason + tried)
 
 

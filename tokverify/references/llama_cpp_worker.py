@@ -1,8 +1,8 @@
 """The child process behind `-r llama.cpp`: calls llama.cpp's C functions and answers through a pipe.
 
 It is run by its path and needs only the standard library, so that it starts fast and only llama.cpp can fail in it.
-Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file to
-check that with, the model, and the time limit for one item in seconds.
+Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file with
+which to check that offset, the model, and the time limit for one item in seconds.
 
 A request is a `HEADER` (operation, add_special, parse_special, number of items), the `LENGTH` of each item, and the
 items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: if llama.cpp aborts, the number of
@@ -136,15 +136,15 @@ class Vocabulary:
         """Decode ids to a text, special tokens included."""
         count = len(ids) // 4
         tokens = (ctypes.c_int32 * count).from_buffer_copy(ids)
-        return self._filled(
+        return self._fill(
             lambda buffer, size: self._c.llama_detokenize(self._vocab, tokens, count, buffer, size, False, True)
         )
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of one token, a leading space among them."""
-        return self._filled(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
+        """Return the bytes of one token, including a leading space."""
+        return self._fill(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
 
-    def _filled(self, fill: Callable[[object, int], int]) -> bytes:
+    def _fill(self, fill: Callable[[object, int], int]) -> bytes:
         while True:
             size = fill(self._text, len(self._text))
             if size >= 0:
@@ -152,7 +152,7 @@ class Vocabulary:
             self._text = ctypes.create_string_buffer(_missing(size))
 
     def listing(self, operation: bytes) -> bytes:
-        """Return what an operation asks of all tokens: strings each after its length, or an array of int32."""
+        """Return the result of an operation for all tokens: strings preceded by their lengths, or an array of int32."""
         ids = range(self._size)
         if operation == PIECES:
             return b"".join(_packed(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
@@ -213,7 +213,7 @@ def _answer(vocabulary: Vocabulary, operation: bytes, item: bytes, *, add_specia
 
 
 def _allow(seconds: float) -> None:
-    """Have the system end this process after so many seconds; 0 for never.
+    """Make the system end this process after this many seconds; 0 for never.
 
     Nothing in Python could, while C code hangs and the parent may be gone.
     """
@@ -230,7 +230,7 @@ def _prepare() -> BinaryIO:
 
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # subtle: what a library prints must not get between the answers.
+    # subtle: what a library prints must not mix with the answers.
     answers = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(answers, "wb")

@@ -13,10 +13,10 @@ PieceBytes = Callable[[str], bytes]
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
-    """Choose the spelling of pieces by the components of a tokenizer.
+    """Choose how pieces are decoded, based on the stages of a tokenizer.
 
     Args:
-        stages: The components of normalizer, pre-tokenizer and decoder as JSON objects, sequences unrolled.
+        stages: The stages of normalizer, pre-tokenizer and decoder as JSON objects, with sequences flattened.
     """
     types = {stage["type"]: stage for stage in stages}
     if "ByteLevel" in types:
@@ -27,7 +27,7 @@ def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
 
 
 def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
-    """Return the mark that is written for a space, such as `▁`; None if a space is a space."""
+    """Return the mark that represents a space, such as `▁`; None if spaces are stored unchanged."""
     for stage in stages:
         if stage["type"] == "Metaspace":
             return str(stage["replacement"])

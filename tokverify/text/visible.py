@@ -1,4 +1,4 @@
-"""Make any text or bytes readable and safe to print: nothing stays invisible, and no terminal interprets anything.
+"""Make any text or bytes readable and safe to print: every character is visible, and none controls the terminal.
 
 Data is stored unchanged and escaped exactly once, when it is shown:
 
@@ -43,8 +43,8 @@ def visible(text: str | bytes, *, mark_spaces: bool = True) -> str:
     lone surrogate that `surrogateescape` makes of it. A combining mark with nothing before it is escaped too.
 
     The result is unambiguous: two different texts never look the same. To ensure this, backslashes are doubled, and the
-    marks that stand for whitespace are escaped where the text itself contains them. Without `mark_spaces`, for quotes
-    within a sentence, plain spaces stay as they are.
+    marks that represent whitespace are escaped if the text itself contains them. Without `mark_spaces`, for quotes
+    within a sentence, plain spaces are not changed.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")

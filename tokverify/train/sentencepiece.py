@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokverify.train.trainer import TrainingPlan
 
 _LONGEST_LINE = 1_000
-"""In characters."""
+"""The length to which lines are split, in characters."""
 _NOTHING_LEFT = "(all_chars_count) > (0)"
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 _SCORE_UNIT = 2.0**-6

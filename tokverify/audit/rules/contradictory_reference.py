@@ -12,7 +12,7 @@ from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
 from tokverify.files.config import token_text
 from tokverify.report.finding import WARNING, Finding
-from tokverify.text.wording import plural, quoted, tokens
+from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import DocumentHolding
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def _around(subject: Subject) -> Iterator[Finding]:
             )
         text = token_text(subject.config.get(f"{role}_token"))
         if text is not None and len(ids) == 1 and subject.expected.piece(ids[0]) != text:
-            found = tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
+            found = list_tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
             yield Finding(
-                WARNING, f"tokenizer_config.json has {role}_token {quoted(text)}, but the tokenizer adds {found}"
+                WARNING, f"tokenizer_config.json has {role}_token {quote(text)}, but the tokenizer adds {found}"
             )
 
 
@@ -101,9 +101,8 @@ def _pieces(subject: Subject, path: Path) -> Iterator[Finding]:
         raise NotEvaluatedError(str(error)) from error
     other = [id for id, piece in enumerate(model.tokens) if not _is_same(subject, id, piece)]
     if other:
-        message = (
-            f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {tokens(other, model.tokens)}"
-        )
+        shown = list_tokens(other, model.tokens)
+        message = f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {shown}"
         yield Finding(WARNING, message, ids=tuple(other))
     yield from _prefix(subject, model, path)
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import encode_both
-from tokverify.audit.cutting import normalize
+from tokverify.audit.pre_tokenization import normalize
 from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.files.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, quoted
+from tokverify.text.wording import list_items, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ def _examples(subject: Subject, texts: Sequence[str]) -> str:
         f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but "
         f"{expected} in the reference"
     )
-    return f"{message}; others are {listed(map(_spelled, others))}" if others else message
+    return f"{message}; others are {list_items(map(_spelled, others))}" if others else message
 
 
 def _is_about_spaces(stage: Stage) -> bool:
-    """Whether a normalizer only writes spaces as `▁`, which rule TV207 looks at."""
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 checks."""
     return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
 
 
@@ -102,14 +102,14 @@ def _is_cause(subject: Subject, text: str) -> bool:
 
 
 def _spelled(text: str) -> str:
-    """Quote a text, with the code points of a short one: how it looks may be all that its two spellings share."""
+    """Quote a text, with the code points of a short one: two texts that differ only in these can look the same."""
     code_points = " ".join(f"U+{ord(character):04X}" for character in text)
-    return f"{quoted(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quoted(text)
+    return f"{quote(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quote(text)
 
 
 def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
     stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
-    if stage is None or not subject.settings.family.cuts_words:
+    if stage is None or not subject.settings.family.splits_words:
         return
     accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
     for key, setting, expected in (

@@ -16,7 +16,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.files.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.spec import TokenType
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         yield from _extra_whitespaces(subject)
     else:
         yield from _merges(subject)
-        prefix = _puts_space(subject)
+        prefix = _adds_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
         yield from _space_prefix(subject, expected=prefix)
 
@@ -82,7 +82,7 @@ def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     lost, extra = set(theirs) - set(ours), set(ours) - set(theirs)
     rank = next((rank for rank, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
     counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} missing, {len(extra):,} extra"
-    first = [quoted(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
+    first = [quote(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
     message = f"the merges differ: {counts}; the first difference is at rank {rank:,}: {first[0]} instead of {first[1]}"
     yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
@@ -97,7 +97,7 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     texts = (subject.encoder.token_bytes(id).decode(errors="ignore") for id in unmade[:_MOST_TRIED])
     text = find_differing(subject, texts)
     problem = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
-    shown = f"{quoted(text)} is encoded differently" if text else "no tested text shows a difference"
+    shown = f"{quote(text)} is encoded differently" if text else "no tested text shows a difference"
     yield Finding(ERROR if text else INFO, f"{problem}: {shown}", keys=(PRE,))
 
 
@@ -114,8 +114,8 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
         texts = (unescape_spaces(pieces[id]) for id in moved[:_MOST_TRIED])
         text = find_differing(subject, chain(texts, probes()))
         count = plural(len(moved), "token")
-        message = f"{count} ranked in a different order than in the reference's merges: {tokens(moved, pieces)}"
-        shown = f"; {quoted(text)} is encoded differently" if text else "; no tested text shows a difference"
+        message = f"{count} ranked in a different order than in the reference's merges: {list_tokens(moved, pieces)}"
+        shown = f"; {quote(text)} is encoded differently" if text else "; no tested text shows a difference"
         yield Finding(ERROR if text else INFO, message + shown, ids=tuple(moved), keys=(SCORES,))
 
 
@@ -129,7 +129,7 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
         if our != their and type == TokenType.NORMAL and attributes[id] == _NORMAL
     ]
     if ids:
-        shown = listed(f"{id} {quoted(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
+        shown = list_items(f"{id} {quote(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
         message = f"{plural(len(ids), 'ordinary token')} with a different score than in the reference: {shown}"
         yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,), repair=FIX)
 
@@ -147,8 +147,8 @@ def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
 
-def _puts_space(subject: Subject) -> bool | None:
-    """Whether the reference puts a space in front of a text; None where it does not go by such spaces."""
+def _adds_space(subject: Subject) -> bool | None:
+    """Whether the reference adds a space before a text; None if it does not write spaces as `▁`."""
     stages = [*subject.document.normalizer, *subject.document.pre_tokenizer]
     if any(stage["type"] == "Prepend" and stage["prepend"] == "▁" for stage in stages):
         return True
@@ -160,8 +160,6 @@ def _puts_space(subject: Subject) -> bool | None:
 def _space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.add_space_prefix
     if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
-        message = (
-            f"add_space_prefix is {actual}, and {expected} in the reference: {quoted(text)} is encoded differently"
-        )
+        message = f"add_space_prefix is {actual}, and {expected} in the reference: {quote(text)} is encoded differently"
         repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
         yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

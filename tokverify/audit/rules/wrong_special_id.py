@@ -10,7 +10,7 @@ from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -61,7 +61,7 @@ def _missing(settings: Settings) -> Iterator[Finding]:
 
 
 def _used_roles(settings: Settings) -> list[str]:
-    """Return the roles whose tokens llama.cpp puts around a text."""
+    """Return the roles whose tokens llama.cpp adds around a text."""
     before, after = settings.family.affix_roles(settings)
     return before + after
 
@@ -85,7 +85,7 @@ def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
         return
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
-    message = f"{setting} is the ordinary token {quoted(settings.pieces[id])}: {harm}"
+    message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
     repair = set_special_id(role, "ID")
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)

@@ -1,7 +1,7 @@
 """Train the C++ hybrid tokenizer: fixed tokens with fixed ids, and byte-pair encoding for all other words.
 
-The library's trainer learns the merges from the words that are not fixed tokens. It cannot be told that a merge must
-not create a fixed token (`int` on the way to `integer`), so such merges are replaced afterwards.
+The library's trainer learns the merges from the words that are not fixed tokens. It has no option against
+merges that create a fixed token (`int` on the way to `integer`), so such merges are replaced afterwards.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def _bytes() -> Iterator[str]:
 
 
 def _learn(plan: TrainingPlan) -> list[Merge]:
-    """Learn more merges than there is room for, the most frequent pair first."""
+    """Learn more merges than will fit, the most frequent pair first."""
     from tokenizers import Tokenizer, models
     from tokenizers.pre_tokenizers import ByteLevel, Sequence, WhitespaceSplit
     from tokenizers.trainers import BpeTrainer
 
     learner = Tokenizer(models.BPE())
-    cut = Sequence([WhitespaceSplit(), ByteLevel(add_prefix_space=False, use_regex=False)])
-    learner.pre_tokenizer = in_short_chunks(cut)
+    pre_tokenizer = Sequence([WhitespaceSplit(), ByteLevel(add_prefix_space=False, use_regex=False)])
+    learner.pre_tokenizer = in_short_chunks(pre_tokenizer)
     trainer = BpeTrainer(
         vocab_size=plan.vocab_size,
         min_frequency=plan.min_frequency,
