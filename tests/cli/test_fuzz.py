@@ -20,12 +20,12 @@ TABLE = [
     (
         [MODEL, "-r", REFERENCE, *FEW],
         0,
-        ["as many as requested", "whitespace", "300 strings: nothing found"],
+        ["as many as requested", "whitespace", "300 texts: nothing found"],
         [],
     ),
     ([MODEL, *FEW], 0, ["is beside the model"], []),
     ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, 2 causes"], []),
-    ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 strings: "], []),
+    ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 texts: "], []),
     (
         [MODEL, "-r", "rebuilt", "--generator", "digits", "--generator", "code", "--count", "9"],
         0,

@@ -9,8 +9,7 @@ from click.testing import CliRunner, Result
 
 from support.paths import ROOT
 from tokverify.cli import main
-from tokverify.render import FORMATS
-from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.kinds import FORMATS
 
 SAMPLE = ROOT / "tokverify" / "sample"
 MODEL, BROKEN, REFERENCE = (
@@ -41,7 +40,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.process  # takes seconds
 def test_several_reports_of_one_run(tmp_path: Path):
-    files = {name: tmp_path / f"report.{name}" for name in FORMATS}
+    files = {name: tmp_path / f"report.{name}" for name in FORMATS["run"]}
     wanted = [argument for name, path in files.items() for argument in ("--report", f"{name}={path}")]
     result = run(*BAD_RUN, *wanted)
     assert result.exit_code == 1
@@ -159,7 +158,7 @@ def test_annotations_point_at_lines_relative_to_the_repository_root(tmp_path: Pa
 # Saved reports
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS["run"])
 def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
     shown = run("report", "show", saved / "bad.json", "-f", name)
     assert shown.exit_code == 1
@@ -177,7 +176,7 @@ def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
 )
 def test_saved_fuzz_and_diff_reports_are_rendered_like_the_originals(tmp_path: Path, command: list[str]):
     # One run writes all formats, since another run would not generate the same texts in the same time.
-    files = {name: tmp_path / f"first.{name}" for name in FORMATS}
+    files = {name: tmp_path / f"first.{name}" for name in FORMATS["run"]}
     written = run(*command, *(argument for name, path in files.items() for argument in ("--report", f"{name}={path}")))
     assert written.exit_code == 1
     for name, path in files.items():
@@ -195,7 +194,7 @@ def test_a_saved_interrupted_run_keeps_its_exit_code(saved: Path, tmp_path: Path
     assert shown.stdout.endswith("; interrupted\n")
 
 
-@pytest.mark.parametrize("name", AUDIT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["audit"])
 def test_a_saved_audit_is_rendered_like_the_original(saved: Path, name: str):
     shown = run("report", "show", saved / "audit.json", "-f", name)
     assert shown.exit_code == 1
@@ -211,7 +210,7 @@ def test_a_saved_audit_is_rendered_like_the_original(saved: Path, name: str):
             ["diff", "{saved}/fuzz.json", "{saved}/good.json"],
             "is a report of `tokverify fuzz`; give one of `tokverify r",
         ),
-        (["show", "{saved}/audit.json", "-f", "junit"], "is of `tokverify audit`, which has no format junit"),
+        (["show", "{saved}/audit.json", "-f", "junit"], "a report of `tokverify audit` cannot be shown as junit"),
         (["show", "{saved}/good.json", "-o", "{saved}/good.json"], "it is an input"),
         (["diff", "{saved}/good.json", "{saved}/audit.json"], "is a report of `tokverify audit`"),
         (["show", MODEL], "not a JSON report"),

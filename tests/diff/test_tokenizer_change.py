@@ -15,10 +15,11 @@ from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.cli import main
 from tokverify.diff.compare import measure
 from tokverify.diff.parts import compare_parts
-from tokverify.diff.version import Version, open_version
+from tokverify.diff.version import Version
 from tokverify.engine.encoder import Encoder
 from tokverify.files.load import load_gguf
 from tokverify.report.diff import Effect, PartChange
+from tokverify.tasks.diff import open_version
 from tokverify.verify.side import side_of
 
 GOOD, BROKEN, MODEL = (SAMPLE / name for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"))
@@ -165,7 +166,7 @@ def test_table(arguments, exit_code, said):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([GOOD, "absent.gguf"], "no such file or directory"),
+        ([GOOD, "absent.gguf"], "no such file; check the path"),
         ([GOOD], "Missing argument 'B'"),
         ([GOOD, GOOD, "--fuzz", "soon"], "is not a duration"),
         ([GOOD, GOOD, "-k", "nothing*"], "no case"),

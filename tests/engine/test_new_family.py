@@ -86,7 +86,7 @@ def test_explain_traces_the_new_family(model):
     explained = run("explain", model, "ab x")
     assert "takes each character as a token" in explained
     assert "every character is a piece" in explained
-    assert json.loads(run("explain", model, "ab x", "--json"))["model"]["algorithm"] == "characters"
+    assert json.loads(run("explain", model, "ab x", "--json"))["algorithm"] == "characters"
 
 
 def test_inspect_describes_the_new_family(model):

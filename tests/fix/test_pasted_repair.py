@@ -17,7 +17,8 @@ from tokverify.diagnosis.repair import with_repairs
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
@@ -82,7 +83,7 @@ def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
 def test_an_empty_command_is_shown_as_it_is():
     # From a saved report that was written by hand.
     blank = report(explanation(), explanation(gguf_command=" "))
-    assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
+    assert "     repair:\n" in FORMATS["run"]["table"](with_repairs(blank), RenderOptions())
 
 
 def test_unknown_files_are_placeholders():
@@ -165,7 +166,7 @@ def test_the_pasted_command_repairs_the_file(files: tuple[str, str, str], format
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](read("saved.json", Report), narrow), "repair: ")
+        command = from_table(FORMATS["run"]["table"](read("saved.json", Report), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
@@ -198,7 +199,7 @@ def test_the_pasted_command_of_the_gguf_package_repairs_the_file(files: tuple[st
 
 def test_a_command_is_wrapped_only_between_arguments():
     long = "directory/" * 9 + "m.gguf"
-    text = FORMATS["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
+    text = FORMATS["run"]["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
     lines = text[text.index("repair: ") :].split("\n")[:5]
     assert lines == [
         "repair: tokverify fix \\",

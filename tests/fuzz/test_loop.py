@@ -19,8 +19,8 @@ from tokverify.fuzz.coverage import ratio
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import load_reference
-from tokverify.render import RenderOptions
-from tokverify.render.fuzz import FUZZ_FORMATS
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import FuzzReport, Stop, fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.tasks.opening import open_tokenizers
@@ -39,7 +39,7 @@ def minimal_texts(fuzzed: FuzzReport) -> list[str]:
 
 
 def as_json(fuzzed: FuzzReport) -> str:
-    return FUZZ_FORMATS["json"](fuzzed, RenderOptions())
+    return FORMATS["fuzz"]["json"](fuzzed, RenderOptions())
 
 
 def test_a_tokenizer_agrees_with_itself(sample):

@@ -14,8 +14,8 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import read_configuration
+from tokverify.project.start import render_configuration
 from tokverify.project.survey import survey
-from tokverify.render.start import render_configuration
 
 
 def make(directory: Path, *names: str) -> Path:
@@ -193,9 +193,7 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     assert [model.model.name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "a dir/日本", "--force"])
-    assert (
-        "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; now run, in a dir/日本: " in result.stdout
-    )
+    assert "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; next, run " in result.stdout
 
 
 def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
@@ -204,7 +202,10 @@ def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("real/below")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "link"])
-    assert "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; now run, in link: " in result.stdout
+    assert (
+        "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; next, run `tokverify run` in link"
+        in result.stdout
+    )
 
 
 def test_a_model_in_a_submodule_is_fetched_by_the_workflow(tmp_path):

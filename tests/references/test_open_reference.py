@@ -13,12 +13,12 @@ def test_the_kinds():
     assert list(REFERENCES) == [
         "tokenizers",
         "sentencepiece",
+        "tiktoken",
+        "tekken",
         "hub",
         "rebuilt",
         "llama.cpp",
         "server",
-        "tiktoken",
-        "tekken",
     ]
 
 

@@ -58,10 +58,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "sentencepiece":
         return SAMPLE / "sample.tokenizer.model"
-    from support.spec_file import write_spec
+    from tokverify.convert.json_writer import write_json
     from tokverify.files.load import load_gguf
 
-    write_spec(load_gguf(SAMPLE / "sample.gguf").spec, tmp_path / "sample.json")
+    write_json(tmp_path / "sample.json", load_gguf(SAMPLE / "sample.gguf").spec)
     return tmp_path / "sample.json"
 
 

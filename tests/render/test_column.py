@@ -4,9 +4,9 @@ import pytest
 from rich.measure import Measurement
 from rich.text import Text
 
-from tokverify.render import RenderOptions
 from tokverify.render.column import Columns, fit
 from tokverify.render.layout import draw
+from tokverify.render.options import RenderOptions
 
 
 def drawn(width: int, *columns: tuple[str, str], rows: list[list[str]]) -> list[str]:

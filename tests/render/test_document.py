@@ -2,7 +2,6 @@
 
 from textwrap import dedent
 
-from tokverify.render import RenderOptions
 from tokverify.render.document import (
     Bullets,
     Code,
@@ -26,6 +25,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.draw_markdown import draw_markdown
 from tokverify.render.draw_table import draw_table
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Command
 
 

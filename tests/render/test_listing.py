@@ -5,8 +5,8 @@ from rich.cells import cell_len
 
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.render import RenderOptions
 from tokverify.render.listing import list_cases
+from tokverify.render.options import RenderOptions
 
 LONG = "x" * 200
 

@@ -12,13 +12,9 @@ from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
 from support.markdown_reading import check_plain, tokens
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
-from tokverify.render.chat import CHAT_FORMATS
-from tokverify.render.diff import CHANGE_FORMATS
-from tokverify.render.fuzz import FUZZ_FORMATS
+from tokverify.render.kinds import FORMATS
 from tokverify.render.markdown_text import block, cell_code, code, details, prose, table
-from tokverify.render.stats import STATS_FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
 
 ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u202e·🦙http1")) | st.text(max_size=30)
@@ -55,13 +51,13 @@ def test_markdown_keeps_blocks_unchanged(lines: list[str]):
 
 
 def test_markdown_contains_no_unintended_syntax():
-    write = FORMATS["markdown"]
+    write = FORMATS["run"]["markdown"]
     for text in (
         write(hostile_report(), RenderOptions()),
         write(hostile_report(), RenderOptions(verbose=True)),
-        AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions()),
-        CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(verbose=True)),
-        STATS_FORMATS["markdown"](hostile_stats(), RenderOptions(verbose=True)),
+        FORMATS["audit"]["markdown"](hostile_audit(), RenderOptions()),
+        FORMATS["chat"]["markdown"](hostile_chat(), RenderOptions(verbose=True)),
+        FORMATS["stats"]["markdown"](hostile_stats(), RenderOptions(verbose=True)),
     ):
         check_plain(text)
 
@@ -69,22 +65,22 @@ def test_markdown_contains_no_unintended_syntax():
 def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     report = hostile_report()
     nothing = replace(report.diagnosis, explanations=(), tried=5)
-    text = FORMATS["markdown"](replace(report, diagnosis=nothing), RenderOptions())
+    text = FORMATS["run"]["markdown"](replace(report, diagnosis=nothing), RenderOptions())
     assert "### Diagnosis\n\nnone of the 5 changes that were tried makes a failing case match\n\n" in text
     early = replace(report.diagnosis, tried=5, stopped_early=True)
-    text = FORMATS["markdown"](replace(report, diagnosis=early), RenderOptions())
+    text = FORMATS["run"]["markdown"](replace(report, diagnosis=early), RenderOptions())
     assert "\n\ntime ran out after 5 changes\n\n" in text
 
 
 @pytest.mark.parametrize(
     ("formats", "report"),
     [
-        (FORMATS, hostile_report()),
-        (AUDIT_FORMATS, hostile_audit()),
-        (CHANGE_FORMATS, hostile_change()),
-        (CHAT_FORMATS, hostile_chat()),
-        (FUZZ_FORMATS, hostile_fuzz()),
-        (STATS_FORMATS, hostile_stats()),
+        (FORMATS["run"], hostile_report()),
+        (FORMATS["audit"], hostile_audit()),
+        (FORMATS["diff"], hostile_change()),
+        (FORMATS["chat"], hostile_chat()),
+        (FORMATS["fuzz"], hostile_fuzz()),
+        (FORMATS["stats"], hostile_stats()),
     ],
     ids=["run", "audit", "change", "chat", "fuzz", "stats"],
 )

@@ -13,7 +13,8 @@ from support.make_golden import hostile_report
 from support.paths import ROOT
 from support.saved_file import damaged, places_in, remove, saved, set_to
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import KINDS, SCHEMA_VERSION, decode, encode, read, read_any
 from tokverify.report.run import Report
 from tokverify.report.schema import generate_schema, write_schema
@@ -37,7 +38,7 @@ def test_a_report_is_read_unchanged(tmp_path: Path):
     again = reads_back(tmp_path, report)
     assert again == report
     assert encode(again) == encode(report)
-    for name, write in FORMATS.items():
+    for name, write in FORMATS["run"].items():
         assert write(again, RenderOptions(verbose=True)) == write(report, RenderOptions(verbose=True)), name
 
 

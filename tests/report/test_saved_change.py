@@ -10,11 +10,11 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_change
 from support.saved_file import places_in, remove, set_to
-from tokverify.render.diff import CHANGE_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.diff import ChangeReport, diff_exit_code
 from tokverify.report.fuzz import Stop
 
-CHANGE = CodecKind(name="diff", formats=CHANGE_FORMATS, present=present, exit_code=diff_exit_code)
+CHANGE = CodecKind(name="diff", formats=FORMATS["diff"], exit_code=diff_exit_code)
 
 
 @pytest.mark.process  # takes seconds

@@ -8,10 +8,10 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_chat import hostile_chat
 from support.saved_file import places_in, remove, set_to
-from tokverify.render.chat import CHAT_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.chat import ChatReport, chat_exit_code
 
-CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=chat_exit_code)
+CHAT = CodecKind(name="chat", formats=FORMATS["chat"], exit_code=chat_exit_code)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_fuzz, present_fuzz
 from support.saved_file import is_derived, places_in, remove, set_to
-from tokverify.render.fuzz import FUZZ_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.codec import to_document
 from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Share, Stop, fuzz_exit_code
 
-FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=fuzz_exit_code)
+FUZZ = CodecKind(name="fuzz", formats=FORMATS["fuzz"], exit_code=fuzz_exit_code)
 
 
 @pytest.mark.process  # takes seconds
@@ -78,5 +78,5 @@ def can_do_without(place: tuple[object, ...]) -> bool:
 
 def test_presenting_returns_the_verdict_and_the_exit_code():
     shown = present_fuzz()
-    assert (shown.verdict.startswith("2,000 strings: "), shown.exit_code) == (True, 1)
+    assert (shown.verdict.startswith("2,000 texts: "), shown.exit_code) == (True, 1)
     assert to_document(hostile_fuzz())["summary"]["exit_code"] == 1

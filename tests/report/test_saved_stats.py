@@ -9,7 +9,7 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_stats import hostile_stats
 from support.saved_file import places_in, remove
-from tokverify.render.stats import STATS_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.stats import StatsReport, stats_exit_code
 
 RATES = {
@@ -21,7 +21,7 @@ RATES = {
     "mean_against_english",
     "Thai",
 }
-STATS = CodecKind(name="stats", formats=STATS_FORMATS, present=present, exit_code=stats_exit_code)
+STATS = CodecKind(name="stats", formats=FORMATS["stats"], exit_code=stats_exit_code)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from tokverify.report.stats import MeasuredTexts, stats_exit_code
 from tokverify.spec import TokenType
 from tokverify.stats import text as text_module
 from tokverify.stats.measure import measure
-from tokverify.stats.subject import StatsSubject, open_subjects
+from tokverify.stats.subject import StatsSubject
 from tokverify.stats.vocabulary import count_long, find_longest, find_ordinary
+from tokverify.tasks.stats import open_subjects
 
 BYTES = Encoder(bpe_spec([]), "bytes")
 

@@ -12,8 +12,8 @@ import pytest
 
 from support.saved_file import ONE_LINE, damaged, saved, strict
 from tokverify.errors import TokverifyError
-from tokverify.render import RenderOptions
-from tokverify.render.presentation import Presentation
+from tokverify.render.kinds import present
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import decode, read_any
 from tokverify.report.schema import generate_schema
 
@@ -24,7 +24,6 @@ class CodecKind:
 
     name: str
     formats: Mapping[str, Callable[..., str]]
-    present: Callable[[Any], Presentation]
     exit_code: Callable[[Any], int]
     schema: Mapping[str, Any] = field(default_factory=generate_schema)
 
@@ -44,7 +43,7 @@ class CodecKind:
     def assert_renders_the_same(self, again: Any, report: Any) -> None:
         """Check that every format writes what was read back as the report."""
         for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-            for name, render in self.present(again).formats.items():
+            for name, render in present(self.name, again).formats.items():
                 assert render(options) == self.formats[name](report, options), name
 
     def assert_wrong(self, tmp_path: Path, report: Any, change: Callable[[Any], object], message: str = "") -> None:

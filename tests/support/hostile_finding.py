@@ -8,7 +8,7 @@ from support.make_golden import MARKUP, hostile_report
 from tokverify.diff.example import with_examples
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
-from tokverify.render.presentation import Presentation
+from tokverify.render.kinds import Presentation
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
@@ -59,13 +59,13 @@ def hostile_change() -> ChangeReport:
 
 def present_fuzz() -> Presentation:
     """Present the fuzzing run."""
-    from tokverify.render.fuzz import present
+    from tokverify.render.kinds import present
 
-    return present(hostile_fuzz())
+    return present("fuzz", hostile_fuzz())
 
 
 def present_change() -> Presentation:
     """Present the comparison."""
-    from tokverify.render.diff import present
+    from tokverify.render.kinds import present
 
-    return present(hostile_change())
+    return present("diff", hostile_change())

@@ -13,7 +13,8 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.diagnosis.repair import with_repairs
 from tokverify.errors import UnsupportedError
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
 from tokverify.verify.baseline import Baseline, digest
@@ -141,7 +142,7 @@ def _cases() -> list[Case]:
 def render(name: str) -> bytes:
     """Return the expected content of a golden file."""
     format_name, options = OUTPUTS[name]
-    return FORMATS[format_name](hostile_report(), options).encode()
+    return FORMATS["run"][format_name](hostile_report(), options).encode()
 
 
 if __name__ == "__main__":

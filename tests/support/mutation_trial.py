@@ -25,13 +25,14 @@ from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
+from tokverify.fix.fixing import Plan, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
+from tokverify.report.fix import Verification
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers

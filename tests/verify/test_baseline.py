@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.errors import TokverifyError
-from tokverify.render.baseline import render_baseline
 from tokverify.report.run import KnownDifference, Report, Side, Status
+from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.verify.baseline import Baseline, digest, read_baseline
+from tokverify.verify.baseline_writer import render_baseline
 from tokverify.verify.comparison import verify_tokenizers
 
 TODAY = date(2026, 6, 1)
@@ -44,16 +45,16 @@ def entry(text: str, **fields: object) -> KnownDifference:
 def test_a_listed_failure_is_known_and_does_not_fail_the_run():
     found = report("ab", "cd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "match"]
-    assert found.exit_code == 0
+    assert run_exit_code(found) == 0
     assert found.results[0].known.reason == "it is so"
     assert found.results[0].difference is not None
-    assert found.count(Status.KNOWN) == 1
+    assert count_status(found, Status.KNOWN) == 1
 
 
 def test_an_unlisted_failure_fails_the_run():
     found = report("ab", "abd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "mismatch"]
-    assert found.exit_code == 1
+    assert run_exit_code(found) == 1
 
 
 def test_a_known_case_that_fails_in_another_way_fails():
@@ -90,7 +91,7 @@ def test_an_error_can_be_listed_by_its_message():
 
 
 def test_only_known_failures_are_a_success():
-    assert report("ab", baseline=baseline(entry("ab"))).exit_code == 0
+    assert run_exit_code(report("ab", baseline=baseline(entry("ab")))) == 0
 
 
 def test_a_known_failure_does_not_stop_a_run():
@@ -140,7 +141,7 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
         ("s/gone", "it is so", None),
     ]
     assert statuses(updated.apply(found)) == ["known", "match", "known"]
-    assert updated.apply(found).exit_code == 0
+    assert run_exit_code(updated.apply(found)) == 0
     assert updated.entries[1].about == "from token 0 on: 0, not 4"
 
 
@@ -152,7 +153,10 @@ def test_a_failure_of_another_kind_is_new():
 
 def test_new_entries_need_a_reason():
     texts = [f"ab{'d' * n}" for n in range(8)]
-    with pytest.raises(TokverifyError, match=r"known.yaml: it lacks s/ab, .*, s/abdddd and 3 more; give --reason"):
+    with pytest.raises(
+        TokverifyError,
+        match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
+    ):
         baseline().updated(report(*texts), None)
     assert baseline(entry("ab")).updated(report("ab"), None).entries[0].reason == "it is so"
 
@@ -161,7 +165,7 @@ def test_an_expired_entry_is_left_for_a_person():
     expired = entry("ab", expires=date(2020, 1, 1))
     updated = baseline(expired).updated(report("ab"), "so that it passes")
     assert [known.expires for known in updated.entries] == [date(2020, 1, 1)]
-    assert updated.apply(report("ab")).exit_code == 1
+    assert run_exit_code(updated.apply(report("ab"))) == 1
 
 
 # The file
@@ -182,6 +186,15 @@ def test_a_file_reads_back_as_it_was_written(tmp_path_factory, suffix: str, entr
     read = read_baseline(path, TODAY)
     assert [replace(known, place="") for known in read.entries] == entries
     assert read.today == TODAY
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\ufeff", "\x85", " ", "\ud7ff"])
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+def test_a_line_separator_at_the_end_reads_back(tmp_path: Path, suffix: str, end: str):
+    known = KnownDifference(case=f"s/a{end}", difference="0" * 16, reason=f"x{end}", about=f"{end}y{end}")
+    path = tmp_path / f"known{suffix}"
+    path.write_text(render_baseline(baseline(known), suffix), encoding="utf-8")
+    assert [replace(read, place="") for read in read_baseline(path, TODAY).entries] == [known]
 
 
 GOOD = "- case: s/a\n  difference: 0123456789abcdef\n  reason: it is so\n"

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.render import RenderOptions
-from tokverify.render.report_diff import DIFF_FORMATS, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.render.report_diff.describe import verdict
 from tokverify.report.report_diff import CaseChangeKind as Kind
 from tokverify.report.report_diff import report_diff_exit_code
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side, Status
@@ -112,7 +113,7 @@ def test_a_changed_case_is_reported():
 
 
 def test_the_table():
-    text = DIFF_FORMATS["table"](several(), RenderOptions())
+    text = FORMATS["report diff"]["table"](several(), RenderOptions())
     assert text.index("FAILED: PASSED BEFORE") < text.index("FIXED: FAILED BEFORE") < text.index("VANISHED")
     assert f"before: m, m.gguf, fingerprint {'0' * 64}" in " ".join(text.split())
     assert "expected   r, r.json: the same" in text
@@ -122,18 +123,19 @@ def test_the_table():
     assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..." in text
     assert "now: error, \\x1b[31mno `|` ::error::" in text
     assert "s/same" not in text
-    assert DIFF_FORMATS["table"](several(), RenderOptions(quiet=True)).replace("\n", " ").strip() == verdict(several())
+    quiet = FORMATS["report diff"]["table"](several(), RenderOptions(quiet=True))
+    assert quiet.replace("\n", " ").strip() == verdict(several())
 
 
 def test_markdown_keeps_texts_unchanged():
-    text = DIFF_FORMATS["markdown"](several(), RenderOptions())
+    text = FORMATS["report diff"]["markdown"](several(), RenderOptions())
     assert "- **s/differently**<br>before: mismatch" in text
     assert "\\\\x1b\\[31mno \\`\\|\\` ::error::" in text
-    assert len(DIFF_FORMATS["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
+    assert len(FORMATS["report diff"]["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
 
 
 def test_json_contains_every_change():
-    document = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
+    document = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
     assert document["summary"] == {
         "exit_code": 1,
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,

@@ -63,14 +63,14 @@ def try_templates(
     Texts are encoded with `parse_special` and without `add_special`, as a runtime encodes a rendered chat. A template
     that only one side has is a finding.
     """
-    templates = _pair_templates(templates_of(encoder.spec), reference.templates if reference else {})
-    found = {template.name: template.actual for template in templates if template.actual is not None}
+    found, theirs = templates_of(encoder.spec), reference.templates if reference else {}
+    templates = _pair_templates(found, theirs)
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
-    findings = [*_missing(templates)] if reference and reference.templates else []
+    findings = [*_missing(templates)] if theirs else []
     for name, source in ours.items():
-        trial = _Trial(encoder, reference, name, source, reference.templates.get(name) if reference else None)
+        trial = _Trial(encoder, reference, name, source, theirs.get(name))
         subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
         tried |= {subject.conversation.id: subject.conversation for subject in subjects}
         results += [subject.rendered for subject in subjects]

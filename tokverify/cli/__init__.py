@@ -29,11 +29,18 @@ _COMMANDS = (
 """The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
 
 _EPILOG = """\
-Exit codes: 0 everything matches or is a known difference, 1 a case fails or there is a finding, 2 the command
-could not run as requested, 3 a bug in tokverify, 130 interrupted.
+\b
+Exit codes:
+  0    everything matches or is a known failure
+  1    a case fails, or there is a finding
+  2    the command could not run as requested
+  3    a bug in tokverify
+  130  interrupted
 
-Shell completion: eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", also with zsh_source, or for fish:
-_TOKVERIFY_COMPLETE=fish_source tokverify | source
+\b
+Shell completion:
+  bash, zsh  eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", or zsh_source
+  fish       _TOKVERIFY_COMPLETE=fish_source tokverify | source
 """
 
 

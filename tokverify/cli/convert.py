@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, cases_option, no_color_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
-from tokverify.render.convert import CONVERSION_FORMATS
+from tokverify.render.kinds import FORMATS
 from tokverify.report.convert import conversion_exit_code
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class ConvertOptions:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
 @cases_option("The texts to verify with")
-@click.option("--with-config", is_flag=True, help="With a tokenizer.json, also write its tokenizer_config.json.")
+@click.option("--with-config", is_flag=True, help="If OUT is a tokenizer.json, also write its tokenizer_config.json.")
 @click.option(
     "-f",
     "--format",
     "format_name",
-    type=click.Choice(list(CONVERSION_FORMATS)),
+    type=click.Choice(list(FORMATS["convert"])),
     default="table",
     help="The format of the report (default: table).",
 )
@@ -69,9 +69,9 @@ def convert(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opt
     The suffix of OUT determines the format: .gguf or .json. IN is a tokenizer.json, a sentencepiece .model, a .tiktoken
     with its pattern (FILE.tiktoken:cl100k_base), or a GGUF file.
 
-    OUT is verified against IN before it gets its name, with the shipped cases and with generated texts. Everything that
-    the format of OUT cannot express is listed, with the number of differences it explains. The exit code is 0 if OUT
-    was written, 1 if it was not because it differs, and 2 if the command could not run.
+    Before OUT is written, the result is verified against IN with the shipped cases and with generated texts. Everything
+    that the format of OUT cannot express is listed, with the number of differences it explains. The exit code is 0 if
+    OUT was written, 1 if it differs from IN and was not written, and 2 if the command could not run.
     """
     return _convert(ConvertOptions(**options))
 
@@ -92,5 +92,5 @@ def _convert(options: ConvertOptions) -> int:
             on_progress=bar.update,
         )
     shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    write_text(CONVERSION_FORMATS[options.format_name](conversion, shown))
+    write_text(FORMATS["convert"][options.format_name](conversion, shown))
     return conversion_exit_code(conversion)

@@ -8,7 +8,8 @@ import click
 
 from tokverify.cli.options import no_color_option
 from tokverify.cli.stream import render_options, write_text
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ These cases did not turn out as planned: {names}. Please report this.
 def demo(*, no_color: bool) -> int:
     """Verify a sample that matches its reference, and a broken one.
 
-    The exit code is 0 if both turn out as planned.
+    The exit code is 0 if both give the intended result, otherwise 1.
     """
     from tokverify.tasks.demo import SAMPLE_DIRECTORY, SHOWN_CASES, run_demo
 
@@ -69,4 +70,4 @@ def demo(*, no_color: bool) -> int:
 def _write(report: Report, arguments: str, options: RenderOptions) -> None:
     """Write the equivalent command, and the report."""
     model, reference = report.options["model"], report.options["reference"]
-    write_text(f"$ tokverify run {model} -r {reference} {arguments}\n{FORMATS['table'](report, options)}")
+    write_text(f"$ tokverify run {model} -r {reference} {arguments}\n{FORMATS['run']['table'](report, options)}")

@@ -25,7 +25,7 @@ from tokverify.cli.stream import render_options, write_text
 @click.option("-r", "--reference", metavar="LOCATION", help="Also show the stages of this reference.")
 @add_special_option
 @parse_special_option
-@click.option("--full", is_flag=True, help="Leave nothing out.")
+@click.option("--full", is_flag=True, help="Show every word, even in long texts.")
 @json_option
 @no_color_option
 def explain(  # noqa: PLR0913 - one parameter for each option
@@ -40,13 +40,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Explain how TEXT becomes tokens, stage by stage.
+    """Explain how a text becomes tokens, stage by stage.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     The stages are added tokens, normalization, pre-tokens and the model, with each decision and its alternatives.
-    In long texts, words that become a single token are left out. With --reference, the first stage at which the two
-    tokenizers diverge is named.
+    In long texts, words that become a single token are left out. With --reference, the output names the first stage
+    at which the two tokenizers diverge.
 
     Without TEXT or --file, the text is read from stdin, unchanged.
     """

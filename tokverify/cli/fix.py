@@ -39,17 +39,19 @@ def fix(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option,
 
     MODEL is a GGUF file.
 
-    The cause is searched for as by `tokverify run`. The part of the repair that GGUF can express is written to FIXED;
-    tensors and all other metadata are copied byte for byte. FIXED is verified on all cases before it gets its name. If
-    all ids match but some decode differently, the decoding is repaired. The exit code is 0 if all cases match in the
-    end, 1 if some do not or nothing could be repaired, and 2 if the command could not run; with --dry-run, it is 1 if
-    a case fails.
+    tokverify searches for the cause of failures, as `tokverify run` does, and writes the part of the repair that GGUF
+    can express to FIXED. Tensors and all other metadata are copied byte for byte. The copy is verified on all cases
+    before it is named FIXED. If all ids match but some decode differently, the decoding is repaired.
+
+    The exit code is 0 if all cases match in the end, 1 if some do not or nothing could be repaired, and 2 if the
+    command could not run. With --dry-run, it is 1 if a case fails.
     """
     return _fix(FixOptions(**options))
 
 
 def _fix(options: FixOptions) -> int:
     from tokverify.render.fix import render_plan, render_result
+    from tokverify.report.fix import fix_exit_code
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.fix import fix_model
 
@@ -61,8 +63,8 @@ def _fix(options: FixOptions) -> int:
         options.reference,
         select_cases(options.cases),
         force=options.force,
-        on_plan=lambda plan: write_text(render_plan(plan, options.model, options.output)),
+        on_plan=lambda report: write_text(render_plan(report, options.model, options.output)),
     )
     if result.after and options.output:
         write_text(render_result(result.after, options.output))
-    return result.exit_code
+    return fix_exit_code(result)

@@ -17,7 +17,7 @@ from tokverify.cli.progress import FuzzLine
 from tokverify.cli.stream import write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
-from tokverify.render.fuzz import FUZZ_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 from tokverify.system.output_file import check_writable
 from tokverify.text.wording import plural
 
@@ -61,7 +61,7 @@ class FuzzOptions(ReportOptions):
     "seconds",
     callback=parse_seconds,
     metavar="TIME",
-    help="Stop after this time, such as 60s (default) or 5m.",
+    help="Stop after this time, such as 90s or 5m (default: 60s, unless --count is given).",
 )
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N texts.")
 @click.option(
@@ -76,14 +76,15 @@ class FuzzOptions(ReportOptions):
     "generators",
     multiple=True,
     type=click.Choice(list(GENERATORS)),
-    help="Generate only texts of this kind; can be repeated.",
+    metavar="KIND",
+    help=f"Generate only texts of this kind: {', '.join(GENERATORS)}. Can be repeated.",
 )
-@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate; can be repeated.")
+@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decode", "decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
-@click.option("--save", type=PATH, metavar="FILE", help="Write the texts found to a YAML suite.")
+@click.option("--save", type=PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")
-@report_options(FUZZ_FORMATS, "Also show settings; fold nothing.")
+@report_options(FORMATS["fuzz"], "Also show settings; fold nothing.")
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
     """Search for texts that MODEL and its reference encode differently.
 
@@ -120,7 +121,7 @@ def _fuzz(options: FuzzOptions) -> int:
         elapsed = time.monotonic() - start
         rate = report.strings / max(elapsed, 1e-9)
         write_stderr(f"{report.strings:,} texts in {elapsed:.1f} s, {rate:,.0f} per second")
-    exit_code = write_reports(options, present(report))
+    exit_code = write_reports(options, present("fuzz", report))
     if options.save:
         _save(options, report, options.save)
     return exit_code

@@ -45,8 +45,8 @@ def record(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
     """Record the ids of MODEL's reference in suites.
 
     After that, `tokverify run MODEL` needs no reference: if every case expects something of MODEL, it compares with
-    that. Everything else in the suites stays as it is. Without --cases, the shipped suites are recorded, as copies in
-    -o DIR.
+    that. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in copies of the
+    shipped suites, in the directory named with -o.
 
     The exit code is 0 if the ids of all cases were recorded, 1 if the reference cannot encode some cases, and 2 if it
     cannot encode any, or the command could not run.

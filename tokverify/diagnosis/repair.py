@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 
@@ -71,7 +70,7 @@ def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed
 def _reference(report: Report) -> Iterator[str]:
     """Yield the reference as an option; nothing if `fix` finds the same reference by itself."""
     location, revision = report.options.get("reference"), report.options.get("revision")
-    if report.expected.name == EXPECT or "reference" not in report.options:
+    if report.vocabulary is None or "reference" not in report.options:
         yield "-r REFERENCE"
     elif isinstance(location, str):
         yield f"-r {quote_argument(f'{location}@{revision}' if revision else location, 'REFERENCE')}"

@@ -185,28 +185,23 @@ class _Search(Generic[_Goal]):
         if sentences in self._seen:
             return None
         self._seen.add(sentences)
-        change = reduce(TokenizerChange.then, parts)
         try:
-            encoder = change.encoder(self._spec, self._encoder)
+            encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
-        outcomes = [goal.outcome(encoder) for goal in self._sample]
-        distance = self._sum_distances(outcomes)
-        if distance >= (before.distance if before else self._base_distance()):
+        distances = self._distances(encoder)
+        if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):
             return None
-        if any(goal.outcome(encoder) != goal.expected for goal in self._problem.controls):
+        if not all(_is_reached(goal, encoder) for goal in self._problem.controls):
             return None
-        reached = zip(self._sample, outcomes, strict=True)
-        explained = {goal.name for goal, outcome in reached if outcome == goal.expected}
+        explained = {goal.name for goal, distance in zip(self._sample, distances, strict=True) if not distance}
         if explained and len(self._sample) < len(self._failing):
-            explained = {goal.name for goal in self._failing if goal.outcome(encoder) == goal.expected}
-        return _Trial(parts, encoder, frozenset(explained), distance)
+            explained = {goal.name for goal in self._failing if _is_reached(goal, encoder)}
+        return _Trial(parts, encoder, frozenset(explained), sum(distances))
 
-    def _base_distance(self) -> int:
-        return self._sum_distances([goal.outcome(self._encoder) if self._encoder else None for goal in self._sample])
-
-    def _sum_distances(self, outcomes: Sequence[Sequence[int] | None]) -> int:
-        return sum(_distance(outcome, goal.expected) for goal, outcome in zip(self._sample, outcomes, strict=True))
+    def _distances(self, encoder: Encoder | None) -> list[int]:
+        """Return how far each result of the sample is from the expected one."""
+        return [_distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
     def _ranked(self) -> list[_Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""
@@ -230,6 +225,10 @@ class _Search(Generic[_Goal]):
             expressible=change.expressible,
             gguf_command=change.gguf_command,
         )
+
+
+def _is_reached(goal: Goal, encoder: Encoder) -> bool:
+    return goal.outcome(encoder) == goal.expected
 
 
 def _distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -91,19 +91,15 @@ def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> 
 
 def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Try each other pre-tokenizer once per behavior, unless it splits all failing texts as the current one does."""
-    spec, facts = evidence.spec, evidence.facts
-    current = evidence.encoder.settings if evidence.encoder else None
-    family = find_family(spec.model)
-    if (family and family.pre) or (current and not current.family.uses_pre_tokenizer):
+    family = find_family(evidence.spec.model)
+    if family and (family.pre or not family.uses_pre_tokenizer):
         return
-    declared = facts.spec.pre if facts.spec else None
-    old = PRE_TOKENIZERS[current.pre] if current else None
+    declared = evidence.facts.spec.pre if evidence.facts.spec else None
+    old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
     texts = [target.text for target in evidence.targets]
-    old_splits = list(map(splitter(old), texts)) if old else None
+    splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     for name in _distinct_pre_tokenizers(old, first=declared):
-        pre_tokenizer = PRE_TOKENIZERS[name]
-        only_splits = old is not None and _implied(pre_tokenizer) == _implied(old)
-        if not only_splits or old_splits != list(map(splitter(pre_tokenizer), texts)):
+        if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
             yield TokenizerChange(
                 kind="pre",
                 sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
@@ -128,9 +124,15 @@ def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:
     return replace(pre_tokenizer, clean_spaces=True, keeps_case=False)
 
 
-def _implied(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:
-    """Return what the name of a pre-tokenizer decides besides how texts are split."""
-    return pre_tokenizer.ignore_merges, pre_tokenizer.add_bos, pre_tokenizer.always_bos
+def _acts_alike(new: PreTokenizer, old: PreTokenizer, splits: Mapping[str, list[str]]) -> bool:
+    """Whether two pre-tokenizers imply the same settings, and split all texts in the same way.
+
+    `splits` contains the texts, and how the old one splits them.
+    """
+    if (new.ignore_merges, new.add_bos, new.always_bos) != (old.ignore_merges, old.add_bos, old.always_bos):
+        return False
+    split = splitter(new)
+    return all(split(text) == old_split for text, old_split in splits.items())
 
 
 def names(evidence: Evidence) -> Iterator[TokenizerChange]:

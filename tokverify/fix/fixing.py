@@ -11,11 +11,12 @@ from tokverify.diagnosis import diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
+from tokverify.report.fix import FileRepair, FixReport, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import count_decode_differences, count_status
 from tokverify.system.output_file import put_in_place, temporary_beside
@@ -29,24 +30,6 @@ if TYPE_CHECKING:
     from tokverify.report.run import Report
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The counts of a verification."""
-
-    match: int
-    """How many cases match."""
-    fail: int
-    """How many do not match or could not be encoded."""
-    decoded_differently: int = 0
-    """How many decode differently, whether or not their ids match."""
-    refusal: str | None = None
-    """Why llama.cpp cannot load the tokenizer, so that every case fails."""
-
-    def is_better_than(self, other: Verification) -> bool:
-        """Whether fewer cases fail, or equally many fail and fewer decode differently."""
-        return (self.fail, self.decoded_differently) < (other.fail, other.decoded_differently)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +48,20 @@ class Plan:
     values: Mapping[str, Value | None]
     """The metadata to write, by key; None removes a key."""
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The metadata keys to write."""
-        return tuple(self.values)
+
+def to_report(plan: Plan, after: Verification | None = None) -> FixReport:
+    """Return the report of a plan, and of the file that was written by it."""
+    change = plan.change
+    repair = FileRepair(change.sentence, tuple(plan.values), change.gguf_command) if change else None
+    return FixReport(plan.before, plan.diagnosis, repair, after)
 
 
-def read_fixable(model: Path) -> Declaration:
-    """Read what a file declares, even if it contradicts itself.
+def require_fixable(model: Path) -> None:
+    """Check that a file is not one of several that make up a model.
 
     Raises:
-        UnsupportedError: If it belongs to a split model.
-        TokverifyError: As for `read_declaration`.
+        UnsupportedError: If it is.
+        TokverifyError: If it cannot be read.
     """
     count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
     if count is not None and isinstance(count.data, int) and count.data > 1:
@@ -84,7 +69,6 @@ def read_fixable(model: Path) -> Declaration:
             f"{model}: is one of the {count.data} files of a split model ({SPLIT_COUNT}), which cannot be repaired "
             "separately; merge them with llama-gguf-split first"
         )
-    return read_declaration(model)
 
 
 def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
@@ -180,7 +164,7 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
         # Cases may refer to the model by this name in what they expect.
         fixed = Encoder(read_spec(temporary), model.stem)
         after = count_results(verify_tokenizers(fixed, expected, cases))
-        if not after.is_better_than(plan.before):
+        if (after.fail, after.decoded_differently) >= (plan.before.fail, plan.before.decoded_differently):
             raise TokverifyError(
                 f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
                 "decode differently, which is no improvement"

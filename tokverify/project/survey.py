@@ -10,7 +10,7 @@ from pathlib import Path
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.report.start import Start
+from tokverify.project.start import Start
 from tokverify.system.git import git
 from tokverify.system.input_file import POINTER
 
@@ -34,14 +34,11 @@ def survey(directory: Path) -> Start:
         TokverifyError: If there is no tokenizer.
     """
     files = sorted(_files(directory))
-    references = [path for path in files if path.name.endswith(_REFERENCES)]
-    models = [path for path in files if path.suffix == ".gguf" and not _LATER_SHARD.search(path.stem)]
-    if not models and len(references) > 1:
-        # Two formats of one tokenizer can be compared without a GGUF file.
-        models = [path for path in references if path.suffix == ".model"][:1] or references[:1]
-        references = [path for path in references if path not in models]
+    models, references = _split_tokenizers(files)
     if not models:
-        raise TokverifyError(f"{directory}: contains no GGUF file and no two tokenizers to compare; add one first")
+        raise TokverifyError(
+            f"{directory}: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"
+        )
     pairs = [(model, _reference_of(model, references, models)) for model in models]
     used = [path for pair in pairs for path in pair if path]
     root, below = _place_of(directory)
@@ -55,6 +52,17 @@ def survey(directory: Path) -> Start:
         uses_lfs=_uses_lfs(directory, used),
         uses_submodules=not set(_in_submodules(directory)).isdisjoint(map(os.fspath, used)),
     )
+
+
+def _split_tokenizers(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the models to verify and their possible references."""
+    references = [path for path in files if path.name.endswith(_REFERENCES)]
+    models = [path for path in files if path.suffix == ".gguf" and not _LATER_SHARD.search(path.stem)]
+    if models or len(references) < 2:  # noqa: PLR2004 - a pair
+        return models, references
+    # Two formats of one tokenizer can be compared without a GGUF file.
+    model = next((path for path in references if path.suffix == ".model"), references[0])
+    return [model], [path for path in references if path != model]
 
 
 def _files(directory: Path) -> Iterator[Path]:

@@ -7,12 +7,13 @@ imported only when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.system.library_error import summary
@@ -24,22 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRY_POINTS", "REFERENCES", "FoundReference", "Request", "is_kind", "load_reference", "open_reference"]
 
-Loader = Callable[[Request], FoundReference]
-
 ENTRY_POINTS = "tokverify.references"
 """The entry-point group in which other packages register kinds of references."""
-
-
-def _tokenizers(request: Request) -> FoundReference:
-    from tokverify.references import huggingface
-
-    return huggingface.load(request)
-
-
-def _sentencepiece(request: Request) -> FoundReference:
-    from tokverify.references import sentencepiece
-
-    return sentencepiece.load(request)
 
 
 def _hub(request: Request) -> FoundReference:
@@ -66,27 +53,12 @@ def _server(request: Request) -> FoundReference:
     return server.load(request)
 
 
-def _tiktoken(request: Request) -> FoundReference:
-    from tokverify.references import tiktoken
-
-    return tiktoken.load(request)
-
-
-def _tekken(request: Request) -> FoundReference:
-    from tokverify.references import tekken
-
-    return tekken.load(request)
-
-
 REFERENCES: Mapping[str, Loader] = {
-    "tokenizers": _tokenizers,
-    "sentencepiece": _sentencepiece,
+    **FILE_REFERENCES,
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,
     "server": _server,
-    "tiktoken": _tiktoken,
-    "tekken": _tekken,
 }
 """The built-in kinds of references."""
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.location import files_in, kind_of
-from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
+from tokverify.files.location import files_in
+from tokverify.references import hub, huggingface, rebuilt
+from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _beside(search: _Search) -> FoundReference | None:
     for path in dict.fromkeys([*paths, *files_in(search.model.parent)]):
         name = path.name
         try:
-            found = REFERENCES[kind_of(path)](Request(str(path)))
+            found = open_file(path)
         except (UnsupportedError, MissingLibraryError) as error:
             search.tried.append(str(error))
             continue

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import FILE_NAMES, kind_of
-from tokverify.references import REFERENCES
-from tokverify.references.reference import Request
+from tokverify.files.location import FILE_NAMES
+from tokverify.references.file import open_file
 from tokverify.system.library_error import raised_as, summary
 
 if TYPE_CHECKING:
-    from tokverify.references.reference import FoundReference
+    from tokverify.references.reference import FoundReference, Request
 
 _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
@@ -53,7 +52,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     if path is None:
         reason = "downloaded from the hub"
         path = _download(repo, revision or None, patience)
-    found = REFERENCES[kind_of(path)](Request(str(path)))
+    found = open_file(path)
     return replace(
         found,
         source=f"{repo}@{_commit(path) or revision or 'main'}/{path.name}",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class HuggingFaceTokenizer:
         tokenizer: The library's tokenizer.
         name: A short name for reports.
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
-        read_json: Reads the tokenizer.json, if the tokenizer was made from a file.
+        document: The content of the tokenizer.json, if the tokenizer was made from one.
     """
 
     parses_special = True
@@ -54,14 +54,14 @@ class HuggingFaceTokenizer:
         *,
         name: str = "tokenizers",
         special_ids: Mapping[str, int] | None = None,
-        read_json: Callable[[], bytes] | None = None,
+        document: bytes | None = None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
         self.special_ids = special_ids or _ids_around(tokenizer)
         self._tokenizer = tokenizer
-        self._read_json = read_json
+        self._document = document
 
     @property
     def library(self) -> Tokenizer:
@@ -69,15 +69,14 @@ class HuggingFaceTokenizer:
         return self._tokenizer
 
     def tokenizer_json(self) -> bytes:
-        """Read the tokenizer.json.
+        """Return the content of the tokenizer.json.
 
         Raises:
             UnsupportedError: If the tokenizer was not made from a file.
-            BrokenFileError: If the file cannot be read.
         """
-        if self._read_json is None:
+        if self._document is None:
             raise UnsupportedError(f"{self.name}: the reference was not read from a tokenizer.json")
-        return self._read_json()
+        return self._document
 
     @property
     def vocab_size(self) -> int:
@@ -170,9 +169,7 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
     """
     path = Path(request.location)
-    found = from_json(
-        read_file(path), source=str(path), special_texts=special_texts(path), read_json=partial(read_file, path)
-    )
+    found = from_json(read_file(path), source=str(path), special_texts=special_texts(path), is_file=True)
     return replace(found, path=path)
 
 
@@ -181,7 +178,7 @@ def from_json(
     *,
     source: str,
     special_texts: Mapping[str, str] | None = None,
-    read_json: Callable[[], bytes] | None = None,
+    is_file: bool = False,
 ) -> FoundReference:
     """Make a reference from the content of a tokenizer.json.
 
@@ -189,7 +186,7 @@ def from_json(
         data: The content.
         source: Where it comes from, for messages.
         special_texts: Role -> token text.
-        read_json: Reads the content again, if it is in a file.
+        is_file: Whether it is a file of its own, which `tokenizer_json` returns.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
@@ -205,7 +202,7 @@ def from_json(
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, special_ids=known, read_json=read_json),
+        HuggingFaceTokenizer(tokenizer, special_ids=known, document=data if is_file else None),
         source=source,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"tokenizers": tokenizers.__version__},

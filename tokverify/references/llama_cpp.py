@@ -201,11 +201,18 @@ def load(request: Request) -> FoundReference:
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
     library = find_library()
-    versions = {"xllamacpp": library.version}
     if kind_of_model(model) == "gguf":
-        return FoundReference(LlamaCppTokenizer(model, library), source=str(model), caveat=CAVEAT, versions=versions)
-    tokenizer = _converted(model, library, None if request.location else request.spec)
-    return FoundReference(tokenizer, source=f"{model}, converted to GGUF", caveat=CAVEAT, versions=versions)
+        tokenizer, source = LlamaCppTokenizer(model, library), str(model)
+    else:
+        tokenizer = _converted(model, library, None if request.location else request.spec)
+        source = f"{model}, converted to GGUF"
+    return FoundReference(
+        tokenizer,
+        source=source,
+        caveat=CAVEAT,
+        versions={"xllamacpp": library.version},
+        reads_model=not request.location,
+    )
 
 
 def _require_known_model(spec: TokenizerSpec | None) -> None:

@@ -76,6 +76,7 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
         source="rebuilt",
         caveat=CAVEAT + _caveat_of_ties(spec, settings),
         versions={"tokenizers": tokenizers.__version__},
+        reads_model=True,
         is_rebuilt=True,
     )
 

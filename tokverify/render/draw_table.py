@@ -34,9 +34,9 @@ from tokverify.text.wording import listed, plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
     from tokverify.render.column import Columns
     from tokverify.render.document import Block, Document, Inline, Section
+    from tokverify.render.options import RenderOptions
 
 STYLES: Mapping[Style, str] = {
     Style.PLAIN: "",

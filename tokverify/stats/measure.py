@@ -31,7 +31,7 @@ def measure(
     *,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> StatsReport:
-    """Measure tokenizers on files, or on our samples if there are none.
+    """Measure tokenizers on files, or on the bundled samples if there are none.
 
     Args:
         subjects: The tokenizers.

@@ -18,7 +18,7 @@ def make_remarks(stats: StatsReport) -> Iterator[str]:
     yield from _explain_tokens(stats)
     if any(measured.probe.trailing_space for measured in stats.tokenizers):
         yield (
-            "a space of its own at the end of a prompt is a token that would not be there if the text continued:"
+            "a space at the end of a prompt becomes a separate token, which would not be there if the text continued:"
             " do not end a prompt with a space"
         )
     if not stats.files:
@@ -30,7 +30,7 @@ def _explain_tokens(stats: StatsReport) -> Iterator[str]:
     for measured in stats.tokenizers:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in measured.excluded.items())
         if kinds:
-            yield f"{measured.name}: tokens that count neither as long nor as unused: {kinds}"
+            yield f"{measured.name}: tokens not counted as long or unused: {kinds}"
     yield "runs of a single character are not listed among the longest tokens"
     if any(count.unknown for texts in stats.texts for count in texts.counts):
         yield "an unknown token can represent any amount of text, so few tokens are no advantage if some are unknown"

@@ -1,4 +1,4 @@
-"""The texts to measure: our samples, or files, classified by language or script."""
+"""The texts to measure: the bundled samples, or files, classified by language or script."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SampleText:
 
 
 def samples() -> Iterator[SampleText]:
-    """Yield our samples; those in natural languages are translations of each other."""
+    """Yield the bundled samples; those in natural languages are translations of each other."""
     for language in _LANGUAGES:
         content = _sample(f"prose/{language.lower()}.txt")
         yield SampleText(TextKind.PROSE, language, content, spaced=language not in _UNSPACED_LANGUAGES)
@@ -153,4 +153,4 @@ def read_pieces(path: Path) -> Iterator[str]:
             f"{path}: byte 0x{error.object[error.start]:02X} at offset {offset:,} is not UTF-8; convert the file first"
         ) from None
     except OSError as error:
-        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}") from error
+        raise TokverifyError(f"{path}: cannot read the text: {error.strerror}; check the path") from error

@@ -49,8 +49,8 @@ def check_chat(
         )
     return replace(
         try_templates(opened.encoder, tried, chat_reference),
-        actual=opened.side,
-        expected=found.side if found else None,
+        actual=opened.description,
+        expected=found.description if found else None,
         options=dict(options or {}),
         versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
     )

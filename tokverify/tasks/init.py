@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import TokverifyError
+from tokverify.project.start import render_configuration, render_workflow
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
-from tokverify.render.start import render_configuration, render_workflow
 from tokverify.system.output_file import write_files
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.report.start import Start
+    from tokverify.project.start import Start
 
 
 class Initialization(NamedTuple):
@@ -33,7 +33,7 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         TokverifyError: If there is no such directory, no tokenizer in it, or a file exists already.
     """
     if not directory.is_dir():
-        raise TokverifyError(f"{directory}: no such directory")
+        raise TokverifyError(f"{directory}: no such directory; create it first")
     start = survey(directory)
     workflow = start.root / WORKFLOW
     texts = {
@@ -42,7 +42,10 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
     }
     existing = [str(path) for path in texts if path.exists()]
     if existing and not force:
-        raise TokverifyError(f"{', '.join(existing)}: already exists; move it away, or overwrite it with --force")
+        verb, object = ("exists", "it") if len(existing) == 1 else ("exist", "them")
+        raise TokverifyError(
+            f"{', '.join(existing)}: already {verb}; move {object} away, or overwrite {object} with --force"
+        )
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
     return Initialization(start, tuple(texts))

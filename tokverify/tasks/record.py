@@ -65,8 +65,16 @@ def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
     key = name or opened.encoder.name
     results = record_cases(opened.encoder, found.tokenizer, selected, key, on_progress=on_progress)
     written, untouched = _write_suites(targets, results, key)
-    names_model = is_name_of(key, opened.side)
-    return Recording(opened.side, found.side, key, names_model, tuple(results), written, untouched)
+    names_model = is_name_of(key, opened.description)
+    return Recording(
+        opened.description,
+        found.description,
+        key,
+        names_model,
+        tuple(results),
+        tuple(map(str, written)),
+        tuple(map(str, untouched)),
+    )
 
 
 def record_cases(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
 from tokverify.references.location import EXPECT
+from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
@@ -62,13 +63,13 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions: Mapping[str, str]
     if expected_side := _expectation_side(opened, reference, cases):
         found, versions = None, python_version()
-        report = compare(expected=None, sides=(opened.side, expected_side))
+        report = compare(expected=None, sides=(opened.description, expected_side))
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
+        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
-    if diagnose and (report.exit_code == 1 or report.decode_differences):
+    if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report
 
@@ -87,8 +88,8 @@ def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Seq
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
-    if reference is None and all(expect_of(case, model.side) is not None for case in cases):
-        return expect_side(cases, model.side)
+    if reference is None and all(expect_of(case, model.description) is not None for case in cases):
+        return expect_side(cases, model.description)
     return None
 
 
@@ -181,16 +182,6 @@ def verify_configured(model: ConfiguredModel) -> Report:
     return run(request).report
 
 
-def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
-    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
-
-    Raises:
-        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
-    """
-    baseline = Baseline.load(path, missing_ok=update)
-    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
-
-
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
     """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
 
@@ -204,6 +195,6 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
 
 def _render_update(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
-    from tokverify.render.baseline import render_baseline
+    from tokverify.verify.baseline_writer import render_baseline
 
     return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import TokverifyError
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, notes_on_size, require_size
@@ -84,12 +84,6 @@ def _tokenizer(merges: Sequence[Merge], special: list[str], pre_tokenizer: PreTo
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(special)
     return tokenizer
-
-
-def byte_pieces() -> list[str]:
-    """Return the pieces of the 256 bytes, in order."""
-    alphabet = byte_alphabet()
-    return [alphabet[byte] for byte in range(_BYTES)]
 
 
 def _gpt2_layout() -> Layout:

@@ -82,7 +82,7 @@ class Baseline:
         listed = {(entry.case, entry.difference) for entry in kept if entry in mine}
         new = [result for key, result in failures.items() if key not in listed]
         if new and not reason:
-            raise TokverifyError(f"{self.source}: it lacks {_list_names(new)}; give --reason to accept them")
+            raise TokverifyError(f"{self.source}: lacks the failures {_list_names(new)}; accept them with --reason")
         added = [_entry(result, report.actual, reason or "") for result in new]
         entries = sorted([*kept, *added], key=_order)
         # The line of an entry is known only once the file is read again.

@@ -12,9 +12,10 @@ from support.ci_reading import check_visible, runner_reads
 from support.hostile_chat import hostile_chat, text_difference
 from support.make_golden import MARKUP
 from support.paths import DATA
-from tokverify.render import RenderOptions
-from tokverify.render.chat import CHAT_FORMATS, present, verdict
 from tokverify.render.chat.issue import CHAT_CHECKS
+from tokverify.render.chat.verdict import verdict
+from tokverify.render.kinds import FORMATS, present
+from tokverify.render.options import RenderOptions
 from tokverify.report.chat import ChatReport, Template, count_findings
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
@@ -30,19 +31,19 @@ EMPTY = ChatReport(
 
 
 def written(name: str, report: ChatReport | None = None, **options: object) -> str:
-    return CHAT_FORMATS[name](report or hostile_chat(), RenderOptions(**options))
+    return FORMATS["chat"][name](report or hostile_chat(), RenderOptions(**options))
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-@pytest.mark.parametrize("name", CHAT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["chat"])
 def test_the_output_contains_nothing_invisible(name: str, verbose: bool):
     check_visible(written(name, verbose=verbose))
 
 
-@pytest.mark.parametrize("name", CHAT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["chat"])
 def test_little_is_written_too(name: str):
     assert isinstance(written(name, EMPTY, verbose=True), str)
-    assert present(EMPTY).exit_code == 0
+    assert present("chat", EMPTY).exit_code == 0
 
 
 def test_the_verdict_counts_what_was_tried():

@@ -14,19 +14,20 @@ from support.hostile_finding import present_change, present_fuzz
 from support.make_golden import MARKUP, hostile_report
 from support.paths import DATA
 from tokverify.cases.case import Case
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
 from tokverify.render.ci import path_from
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.report.run_summary import count_status
 from tokverify.text.visible import visible_message
 
 
 def run(name: str, report: Report | None = None) -> str:
-    return FORMATS[name](report or hostile_report(), RenderOptions())
+    return FORMATS["run"][name](report or hostile_report(), RenderOptions())
 
 
 def audit(name: str) -> str:
-    return AUDIT_FORMATS[name](hostile_audit(), RenderOptions())
+    return FORMATS["audit"][name](hostile_audit(), RenderOptions())
 
 
 def fuzz(name: str) -> str:
@@ -45,17 +46,17 @@ def failing(count: int) -> Report:
     return Report(Side("a", "a.gguf"), Side("b", "b"), None, tuple(results))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS["run"])
 def test_the_output_contains_nothing_invisible(name: str):
     check_visible(run(name))
 
 
-@pytest.mark.parametrize("name", AUDIT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["audit"])
 def test_an_audit_contains_nothing_invisible(name: str):
     check_visible(audit(name))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS["run"])
 @pytest.mark.parametrize("write", [fuzz, change])
 def test_findings_and_changes_contain_nothing_invisible(write, name: str):
     check_visible(write(name))
@@ -77,12 +78,12 @@ def test_junit_counts_as_the_report_does():
     counts = {name: int(root.get(name)) for name in ("tests", "failures", "errors")}
     assert counts == {
         "tests": len(report.results),
-        "failures": report.count(Status.MISMATCH),
-        "errors": report.count(Status.ERROR),
+        "failures": count_status(report, Status.MISMATCH),
+        "errors": count_status(report, Status.ERROR),
     }
     assert len(root.findall(".//failure")) == counts["failures"]
     assert len(root.findall(".//error")) == counts["errors"]
-    assert len(root.findall(".//skipped")) == report.count(Status.SKIPPED) + report.count(Status.KNOWN)
+    assert len(root.findall(".//skipped")) == count_status(report, Status.SKIPPED) + count_status(report, Status.KNOWN)
     assert [suite.get("file") for suite in root] == ["my[1].yaml", None]
     assert sum(int(suite.get("tests")) for suite in root) == counts["tests"]
 
@@ -246,7 +247,7 @@ def test_every_format_for_ci_systems_writes_paths_from_the_root(tmp_path: Path, 
     options = RenderOptions(root=str(Path.cwd().parent))
     (Path.cwd() / "my[1].yaml").touch()
     for name in ("github", "gitlab", "sarif"):
-        plain, below = (FORMATS[name](hostile_report(), each) for each in (RenderOptions(), options))
+        plain, below = (FORMATS["run"][name](hostile_report(), each) for each in (RenderOptions(), options))
         assert f"{Path.cwd().name}/" in below
         assert f"{Path.cwd().name}/" not in plain
 
@@ -280,16 +281,16 @@ def test_a_file_outside_the_repository_is_not_reported_as_part_of_it(
     options = RenderOptions(root=str(Path.cwd()), stand_in="tokverify.toml")
     place = f"in {visible_message(path or 'a.gguf')}:7, which is no file of this repository"
 
-    (_, own, _), (_, other, message) = map(runner_reads, FORMATS["github"](report, options).splitlines())
+    (_, own, _), (_, other, message) = map(runner_reads, FORMATS["run"]["github"](report, options).splitlines())
     assert own == {"file": "own.yaml", "line": "7", "title": "error: s/b"}
     assert other == {"title": "error: s/a"}
     assert place in message.splitlines()
 
-    first, second = (entry["location"] for entry in json.loads(FORMATS["gitlab"](report, options)))
+    first, second = (entry["location"] for entry in json.loads(FORMATS["run"]["gitlab"](report, options)))
     assert first == {"path": "tokverify.toml", "lines": {"begin": 1}}
     assert second == {"path": "own.yaml", "lines": {"begin": 7}}
 
-    first, second = json.loads(FORMATS["sarif"](report, options))["runs"][0]["results"]
+    first, second = json.loads(FORMATS["run"]["sarif"](report, options))["runs"][0]["results"]
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in (first, second)]
     assert uris == ["tokverify.toml", "own.yaml"]
     assert place.replace("{", "{{") in first["message"]["text"].splitlines()

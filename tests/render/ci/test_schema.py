@@ -20,11 +20,9 @@ from support.hostile_chat import hostile_chat
 from support.hostile_finding import present_change, present_fuzz
 from support.make_golden import hostile_report
 from support.paths import ROOT
-from tokverify.render import RenderOptions, present
-from tokverify.render.audit import present as present_audit
-from tokverify.render.chat import present as present_chat
-from tokverify.render.start import render_workflow
-from tokverify.report.start import Start
+from tokverify.project.start import Start, render_workflow
+from tokverify.render.kinds import present
+from tokverify.render.options import RenderOptions
 
 PUBLISHED = ROOT / ".ci" / "published-schemas"
 
@@ -77,11 +75,11 @@ def test_pipelines_in_the_documentation(tmp_path):
 needs_published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason=f"no {PUBLISHED}: .ci/schemas makes it")
 
 HOSTILE = {
-    "run": lambda: present(hostile_report()),
-    "audit": lambda: present_audit(hostile_audit()),
+    "run": lambda: present("run", hostile_report()),
+    "audit": lambda: present("audit", hostile_audit()),
     "fuzz": present_fuzz,
     "diff": present_change,
-    "chat": lambda: present_chat(hostile_chat()),
+    "chat": lambda: present("chat", hostile_chat()),
 }
 """Command -> how a report of its is written whose every text tries to break out."""
 

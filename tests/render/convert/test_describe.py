@@ -6,8 +6,9 @@ import pytest
 
 from tokverify.cases.case import Case
 from tokverify.convert import convert
-from tokverify.render import RenderOptions
-from tokverify.render.convert import CONVERSION_FORMATS, verdict
+from tokverify.render.convert.verdict import verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.convert import Conversion, PreTokenizerChoice
 
 SAMPLE = Path(convert.__code__.co_filename).parents[1] / "sample"
@@ -32,14 +33,14 @@ def conversion(tmp_path) -> Conversion:
 
 @pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(width=40, verbose=True), RenderOptions(quiet=True)])
 def test_hostile_text_is_always_escaped(conversion, options):
-    table = CONVERSION_FORMATS["table"](conversion, options)
+    table = FORMATS["convert"]["table"](conversion, options)
     assert not set("\x1b\u202e\0") & set(table)
     joined = "".join(table.split())
     assert "[red]x[/][/INST]\\x1b[31m\\u202e\\x00.gguf:notwritten" in joined
 
 
 def test_the_table_links_failures_to_their_explanations(conversion):
-    words = " ".join(CONVERSION_FORMATS["table"](conversion, RenderOptions(verbose=True)).split())
+    words = " ".join(FORMATS["convert"]["table"](conversion, RenderOptions(verbose=True)).split())
     assert "1 text lost: [red]x" in words
     assert "- nothing" in words
     assert "it splits 1 probe like the source, into 7 pre-tokens" in words
@@ -53,13 +54,13 @@ def test_a_reason_shared_by_all_is_reported_once(conversion):
     (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)
     found = replace(found, case=replace(found.case, suite="found"), notes=("explained by: a loss",))
     one = replace(one, report=replace(one.report, results=(found,)))
-    assert CONVERSION_FORMATS["table"](one, RenderOptions()).count("a loss") == 1
+    assert FORMATS["convert"]["table"](one, RenderOptions()).count("a loss") == 1
     two = replace(one, untransportable=("a loss", "another"), explained=(1, 0))
-    assert "explained by: a loss" in CONVERSION_FORMATS["table"](two, RenderOptions())
+    assert "explained by: a loss" in FORMATS["convert"]["table"](two, RenderOptions())
 
 
 def test_json_survives_hostile_names_too(conversion):
-    document = json.loads(CONVERSION_FORMATS["json"](conversion, RenderOptions()))
+    document = json.loads(FORMATS["convert"]["json"](conversion, RenderOptions()))
     assert document["untransportable"][0] == f"lost: {HOSTILE}"
     assert document["explained"] == [1, 0]
     assert document["pre_tokenizer"]["texts"] == [HOSTILE]

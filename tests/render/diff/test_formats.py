@@ -10,10 +10,11 @@ from support.hostile_finding import hostile_change
 from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.diff.example import with_examples
-from tokverify.render import RenderOptions
 from tokverify.render.ci.issue import Level
-from tokverify.render.diff import CHANGE_FORMATS, change_line, summarize_part, verdict
 from tokverify.render.diff.issue import list_issues
+from tokverify.render.diff.verdict import change_line, summarize_part, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange, behaves_alike, diff_exit_code
 from tokverify.report.fuzz import Stop
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
@@ -32,7 +33,7 @@ def report_of(*results: CaseResult, **fields: object) -> ChangeReport:
 
 
 def written(name: str, report: ChangeReport) -> str:
-    return CHANGE_FORMATS[name](report, RenderOptions())
+    return FORMATS["diff"][name](report, RenderOptions())
 
 
 # Issues
@@ -118,8 +119,8 @@ def test_markdown_shows_one_case_for_each_cause():
     text = written("markdown", report)
     assert "### 4 cases changed, for 2 causes" in text
     assert text.count("<details><summary>ERROR ") == 2
-    assert CHANGE_FORMATS["markdown"](report, RenderOptions(verbose=True)).count("<summary>ERROR ") == 4
-    assert CHANGE_FORMATS["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
+    assert FORMATS["diff"]["markdown"](report, RenderOptions(verbose=True)).count("<summary>ERROR ") == 4
+    assert FORMATS["diff"]["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
 
 
 def test_an_interrupted_comparison_is_neither_good_nor_bad():
@@ -136,7 +137,7 @@ def test_the_names_in_a_saved_report_are_escaped():
     part = Part("\x1b[1m", (PartChange("\u202e", "\x1b", "\x1b", None),))
     assert summarize_part(part) == "\\x1b[1m: 1 \\u202e"
     assert change_line(part.changes[0]) == "\\u202e \\x1b: \\x1b → none"
-    for name in CHANGE_FORMATS:
+    for name in FORMATS["diff"]:
         assert not {"\x1b", "\u202e"} & set(written(name, replace(report_of(), parts=(part,)))), name
 
 

@@ -8,8 +8,8 @@ from support.paths import ROOT
 from support.spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.explain.explanation import explain
-from tokverify.render import RenderOptions
 from tokverify.render.explain.table import render
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import encode as render_json
 from tokverify.spec import TokenizerSpec
 

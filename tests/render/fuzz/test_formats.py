@@ -10,10 +10,11 @@ from support.paths import ROOT
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
-from tokverify.render import RenderOptions
 from tokverify.render.ci.issue import Level
-from tokverify.render.fuzz import FUZZ_FORMATS, percent, verdict
 from tokverify.render.fuzz.issue import fuzz_issues
+from tokverify.render.fuzz.verdict import percent, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
 from tokverify.report.run import Status, VocabularyDifference
 
@@ -42,11 +43,11 @@ def nothing() -> FuzzReport:
 
 
 def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
-    shown = FUZZ_FORMATS["table"](hostile, RenderOptions())
+    shown = FORMATS["fuzz"]["table"](hostile, RenderOptions())
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "[red]left" in shown
-    assert "tried     2,000 strings, as many as requested" in shown
+    assert "tried     2,000 texts, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
     assert " strings, first in one from the generator pieces: " in shown
     assert "text     [/INST]" in shown
@@ -55,8 +56,8 @@ def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
 
 def test_options_disabled_for_all_texts_are_reported_at_both_ends(hostile):
     note = "compared with add_special turned off: [red]left does not know which tokens to add around a text"
-    assert json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))["notes"] == [note]
-    shown = FUZZ_FORMATS["table"](hostile, RenderOptions(width=200))
+    assert json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))["notes"] == [note]
+    shown = FORMATS["fuzz"]["table"](hostile, RenderOptions(width=200))
     first, last = shown.index(note), shown.rindex(note)
     assert first < shown.index("tried  ") < last
     assert shown[last:] == f"{note}\n\n{verdict(hostile)}\n"
@@ -65,16 +66,16 @@ def test_options_disabled_for_all_texts_are_reported_at_both_ends(hostile):
 def test_nothing_is_noted_if_no_option_is_disabled():
     same = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     full = fuzz(same, same, FuzzPlan(count=9, generators=("pieces",)))
-    assert json.loads(FUZZ_FORMATS["json"](full, RenderOptions()))["notes"] == []
-    assert "throughout" not in FUZZ_FORMATS["table"](full, RenderOptions())
+    assert json.loads(FORMATS["fuzz"]["json"](full, RenderOptions()))["notes"] == []
+    assert "throughout" not in FORMATS["fuzz"]["table"](full, RenderOptions())
 
 
 def test_quiet_prints_the_verdict_alone(hostile):
-    assert FUZZ_FORMATS["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
+    assert FORMATS["fuzz"]["table"](hostile, RenderOptions(quiet=True)) == f"{verdict(hostile)}\n"
 
 
 def test_the_json_contains_everything(hostile):
-    document = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    document = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     assert list(document) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
         "coverage", "generators", "causes",
@@ -91,10 +92,10 @@ def test_the_json_contains_everything(hostile):
 
 def test_decode_differences_are_reported_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
-    document = json.loads(FUZZ_FORMATS["json"](different, RenderOptions()))
+    document = json.loads(FORMATS["fuzz"]["json"](different, RenderOptions()))
     decoded = [cause["decoded"] for cause in document["causes"] if cause["kind"] == "decoding"]
     assert decoded[0]["expected"] == "ff"
-    assert "by right" in FUZZ_FORMATS["table"](different, RenderOptions())
+    assert "by right" in FORMATS["fuzz"]["table"](different, RenderOptions())
 
 
 def test_skipped_texts_are_listed():
@@ -107,21 +108,21 @@ def test_skipped_texts_are_listed():
 
     expected.encode = refuse
     skipping = fuzz(actual, expected, FuzzPlan(count=100, generators=("pieces",)))
-    assert "SKIPPED expected (fake): no b, please" in FUZZ_FORMATS["table"](skipping, RenderOptions())
+    assert "SKIPPED expected (fake): no b, please" in FORMATS["fuzz"]["table"](skipping, RenderOptions())
 
 
 def test_verdicts(nothing):
-    assert verdict(nothing) == "1 string: nothing found"
+    assert verdict(nothing) == "1 text: nothing found"
     assert verdict(replace(nothing, strings=3000, failing=1, unlisted=1)) == (
-        "3,000 strings: 1 fails; the cause of 1 string is not listed"
+        "3,000 texts: 1 fails; the cause of 1 text is not listed"
     )
     differing = replace(nothing.report, vocabulary=VocabularyDifference(1, 2))
     assert verdict(replace(nothing, report=differing, skipped=1)) == (
-        "1 string: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
+        "1 text: nothing found; 1 skipped; the vocabularies differ; nothing was compared"
     )
 
     interrupted = replace(nothing, stop=Stop.INTERRUPTED)
-    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 string: nothing found; interrupted", 130)
+    assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 text: nothing found; interrupted", 130)
 
 
 # Formats for CI systems
@@ -158,34 +159,34 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
     ],
 )
 def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):
-    root = etree.fromstring(FUZZ_FORMATS["junit"](replace(nothing, **changes), RenderOptions()).encode())
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **changes), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
 
 def test_junit_has_a_test_for_each_cause():
-    root = etree.fromstring(FUZZ_FORMATS["junit"](hostile_fuzz(), RenderOptions()).encode())
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](hostile_fuzz(), RenderOptions()).encode())
     assert [suite.get("name") for suite in root] == ["found", "fuzz"]
     assert root[0].get("tests") == str(len(hostile_fuzz().causes))
 
 
 def test_sarif_lists_options_disabled_for_all_texts(hostile):
-    (run,) = json.loads(FUZZ_FORMATS["sarif"](hostile, RenderOptions()))["runs"]
+    (run,) = json.loads(FORMATS["fuzz"]["sarif"](hostile, RenderOptions()))["runs"]
     (note,) = run["invocations"][0]["toolConfigurationNotifications"]
     assert note["message"]["text"].startswith("compared with add_special turned off")
 
 
 def test_markdown_lists_what_was_tried(hostile):
-    text = FUZZ_FORMATS["markdown"](hostile, RenderOptions())
+    text = FORMATS["fuzz"]["markdown"](hostile, RenderOptions())
     assert "### 1 cause\n" in text
-    assert "| tried | 2,000 strings, as many as requested |" in text
+    assert "| tried | 2,000 texts, as many as requested |" in text
     assert "| pieces | 2,000 | " in text
-    assert FUZZ_FORMATS["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
+    assert FORMATS["fuzz"]["markdown"](hostile, RenderOptions(quiet=True)).count("\n") == 3
 
 
 @pytest.mark.parametrize("stop", Stop)
 def test_every_reason_to_stop_has_words(nothing, stop):
-    assert "1 string, " in FUZZ_FORMATS["table"](replace(nothing, stop=stop), RenderOptions())
+    assert "1 text, " in FORMATS["fuzz"]["table"](replace(nothing, stop=stop), RenderOptions())
 
 
 def test_only_everything_is_all():
@@ -193,7 +194,7 @@ def test_only_everything_is_all():
 
 
 def test_every_key_of_the_json_is_documented(hostile):
-    document = json.loads(FUZZ_FORMATS["json"](hostile, RenderOptions()))
+    document = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
     new = {
         *document["summary"],

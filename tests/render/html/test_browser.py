@@ -16,12 +16,9 @@ from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis.repair import with_repairs
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
-from tokverify.render.chat import CHAT_FORMATS
-from tokverify.render.diff import CHANGE_FORMATS
-from tokverify.render.fuzz import FUZZ_FORMATS
-from tokverify.render.stats import STATS_FORMATS
+from tokverify.diff.example import with_examples
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
@@ -63,15 +60,17 @@ def pages(tmp_path_factory) -> Path:
         SAMPLE / "sample-broken.gguf", str(SAMPLE / "sample.tokenizer.model"), load_cases(), diagnose=True
     )
     texts = {
-        "broken": FORMATS["html"](broken, options),
-        "spaced": FORMATS["html"](with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
-        "hostile": FORMATS["html"](injecting_report(), options),
-        "wide": FORMATS["html"](wide_report(), options),
-        "audit": AUDIT_FORMATS["html"](hostile_audit(), options),
-        "fuzz": FUZZ_FORMATS["html"](injecting_fuzz(), options),
-        "change": CHANGE_FORMATS["html"](injecting_change(), options),
-        "chat": CHAT_FORMATS["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
-        "stats": STATS_FORMATS["html"](hostile_stats(" ".join(INJECTIONS)), options),
+        "broken": FORMATS["run"]["html"](broken, options),
+        "spaced": FORMATS["run"]["html"](
+            with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options
+        ),
+        "hostile": FORMATS["run"]["html"](injecting_report(), options),
+        "wide": FORMATS["run"]["html"](wide_report(), options),
+        "audit": FORMATS["audit"]["html"](hostile_audit(), options),
+        "fuzz": FORMATS["fuzz"]["html"](injecting_fuzz(), options),
+        "change": FORMATS["diff"]["html"](injecting_change(), options),
+        "chat": FORMATS["chat"]["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
+        "stats": FORMATS["stats"]["html"](hostile_stats(" ".join(INJECTIONS)), options),
     }
     for name, text in texts.items():
         (directory / f"{name}.html").write_text(text, encoding="utf-8")
@@ -108,7 +107,7 @@ def injecting_change() -> ChangeReport:
     part = Part(attack, (PartChange(attack, attack, attack, None),))
     report = hostile_change()
     changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
-    return replace(changed, report=injecting_report(), fuzzed=injecting_fuzz())
+    return with_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
 
 
 def wide_report() -> Report:

@@ -17,16 +17,14 @@ from support.make_golden import hostile_report
 from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
 from tokverify.diff.example import with_examples
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
-from tokverify.render.chat import CHAT_FORMATS
 from tokverify.render.diff.html import render as write_change
 from tokverify.render.html.cause import causes
 from tokverify.render.html.page import script_json
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.html import _percent
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
-from tokverify.render.stats import STATS_FORMATS
 from tokverify.report.audit import AuditReport
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.diff import ChangeReport
@@ -42,11 +40,11 @@ def report_data(report: Report) -> dict[str, object]:
 
 
 def run_page(report: Report | None = None) -> str:
-    return FORMATS["html"](report or hostile_report(), RenderOptions())
+    return FORMATS["run"]["html"](report or hostile_report(), RenderOptions())
 
 
 def audit_page(report: AuditReport | None = None) -> str:
-    return AUDIT_FORMATS["html"](report or hostile_audit(), RenderOptions())
+    return FORMATS["audit"]["html"](report or hostile_audit(), RenderOptions())
 
 
 def fuzz_page() -> str:
@@ -58,11 +56,11 @@ def change_page() -> str:
 
 
 def chat_page() -> str:
-    return CHAT_FORMATS["html"](hostile_chat(), RenderOptions())
+    return FORMATS["chat"]["html"](hostile_chat(), RenderOptions())
 
 
 def stats_page() -> str:
-    return STATS_FORMATS["html"](hostile_stats(), RenderOptions())
+    return FORMATS["stats"]["html"](hostile_stats(), RenderOptions())
 
 
 PAGES = [run_page, audit_page, fuzz_page, change_page, chat_page, stats_page]
@@ -175,7 +173,7 @@ def test_a_report_without_cases_is_a_page():
 
 
 def test_quiet_does_not_shorten_the_page():
-    assert FORMATS["html"](hostile_report(), RenderOptions(quiet=True)) == run_page()
+    assert FORMATS["run"]["html"](hostile_report(), RenderOptions(quiet=True)) == run_page()
 
 
 def test_an_audit_shows_each_finding_with_its_manual():
@@ -217,7 +215,7 @@ def test_the_page_of_a_fuzzing_run_shows_how_many_strings_showed_each_cause():
     shown = [int(row.xpath("string(.//b)").replace(",", "")) for row in causes]
     assert shown == sorted((cause.strings for cause in hostile_fuzz().causes), reverse=True)
     tried = root.xpath("//section[@aria-labelledby='tried']")[0].text_content()
-    assert "2,000 strings, as many as requested" in tried
+    assert "2,000 texts, as many as requested" in tried
     assert "compared with add_special turned off" in tried
 
 

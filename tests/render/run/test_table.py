@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.verify.alignment import compare_decoded
 
@@ -19,7 +20,7 @@ def report(*statuses: Status, vocabulary: VocabularyDifference = SAME, **fields)
 
 
 def table(report: Report, **options) -> str:
-    return FORMATS["table"](report, RenderOptions(**options))
+    return FORMATS["run"]["table"](report, RenderOptions(**options))
 
 
 def last_line(report: Report) -> str:

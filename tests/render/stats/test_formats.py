@@ -7,8 +7,8 @@ import pytest
 from support.ci_reading import check_visible
 from support.fake_tokenizer import FakeTokenizer
 from support.markdown_reading import check_plain
-from tokverify.render import RenderOptions
-from tokverify.render.stats import STATS_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
+from tokverify.render.options import RenderOptions
 from tokverify.report.stats import StatsReport
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import StatsSubject
@@ -18,7 +18,7 @@ HOSTILE = ("[/INST] [red]", "\x1b[31mx\u202e")
 
 
 def render(stats: StatsReport, options: RenderOptions) -> str:
-    return STATS_FORMATS["table"](stats, options)
+    return FORMATS["stats"]["table"](stats, options)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_text_that_a_tokenizer_cannot_encode_is_reported(stats):
 
 def test_the_remarks_are_those_that_apply(stats):
     shown = " ".join(render(stats, RenderOptions()).split())
-    assert "two: tokens that count neither as long nor as unused: 1 special" in shown
+    assert "two: tokens not counted as long or unused: 1 special" in shown
     assert "an unknown token can represent any amount of text" in shown
     assert "1 line of these texts ends in spaces or tabs" in shown
     assert "unused tokens" in shown
@@ -91,7 +91,7 @@ def test_the_remarks_are_those_that_apply(stats):
 
 def test_the_samples_are_named_as_ours():
     shown = render(measure([StatsSubject("one", "one", FakeTokenizer("a"))]), RenderOptions())
-    assert "our samples" in shown
+    assert "the bundled samples" in shown
     assert "counted only for files" in shown
     assert "tokenizer " not in shown.split("kind")[1].split("\n")[0]
     assert "unused tokens  " not in shown
@@ -104,22 +104,22 @@ def test_nothing_hostile_reaches_the_terminal(stats, width):
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-@pytest.mark.parametrize("name", STATS_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["stats"])
 def test_no_format_contains_anything_invisible(stats, name, verbose):
-    check_visible(STATS_FORMATS[name](stats, RenderOptions(verbose=verbose)))
+    check_visible(FORMATS["stats"][name](stats, RenderOptions(verbose=verbose)))
 
 
 def test_the_verdict_compares_what_all_can_encode(stats):
     sentence = (
         "1 text, 21 bytes: 1.000 tokens per byte with [red]\\x1bone, 0.857 with two; [red]\\x1bone cannot encode 1 text"
     )
-    assert present(stats).verdict == sentence
+    assert present("stats", stats).verdict == sentence
     assert render(stats, RenderOptions(width=200)).split("\n")[-2] == sentence
     assert render(stats, RenderOptions(width=200, quiet=True)) == f"{sentence}\n"
     nothing = replace(
         stats, tokenizers=stats.tokenizers[:1], texts=(replace(stats.texts[1], counts=stats.texts[1].counts[:1]),)
     )
-    assert present(nothing).verdict.startswith("0 texts, 0 bytes: no text that all tokenizers can encode; ")
+    assert present("stats", nothing).verdict.startswith("0 texts, 0 bytes: no text that all tokenizers can encode; ")
 
 
 def test_verbose_shows_each_language_and_each_indentation():
@@ -136,13 +136,13 @@ def test_verbose_shows_each_language_and_each_indentation():
 
 
 def test_markdown_is_a_table_for_each_thing(stats):
-    text = STATS_FORMATS["markdown"](stats, RenderOptions())
+    text = FORMATS["stats"]["markdown"](stats, RenderOptions())
     assert "| prose | Latin | 21 | 21 | 4 | \\[red\\]\\\\x1bone | 21 (1 unknown) | 1.000 | 1.000 | 5.250 |" in text
     check_plain(text)
 
 
 def test_the_page_has_a_bar_for_each_rate(stats):
-    root = lxml.html.fromstring(STATS_FORMATS["html"](stats, RenderOptions()))
+    root = lxml.html.fromstring(FORMATS["stats"]["html"](stats, RenderOptions()))
     assert [bar.get("width") for bar in root.xpath("//rect[@class='tokens']")] == ["100.0%", "85.7%", "100.0%"]
     assert [row.get("class") for row in root.xpath("//tbody/tr[@class='unknown']")] == ["unknown"]
     assert root.xpath("string(//h1)").split(maxsplit=1)[1] == "Not all measured"
@@ -150,7 +150,7 @@ def test_the_page_has_a_bar_for_each_rate(stats):
 
 
 def test_json_contains_everything(stats):
-    document = json.loads(STATS_FORMATS["json"](stats, RenderOptions()))
+    document = json.loads(FORMATS["stats"]["json"](stats, RenderOptions()))
     assert (document["schema_version"], document["kind"]) == (5, "stats")
     assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 18 / 21]}
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == ["[red]\x1bone", "two"]
@@ -169,12 +169,12 @@ def test_json_contains_everything(stats):
     assert document["tokenizers"][1]["excluded"] == {"special": 1}
     assert document["tokenizers"][0]["probe"]["single_numbers"] is None
     assert document["tokenizers"][1]["probe"]["indentation"] == {str(width): width for width in range(1, 17)}
-    assert STATS_FORMATS["json"](stats, RenderOptions()) == STATS_FORMATS["json"](stats, RenderOptions())
+    assert FORMATS["stats"]["json"](stats, RenderOptions()) == FORMATS["stats"]["json"](stats, RenderOptions())
 
 
 def test_a_hostile_name_in_a_remark_is_escaped(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})
     shown = render(measure([StatsSubject("[red]\x1bone", "x", tokenizer)], [tmp_path / "a.txt"]), RenderOptions())
-    assert "- [red]\\x1bone: tokens that count neither as long nor as unused" in shown
+    assert "- [red]\\x1bone: tokens not counted as long or unused" in shown
     assert "\x1b" not in shown

@@ -73,14 +73,15 @@ def _declared(subject: Subject) -> Iterator[Finding]:
 def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     """Check which tokens are found where special ones are not parsed."""
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
-    shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
-    hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
+    shown = [id for id in special if special[id] and attributes[id] == Attribute.USER_DEFINED.value]
+    hidden = [id for id in special if not special[id] and attributes[id] & _SPECIAL]
+    markers = [id for id in hidden if is_marker(pieces[id])]
     matched_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
     not_matched = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
     for severity, ids, problem in (
         (WARNING, shown, matched_too),
-        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_matched),
-        (INFO, [id for id in hidden if is_marker(pieces[id])], not_matched),
+        (WARNING, sorted({*hidden} - {*markers}), not_matched),
+        (INFO, markers, not_matched),
     ):
         if ids:
             yield Finding(severity, f"{_count(ids)} {problem}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
@@ -90,16 +91,19 @@ def _user_defined(subject: Subject) -> Iterator[Finding]:
     """Check the user-defined pieces of a sentencepiece model."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
-    yield from _split(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
-    wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    yield from _split(subject, sorted({*ids} - {*matched}))
+    wrong = _find_wrong(subject, matched)
     # Other readers of the same model, too, treat what looks like a special token as one.
-    for severity, found in (
-        (ERROR, [id for id in wrong if not is_marker(pieces[id])]),
-        (WARNING, [id for id in wrong if is_marker(pieces[id])]),
-    ):
+    markers = [id for id in wrong if is_marker(pieces[id])]
+    for severity, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
         if found:
             yield _around_user_defined(subject, severity, found)
+
+
+def _find_wrong(subject: Subject, ids: Sequence[int]) -> list[int]:
+    """Return the tokens around which the two sides encode texts differently; only the first ones are tried."""
+    return [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
 
 
 def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
@@ -129,7 +133,7 @@ def _is_same(subject: Subject, id: int) -> bool:
 
 def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
         yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
@@ -146,7 +150,7 @@ def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[
         for token in subject.settings.added_tokens
         if token.id not in known and token.id not in special and subject.expected.piece(token.id)
     ]
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so matched in a text only here: "
         shown = tokens(wrong, subject.settings.pieces)

@@ -16,6 +16,7 @@ from tokverify.text.wording import plural, tokens
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
+    from tokverify.engine.family import Settings
 
 _MOST_TRIED = 200
 
@@ -51,9 +52,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     if not settings.family.declares_types and subject.spec.types is None:
         return
-    candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
-    plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
-    lost = [id for id in plain if not _is_encoded_whole(subject, id)]
+    lost = [id for id in _plain_markers(settings) if not _is_encoded_whole(subject, id)]
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
@@ -62,6 +61,13 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     others = [id for id in lost if id not in written]
     if others:
         yield _not_written(subject, others)
+
+
+def _plain_markers(settings: Settings) -> Iterator[int]:
+    """Yield the NORMAL tokens that look special."""
+    for id, piece in enumerate(settings.pieces):
+        if settings.attributes[id] == Attribute.NORMAL.value and piece[:1] in {"<", "["} and is_marker(piece):
+            yield id
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.render.audit import list_ranges, verdict
+from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.html.page import page, version_list
 from tokverify.report.audit import audit_exit_code, count_severity
 from tokverify.report.finding import Severity

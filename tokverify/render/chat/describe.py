@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
-from tokverify.render.chat import conversation_of, place, template_state, verdict
 from tokverify.render.chat.text import WITH_TEXTS, result_lines
 from tokverify.render.chat.text_difference import ACTUAL, EXPECTED, caret_rows, difference_lines, text_lines
+from tokverify.render.chat.verdict import conversation_of, place, template_state, verdict
 from tokverify.render.document import (
     Alignment,
     Bullets,
@@ -31,9 +31,9 @@ from tokverify.report.finding import Severity
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.chat.text_difference import TextLine
     from tokverify.render.document import Block, Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, TextDifference
     from tokverify.report.run import Side
 

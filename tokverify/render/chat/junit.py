@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.chat import conversation_of, place, verdict
 from tokverify.render.chat.text import finding_line, result_lines
+from tokverify.render.chat.verdict import conversation_of, place, verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.report.chat import findings_for
 from tokverify.report.finding import Severity

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.render.convert import verdict
+from tokverify.render.convert.verdict import verdict
 from tokverify.render.document import (
     Bullets,
     Column,
@@ -28,8 +28,8 @@ from tokverify.report.run_summary import vocabularies_differ
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.convert import Conversion, PreTokenizerChoice
 
     _Line = tuple[str, Inline]

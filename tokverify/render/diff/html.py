@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline
-from tokverify.render.diff import (
+from tokverify.render.diff.verdict import (
     describe_cause,
     percentage,
     shorten_value,
@@ -14,8 +14,8 @@ from tokverify.render.diff import (
     summarize_part,
     verdict,
 )
-from tokverify.render.fuzz import verdict as fuzz_verdict
 from tokverify.render.fuzz.html import length, run_data
+from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.html.cause import causes
 from tokverify.render.html.page import version_list
 from tokverify.render.run.html import case_list, case_page, comparison, entries, outcome

@@ -20,7 +20,7 @@ from tokverify.text.wording import encode_options, plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.explain import (
         AddedTokenMatch,
         ExplainedToken,

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
-from tokverify.render.fuzz import coverage_shares, describe_tried, verdict
+from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.sections import sides_section, vocabulary_sections
 from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.fuzz import FuzzReport
 
 
@@ -50,4 +50,4 @@ def _tabulate_generators(fuzzed: FuzzReport) -> Table:
     for name, tally in fuzzed.generators.items():
         failing = message(f"{tally.failing:,}", Style.ACTUAL) if tally.failing else message("-", Style.DIM)
         rows.append([message(name), f"{tally.strings:,}", failing])
-    return Table([Column("generator"), Column("strings", is_number=True), Column("fail", is_number=True)], rows)
+    return Table([Column("generator"), Column("texts", is_number=True), Column("fail", is_number=True)], rows)

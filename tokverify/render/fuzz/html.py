@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
-from tokverify.render.fuzz import describe_tried, percent, verdict
+from tokverify.render.fuzz.verdict import describe_tried, percent, verdict
 from tokverify.render.html.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
 from tokverify.report.fuzz import fuzz_exit_code
@@ -49,7 +49,7 @@ def run_data(fuzzed: FuzzReport) -> dict[str, object]:
             for name, tally in fuzzed.generators.items()
         ],
         "causes": [_cause(*pair, most) for pair in sorted(results, key=lambda pair: -pair[0].strings)],
-        "unlisted": plural(fuzzed.unlisted, "string") if fuzzed.unlisted else "",
+        "unlisted": plural(fuzzed.unlisted, "text") if fuzzed.unlisted else "",
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
-from tokverify.render.fuzz import verdict
+from tokverify.render.fuzz.verdict import verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
 from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import entries, outcome
-from tokverify.render.stats import verdict
 from tokverify.render.stats.text import (
     NOTHING,
     count_characters,
@@ -18,6 +17,7 @@ from tokverify.render.stats.text import (
     list_failures,
     token_lists,
 )
+from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural

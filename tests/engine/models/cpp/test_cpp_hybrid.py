@@ -51,7 +51,7 @@ def test_the_checklist_and_the_diff_example_pass_without_a_reference(gguf: Path)
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["expected"]["name"] == "expect"
-    cases = {case["id"]: case["status"] for case in report["cases"]}
+    cases = {result["case"]["id"]: result["status"] for result in report["results"]}
     assert len([id for id in cases if id[:2].isdecimal()]) == 12
     assert "diff" in cases
     assert set(cases.values()) == {"match"}
@@ -102,7 +102,7 @@ def test_nothing_but_spaces_is_lost_and_nothing_is_unknown(encoder: Encoder, tex
 @given(TEXTS)
 def test_the_explanation_ends_in_the_same_ids(encoder: Encoder, text: str):
     explained = explain(encoder, text)
-    assert explained.ids == encoder.encode(text)
+    assert list(explained.ids) == encoder.encode(text)
 
 
 @given(TEXTS)
@@ -198,9 +198,9 @@ def test_the_hybrid_is_reported_as_unknown_to_llama_cpp(gguf: Path):
     assert "llama.cpp does not know the model cpp-hybrid, which only tokverify supports" in run.stderr
     audit = CliRunner().invoke(main, ["audit", str(gguf)])
     assert audit.exit_code == 1
-    assert "a model of tokverify's own, which llama.cpp does not" in audit.stdout
+    assert "a model that only tokverify supports" in audit.stdout
     inspect = CliRunner().invoke(main, ["inspect", str(gguf)])
-    assert "llama.cpp does not know this model" in inspect.stdout
+    assert "llama.cpp cannot load this file" in inspect.stdout
 
 
 @pytest.fixture(scope="module")

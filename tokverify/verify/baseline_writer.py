@@ -1,4 +1,4 @@
-"""Write a baseline, as YAML or JSON, so that it reads back as it was (docs/baseline.md)."""
+"""Write a baseline as YAML or JSON; it reads back as it was written (docs/baseline.md)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from tokverify.report.run import KnownDifference
     from tokverify.verify.baseline import Baseline
 
-# subtle: the reader takes JSON for YAML, which wants these escaped, and reads `\ud83e\udd99` as two halves of nothing.
+# subtle: the reader parses JSON as YAML, which requires these to be escaped. Plain and single-quoted YAML would fold
+# U+2028 and U+2029 like line feeds. `\ud83e\udd99` would be read as two surrogates.
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WIDTH = 120
 
 
 def render_baseline(baseline: Baseline, suffix: str) -> str:
-    """Write a baseline as a file whose name ends in `suffix` is: `.json`, or else YAML."""
+    """Write a baseline in the format of a file with this suffix: JSON for `.json`, otherwise YAML."""
     entries = list(map(_fields, baseline.entries))
     return _WRITERS.get(suffix.lower(), _yaml)(entries)
 
@@ -42,8 +43,14 @@ def _json(entries: list[dict[str, str]]) -> str:
 def _yaml(entries: list[dict[str, str]]) -> str:
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(entries, Dumper=dumper, sort_keys=False, allow_unicode=True, width=_WIDTH))
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes texts that need escapes in double quotes."""
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, '"' if _ESCAPED_IN_YAML.search(text) else None)
+
+    Dumper.add_representer(str, represent)
+    return str(yaml.dump(entries, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH))
 
 
 _WRITERS: Mapping[str, Callable[[list[dict[str, str]]], str]] = {".json": _json}

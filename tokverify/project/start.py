@@ -1,10 +1,11 @@
-"""Write the configuration and the workflow that fit what a repository holds."""
+"""Write the configuration and the workflow that fit the contents of a repository."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from tokverify.cases.case import SHIPPED, name_of_source
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
-    from tokverify.report.start import Start
 
 _WORKFLOW = """\
 # Verifies the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step
@@ -39,6 +39,26 @@ jobs:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The contents of a directory that matter to tokverify, as paths relative to it."""
+
+    models: Sequence[tuple[Path, Path | None]]
+    """Each model with its reference, or None if `tokverify run` has to look for one."""
+    suites: Sequence[Path]
+    """Suites, and directories that contain nothing else."""
+    left_out: str = ""
+    """Why the shipped suites are not verified in addition; empty if they are."""
+    root: Path = Path()
+    """The root of the repository, where workflows belong."""
+    below: Path = Path()
+    """The path of the directory from that root."""
+    uses_lfs: bool = False
+    """Whether a checkout has to fetch files from Git LFS."""
+    uses_submodules: bool = False
+    """Whether a checkout has to include submodules."""
+
+
 def render_configuration(start: Start) -> str:
     """Write a tokverify.toml."""
     lines = ["# What `tokverify run` verifies in this repository. Every key: docs/configuration.md of tokverify.", ""]
@@ -56,7 +76,7 @@ def render_configuration(start: Start) -> str:
 
 
 def render_workflow(start: Start, version: str) -> str:
-    """Write a GitHub workflow that runs what the configuration says on every change."""
+    """Write a GitHub workflow that verifies the configured tokenizers on every change."""
     fetched = {"lfs": start.uses_lfs, "submodules": start.uses_submodules}
     options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
     below = start.below.as_posix()
@@ -68,7 +88,7 @@ def render_workflow(start: Start, version: str) -> str:
 
 
 def _names(models: Sequence[Path]) -> list[str]:
-    """Name models after their files, and those of one name after their directories too."""
+    """Name models after their files, or after their paths if two files have the same name."""
     stems = [re.sub(r"[^\w.+-]+", "-", model.stem) for model in models]
     if len(set(stems)) == len(stems):
         return stems
@@ -76,5 +96,5 @@ def _names(models: Sequence[Path]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Write a TOML string; JSON's strings are also TOML's, but for U+007F."""
+    """Write a TOML string; JSON strings are valid in TOML, except for U+007F."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

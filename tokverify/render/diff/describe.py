@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.render.diff import (
+from tokverify.render.diff.verdict import (
     describe_cause,
     list_names,
     shorten_value,
@@ -30,7 +30,7 @@ from tokverify.render.document import (
     exact,
     message,
 )
-from tokverify.render.fuzz import verdict as fuzz_verdict
+from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.sections import suites_section
 from tokverify.report.diff import diff_exit_code, new_side, old_side
@@ -38,8 +38,8 @@ from tokverify.report.run_summary import FAILING
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Block, Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.diff import ChangeReport, Example, Part
     from tokverify.report.run import Side
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.audit import list_ranges, verdict
+from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.document import (
     Column,
     CommandLine,
@@ -24,8 +24,8 @@ from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.audit import audit_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Block, Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.audit import AuditReport, WaivedFinding
     from tokverify.report.finding import Finding
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import describe_divergence
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
-from tokverify.render.presentation import Format, Presentation, bind_formats, build_formats
 from tokverify.report.report_diff import CaseChangeKind, changes_of, report_diff_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.report_diff import CaseChange, CaseOutcome, ReportDiff, SideChange
     from tokverify.report.run import Side
 
@@ -114,12 +113,3 @@ def _describe_outcome(outcome: CaseOutcome) -> str:
         return f"{outcome.status}, {outcome.message}"
     ids = ", ".join(map(str, outcome.actual[:_MAX_IDS])) + ", ..." * (len(outcome.actual) > _MAX_IDS)
     return f"{outcome.status}, {plural(len(outcome.actual), 'token')}{f': {ids}' if ids else ''}"
-
-
-DIFF_FORMATS: Mapping[str, Format[ReportDiff]] = build_formats(describe)
-"""Name of a format -> the function that writes a comparison of two reports in it."""
-
-
-def present(diff: ReportDiff) -> Presentation:
-    """Bind a comparison of two reports to its formats."""
-    return Presentation(bind_formats(DIFF_FORMATS, diff), verdict(diff), report_diff_exit_code(diff))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tokverify.system.workflow_log import without_commands
+from tokverify.system.ci import escape_commands
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from tokverify.system.workflow_log import without_commands
     ],
 )
 def test_commands_are_escaped_and_nothing_else(text: str, shown: str):
-    assert without_commands(text) == shown
+    assert escape_commands(text) == shown
 
 
 def test_json_decodes_to_the_same_value():
     value = {"::a::": ["##[error]x", "\\##[", "\n::b"]}
     for indent in (None, 2):
-        shown = without_commands(json.dumps(value, indent=indent))
+        shown = escape_commands(json.dumps(value, indent=indent))
         assert "##[" not in shown
         assert json.loads(shown) == value
 
 
 def test_long_runs_of_spaces_are_fast():
     text = "\n \t" * 200_000 + "::"
-    assert without_commands(text).endswith(r"\u003a:")
+    assert escape_commands(text).endswith(r"\u003a:")
