@@ -158,8 +158,8 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
         ({"skipped": 1, "unlisted": 1}, "skipped"),
     ],
 )
-def test_junit_is_never_without_a_test(nothing, document: dict[str, int], tag: str):
-    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **document), RenderOptions()).encode())
+def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **changes), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
