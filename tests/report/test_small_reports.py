@@ -1,0 +1,57 @@
+"""The codec, on the reports of commands that write files: `fix`, `train` and `cases record`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from support.codec_kind import strict_root
+from support.make_golden import hostile_report
+from support.saved_file import saved
+from tokverify.errors import TokverifyError
+from tokverify.report.codec import encode, read_any
+from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.fix import FileRepair, FixReport, Verification, fix_exit_code
+from tokverify.report.record import RecordedCase, RecordedChange, Recording, recording_exit_code
+from tokverify.report.run_summary import run_exit_code
+from tokverify.report.schema import generate_schema
+from tokverify.report.train import Training
+
+RUN = hostile_report()
+FIX = FixReport(
+    before=Verification(3, 2, 1, refusal="\ud800"),
+    diagnosis=Diagnosis((), failing=2, tried=5),
+    repair=FileRepair("turning add_bos on", ("tokenizer.ggml.add_bos_token",), "gguf-set-metadata MODEL KEY true"),
+    after=Verification(5, 0),
+)
+TRAINING = Training(replace(RUN, diagnosis=None), ("report.json", "tokenizer.gguf"), 300, 2000, ("a note",))
+RECORDING = Recording(
+    RUN.actual,
+    RUN.expected,
+    "a-model",
+    names_model=False,
+    results=(
+        RecordedCase(RUN.results[0].case, RecordedChange.ADDED, (1, 2), model_agrees=False),
+        RecordedCase(RUN.results[1].case, RecordedChange.NOT_RECORDED, message="cannot be encoded"),
+    ),
+    written=("cases/a.yaml",),
+)
+REPORTS = {"fix": FIX, "train": TRAINING, "cases record": RECORDING}
+EXIT_CODES = {"fix": fix_exit_code(FIX), "train": run_exit_code(RUN), "cases record": recording_exit_code(RECORDING)}
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_report_is_read_unchanged(tmp_path: Path, kind: str):
+    document = json.loads(encode(REPORTS[kind]))
+    assert (document["kind"], document["summary"]["exit_code"]) == (kind, EXIT_CODES[kind])
+    assert read_any(saved(tmp_path, document)) == (kind, REPORTS[kind])
+    jsonschema.Draft202012Validator(strict_root(generate_schema())).validate(document)
+
+
+def test_a_damaged_training_is_rejected(tmp_path: Path):
+    document = json.loads(encode(TRAINING))
+    document["report"]["results"][0]["status"] = "lost"
+    with pytest.raises(TokverifyError, match=r"\$\.report\.results\[0\]\.status"):
+        read_any(saved(tmp_path, document))
