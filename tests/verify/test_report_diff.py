@@ -135,8 +135,8 @@ def test_markdown_keeps_texts_unchanged():
 
 
 def test_json_contains_every_change():
-    told = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
-    assert told["summary"] == {
+    document = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
+    assert document["summary"] == {
         "exit_code": 1,
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
     }  # fmt: skip

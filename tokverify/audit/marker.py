@@ -77,7 +77,7 @@ class TemplateMarkers:
 
 def read_template(template: str) -> TemplateMarkers:
     """Find the markers in a template."""
-    template = _without_comments(template[:_MAX_TEMPLATE])
+    template = _remove_comments(template[:_MAX_TEMPLATE])
     markers = list(dict.fromkeys(_ANY.findall(template)))
     strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(
@@ -88,7 +88,7 @@ def read_template(template: str) -> TemplateMarkers:
     )
 
 
-def _without_comments(template: str) -> str:
+def _remove_comments(template: str) -> str:
     # subtle: a regex would search to the end for every unterminated comment, which is quadratic.
     kept: list[str] = []
     start = 0

@@ -64,16 +64,16 @@ def add_remedies(report: AuditReport, reference: str | None) -> AuditReport:
     `reference` is the location of a reference to repair the file with; None if there is none.
     """
 
-    def with_remedy(finding: Finding) -> Finding:
+    def add_remedy(finding: Finding) -> Finding:
         return replace(finding, remedy=find_remedy(finding.repair, report.source or None, reference))
 
-    findings = tuple(map(with_remedy, report.findings))
-    waived = tuple(replace(each, finding=with_remedy(each.finding)) for each in report.waived)
+    findings = tuple(map(add_remedy, report.findings))
+    waived = tuple(replace(each, finding=add_remedy(each.finding)) for each in report.waived)
     return replace(report, findings=findings, waived=waived)
 
 
 def find_remedy(repair: str, model: str | None, reference: str | None) -> Repair:
-    """Return a repair as a command with the files named, as far as they are known, or else as a remark."""
+    """Return a repair as a command with the files named, if they are known; as a remark if it is no known command."""
     for beginning, remark in _REMARKS.items():
         if repair.startswith(f"{beginning} "):
             arguments = fill_in(repair, model, fixed_name(model), reference)

@@ -68,7 +68,7 @@ def try_templates(
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
-    findings = [*_missing(templates)] if theirs else []
+    findings = [*_find_missing(templates)] if theirs else []
     for name, source in ours.items():
         trial = _Trial(encoder, reference, name, source, theirs.get(name))
         subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
@@ -120,7 +120,7 @@ def _applies(template: str, names: Container[str], conversation: Conversation) -
     return template != DEFAULT or conversation.tools is None or TOOL_USE not in names
 
 
-def _missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
+def _find_missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
     for template in templates:
         if template.actual is None:
             yield ChatFinding(ERROR, "missing", template.name, "only the reference has this template")
@@ -202,7 +202,7 @@ class _Trial:
         )
         return ChatSubject(
             conversation=conversation,
-            rendered=self._with_ids(rendered),
+            rendered=self._add_ids(rendered),
             probes=probes,
             markers=markers,
             settings=self.encoder.settings,
@@ -220,7 +220,7 @@ class _Trial:
         """The reference's tokenizer, if it recognizes control tokens in a text."""
         return self.reference.tokenizer if self.reference and self.reference.tokenizer.parses_special else None
 
-    def _with_ids(self, rendered: RenderedConversation) -> RenderedConversation:
+    def _add_ids(self, rendered: RenderedConversation) -> RenderedConversation:
         expected = rendered.actual if rendered.expected is None else rendered.expected
         actual_ids, actual_refusal = _encode(self.encoder, rendered.actual)
         expected_ids, expected_refusal = _encode(self._comparable, expected)

@@ -46,7 +46,7 @@ class Loss:
     """Whether the loss explains two lists of ids that still differ."""
 
 
-def ids_made_control(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
+def find_made_control(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
     """Return the tokens declared with one of these types that llama.cpp turns into control tokens."""
     attributes = resolve(spec).attributes
     return [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.convert.huggingface_loss import convert_leniently
-from tokverify.convert.loss import Loss, Sides, ids_made_control, name_texts
+from tokverify.convert.loss import Loss, Sides, find_made_control, name_texts
 from tokverify.convert.sentencepiece_loss import sentencepiece_losses
 from tokverify.diagnosis.deviation import DeviatingEncoder
 from tokverify.engine.encoder import Encoder
@@ -131,7 +131,7 @@ def _open_tiktoken(path: Path) -> Source:
 
 def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
     """Yield the loss that llama.cpp treats some ordinary tokens as control tokens."""
-    ids = {spec.tokens[id]: id for id in ids_made_control(spec, {TokenType.NORMAL.value})}
+    ids = {spec.tokens[id]: id for id in find_made_control(spec, {TokenType.NORMAL.value})}
     if ids:
         yield Loss(
             f"{name_texts(list(ids))}: llama.cpp treats it as a control token, regardless of what the file declares",

@@ -114,7 +114,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
     unexplained = explainer.unexplained(differing)
-    causes = _causes(trial, _select_shown(generated, unexplained), explainer)
+    causes = _causes(trial, _select_outcomes(generated, unexplained), explainer)
     return Verification(
         replace(report, results=(*report.results, *causes)),
         strings=plan.count,
@@ -146,7 +146,7 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _select_shown(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+def _select_outcomes(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
     # Outcomes contain lists, so they cannot be hashed, but these are the same objects.
     first = {id(outcome) for outcome in unexplained}
     return sorted(generated, key=lambda outcome: id(outcome) not in first)[:_SHOWN]

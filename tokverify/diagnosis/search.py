@@ -140,7 +140,7 @@ class _Search(Generic[_Goal]):
             parents = [trial for trial in best if trial in beam]
             beam = list(chain.from_iterable(map(self._extend, parents)))
         self._prune()
-        ranked = self._ranked()
+        ranked = self._rank_trials()
         diagnosis = Diagnosis(
             tuple(map(self._explanation, ranked)),
             len(self._failing),
@@ -203,7 +203,7 @@ class _Search(Generic[_Goal]):
         """Return how far each result of the sample is from the expected one."""
         return [_distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
-    def _ranked(self) -> list[_Trial]:
+    def _rank_trials(self) -> list[_Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""
         kept: list[_Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):

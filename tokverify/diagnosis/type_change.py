@@ -60,7 +60,7 @@ def _group_changes(
     variants += [(part, cost.TYPES_OF_A_KIND) for part in _by_kind(spec, group)]
     for patches, base in variants:
         if with_similar:
-            yield set_type(spec, _with_similar_runs(spec, patches), type, base + cost.SIMILAR_RUNS)
+            yield set_type(spec, _add_similar_runs(spec, patches), type, base + cost.SIMILAR_RUNS)
         yield set_type(spec, patches, type, base)
 
 
@@ -78,7 +78,7 @@ def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "types", sentence, cost.ALL_TYPES)
 
 
-def _with_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
+def _add_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
     """Add the other runs of spaces of the same type if one of them is patched; likewise for tabs and newlines."""
     types = types_of(spec)
     patch_of_run: dict[tuple[str, int], TokenPatch] = {}

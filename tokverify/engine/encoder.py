@@ -162,9 +162,9 @@ class Encoder:
 
     def _special_affixes(self) -> tuple[list[int], list[int]]:
         before, after = self.settings.family.affix_roles(self.settings)
-        return list(map(self._required, before)), list(map(self._required, after))
+        return list(map(self._require_id, before)), list(map(self._require_id, after))
 
-    def _required(self, role: str) -> int:
+    def _require_id(self, role: str) -> int:
         id = self.settings.special_ids.get(role)
         if id is None:
             raise EncodeError(f"add_{role} is on but tokenizer.ggml.{role}_token_id is missing; llama.cpp aborts here")

@@ -149,12 +149,12 @@ class _Loader:
         ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
         # subtle: llama.cpp's sort is not stable, so tokens of equal length may be tried in another order there.
         ids.sort(key=lambda id: -len(to_bytes(self.pieces[id])))
-        lstrip, rstrip = self._stripping(ids) if self.family.in_llama_cpp else (set(), set())
+        lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & special), id in lstrip, id in rstrip) for id in ids
         )
 
-    def _stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
+    def _find_stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
         """Return the ids whose match strips the whitespace before it, and after it; llama.cpp decides by names."""
         pre, architecture = self.spec.pre or "", self.spec.general.get("architecture", "")
         name = self.spec.general.get("name", "").lower()

@@ -54,7 +54,7 @@ def explain(
         prefix=tuple(_token(encoder, id) for id in trace.prefix),
         fragments=tuple(_record_fragment(encoder, fragment) for fragment in trace.fragments),
         suffix=tuple(_token(encoder, id) for id in trace.suffix),
-        without_user_defined=_without_user_defined(encoder, trace, text),
+        without_user_defined=_encode_without_user_defined(encoder, trace, text),
         ids=ids,
         tokens=tokens,
         warnings=tuple(encoder.warnings(list(ids))) if add_special else (),
@@ -119,7 +119,7 @@ def _missing_piece(encoder: Encoder, id: int) -> str | None:
     return None if needed is None or needed in settings.ids else needed
 
 
-def _without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
+def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
     """Encode the text without matching USER_DEFINED tokens in it; None if none was matched."""
     special = {token.id for token in encoder.settings.added_tokens if token.special}
     matches = [fragment for fragment in trace.fragments if isinstance(fragment, Match)]

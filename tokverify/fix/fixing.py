@@ -85,7 +85,7 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     diagnosis = result.diagnosis if result else None
     change = _choose_change(result, spec)
     if change and diagnosis and not diagnosis.decoding:
-        change = _with_decoding(change, spec, facts, cases)
+        change = _add_decoding_repair(change, spec, facts, cases)
     if change is None:
         return Plan(before, diagnosis, None, {})
     new = change.transform(spec)
@@ -126,7 +126,7 @@ def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> Token
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 
-def _with_decoding(
+def _add_decoding_repair(
     change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
 ) -> TokenizerChange:
     """Add the change that repairs the decoding, if all ids are right with the first one."""

@@ -67,7 +67,7 @@ def _split_tokenizers(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    tracked = _tracked(directory)
+    tracked = _list_tracked(directory)
     paths: Iterable[Path] = _walk(directory) if tracked is None else map(Path, tracked)
     for number, path in enumerate(paths):
         if number >= _MAX_FILES:
@@ -94,7 +94,7 @@ def _require_text(name: str) -> None:
         ) from None
 
 
-def _tracked(directory: Path) -> list[str] | None:
+def _list_tracked(directory: Path) -> list[str] | None:
     """List the files that git tracks or could track; None if there is no git or no repository."""
     names = _list_files(directory, "--cached", "--others", "--exclude-standard")
     return None if names is None else [*names, *_in_submodules(directory)]

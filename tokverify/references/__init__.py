@@ -70,7 +70,7 @@ def load_reference(
     settings: Settings | None = None,
     model: Path | None = None,
 ) -> Tokenizer:
-    """Load a reference tokenizer; see `open_reference`."""
+    """Load a reference tokenizer; arguments and errors are those of `open_reference`."""
     return open_reference(location, spec=spec, settings=settings, model=model).tokenizer
 
 

@@ -130,7 +130,7 @@ class Vocabulary:
             count = self._c.llama_tokenize(self._vocab, text, len(text), ids, len(ids), add_special, parse_special)
             if count >= 0:
                 return ctypes.string_at(ids, count * 4)
-            self._ids = (ctypes.c_int32 * _missing(count))()
+            self._ids = (ctypes.c_int32 * _required_size(count))()
 
     def decode(self, ids: bytes) -> bytes:
         """Decode ids to a text, special tokens included."""
@@ -149,15 +149,15 @@ class Vocabulary:
             size = fill(self._text, len(self._text))
             if size >= 0:
                 return ctypes.string_at(self._text, size)
-            self._text = ctypes.create_string_buffer(_missing(size))
+            self._text = ctypes.create_string_buffer(_required_size(size))
 
     def listing(self, operation: bytes) -> bytes:
         """Return the result of an operation for all tokens: strings preceded by their lengths, or an array of int32."""
         ids = range(self._size)
         if operation == PIECES:
-            return b"".join(_packed(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
+            return b"".join(_pack(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
         if operation == TOKEN_BYTES:
-            return b"".join(_packed(self.token_bytes(id)) for id in ids)
+            return b"".join(_pack(self.token_bytes(id)) for id in ids)
         if operation == ATTRIBUTES:
             return array("i", (self._c.llama_vocab_get_attr(self._vocab, id) for id in ids)).tobytes()
         return array("i", (id for id in ids if self._c.llama_vocab_is_eog(self._vocab, id))).tobytes()
@@ -170,18 +170,18 @@ class Vocabulary:
         return json.dumps({"vocab_size": self._size, "special_ids": known, "flags": flags}).encode()
 
 
-def _missing(size: int) -> int:
+def _required_size(size: int) -> int:
     """Return the room that llama.cpp asks for by a negative size."""
     if size == -(2**31):
         raise WorkerError("the result is longer than llama.cpp can count")
     return -size
 
 
-def _packed(data: bytes) -> bytes:
+def _pack(data: bytes) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def _packed_error(error: Exception) -> bytes:
+def _pack_error(error: Exception) -> bytes:
     message = str(error).encode(errors="replace")
     return LENGTH.pack(-len(message)) + message
 
@@ -206,10 +206,10 @@ def _serve(vocabulary: Vocabulary, requests: BinaryIO, out: BinaryIO, seconds: f
 def _answer(vocabulary: Vocabulary, operation: bytes, item: bytes, *, add_special: bool, parse_special: bool) -> bytes:
     try:
         if operation == ENCODE:
-            return _packed(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
-        return _packed(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
+            return _pack(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
+        return _pack(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
     except WorkerError as error:
-        return _packed_error(error)
+        return _pack_error(error)
 
 
 def _allow(seconds: float) -> None:
@@ -243,11 +243,11 @@ def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds
     try:
         library = _Library(library_path, int(vocab_only_at))
         library.check(sample)
-        _write(out, _packed(CHECKED))
+        _write(out, _pack(CHECKED))
         vocabulary = library.load(model)
-        _write(out, _packed(vocabulary.description()))
+        _write(out, _pack(vocabulary.description()))
     except (WorkerError, OSError, AttributeError) as error:
-        _write(out, _packed_error(error))
+        _write(out, _pack_error(error))
     else:
         _serve(vocabulary, sys.stdin.buffer, out, float(seconds))
 

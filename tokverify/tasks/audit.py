@@ -44,6 +44,9 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         waivers: The file of accepted findings.
         options: The options to record in the report.
 
+    Returns:
+        The report, with the findings and the rules that could not be evaluated.
+
     Raises:
         TokverifyError: If a file cannot be read, or no rule is selected.
     """

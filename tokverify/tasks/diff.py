@@ -53,6 +53,9 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each batch of the fuzzer.
 
+    Returns:
+        The report, with the parts that differ and the results of the cases.
+
     Raises:
         TokverifyError: If one of them cannot be read.
     """

@@ -107,6 +107,9 @@ ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
+    Args:
+        model: The path; a model that is already open is returned unchanged.
+
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
@@ -136,6 +139,10 @@ def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclar
 
 def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
+
+    Args:
+        model: The opened model.
+        reference: A location as for `tokverify run -r`; a reference that is already open is returned unchanged.
 
     Raises:
         TokverifyError: If there is no reference at the location, or none was found.

@@ -52,6 +52,9 @@ def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
         output: A directory for copies of the suites; None to change the suites themselves.
         on_progress: Called after each case.
 
+    Returns:
+        What was recorded for each case, and the files that were written.
+
     Raises:
         TokverifyError: If a file cannot be read or written.
     """

@@ -51,6 +51,9 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each case.
 
+    Returns:
+        The report, with a result for each case.
+
     Raises:
         TokverifyError: If a file cannot be read, or no reference is found.
     """

@@ -50,6 +50,9 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         force: Overwrite files of the same names in the directory.
         on_progress: Called with a short description of each step.
 
+    Returns:
+        The report on the trained tokenizer, and the names of the files written.
+
     Raises:
         TokverifyError: If the corpus or the vocabulary size is unsuitable, or something cannot be written. Nothing is
             written then.

@@ -3,7 +3,7 @@
 Data is stored unchanged and escaped exactly once, when it is shown:
 
 - A text (a piece, a case's text, a value from a file) is escaped by `visible`, called where it is shown or quoted in a
-  message (see `wording.quoted`; `repr` works as well).
+  message (see `wording.quote`; `repr` works as well).
 - A message or a name (an error, a note, a finding, a path) is escaped by `visible_message`, called by the renderer or
   the command line. The texts that it quotes are already escaped and are not changed again.
 """

@@ -54,3 +54,12 @@ def suggest_name(name: str, known: Collection[str]) -> str:
     """Suggest the known name most similar to an unknown one, or list all known names."""
     similar = get_close_matches(name[:_MAX_COMPARED], known, n=1)
     return f"did you mean {similar[0]!r}?" if similar else f"use one of {', '.join(known)}"
+
+
+def percentage(part: float, whole: float, digits: int = 2) -> str:
+    """Write a share in percent; only nothing is 0%, and only everything is 100%."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < part < whole:
+        least = 0.1**digits
+        percent = min(max(percent, least), 100 - least)
+    return f"{percent:.{digits}f}%"

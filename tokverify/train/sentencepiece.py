@@ -52,10 +52,10 @@ def train_unigram(plan: TrainingPlan) -> Trained:
         bos_id=-1,
     )
     config = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", "add_bos_token": False}
-    return Trained("tokenizer.model", _with_round_scores(data), notes, config | {"add_eos_token": True})
+    return Trained("tokenizer.model", _round_scores(data), notes, config | {"add_eos_token": True})
 
 
-def _with_round_scores(model: bytes) -> bytes:
+def _round_scores(model: bytes) -> bytes:
     """Round the scores so that their sums are exact in single and in double precision.
 
     subtle: two orders of the same pieces score the same, but rounding errors would rank them. llama.cpp adds in double

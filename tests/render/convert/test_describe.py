@@ -60,11 +60,11 @@ def test_a_reason_shared_by_all_is_reported_once(conversion):
 
 
 def test_json_survives_hostile_names_too(conversion):
-    told = json.loads(FORMATS["convert"]["json"](conversion, RenderOptions()))
-    assert told["untransportable"][0] == f"lost: {HOSTILE}"
-    assert told["explained"] == [1, 0]
-    assert told["pre_tokenizer"]["texts"] == [HOSTILE]
-    assert (told["summary"]["exit_code"], told["written"]) == (1, False)
+    document = json.loads(FORMATS["convert"]["json"](conversion, RenderOptions()))
+    assert document["untransportable"][0] == f"lost: {HOSTILE}"
+    assert document["explained"] == [1, 0]
+    assert document["pre_tokenizer"]["texts"] == [HOSTILE]
+    assert (document["summary"]["exit_code"], document["written"]) == (1, False)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def result(id: str, text: str, message: str | None = None) -> CaseResult:
 
 def report_of(*results: CaseResult, **fields: object) -> ChangeReport:
     report = Report(Side("new", "m/new.json"), Side("old", "HEAD:m/new.json"), None, results)
-    return add_examples(ChangeReport((), report, **told))
+    return add_examples(ChangeReport((), report, **fields))
 
 
 def written(name: str, report: ChangeReport) -> str:

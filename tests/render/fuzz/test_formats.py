@@ -49,7 +49,7 @@ def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
     assert "[red]left" in shown
     assert "tried     2,000 texts, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
-    assert " strings, first in one from the generator pieces: " in shown
+    assert " texts, first in one from the generator pieces: " in shown
     assert "text     [/INST]" in shown
     assert shown.endswith(f"{verdict(hostile)}\n")
 
@@ -75,8 +75,8 @@ def test_quiet_prints_the_verdict_alone(hostile):
 
 
 def test_the_json_contains_everything(hostile):
-    told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
-    assert list(told) == [
+    document = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
+    assert list(document) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
         "coverage", "generators", "causes",
     ]  # fmt: skip
@@ -92,8 +92,8 @@ def test_the_json_contains_everything(hostile):
 
 def test_decode_differences_are_reported_in_bytes():
     different = fuzzed(FuzzPlan(count=300, generators=("pieces",), decoding=True), "ab", decode=lambda ids: b"\xff")
-    told = json.loads(FORMATS["fuzz"]["json"](different, RenderOptions()))
-    decoded = [cause["decoded"] for cause in told["causes"] if cause["kind"] == "decoding"]
+    document = json.loads(FORMATS["fuzz"]["json"](different, RenderOptions()))
+    decoded = [cause["decoded"] for cause in document["causes"] if cause["kind"] == "decoding"]
     assert decoded[0]["expected"] == "ff"
     assert "by right" in FORMATS["fuzz"]["table"](different, RenderOptions())
 
@@ -158,8 +158,8 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
         ({"skipped": 1, "unlisted": 1}, "skipped"),
     ],
 )
-def test_junit_is_never_without_a_test(nothing, told: dict[str, int], tag: str):
-    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **told), RenderOptions()).encode())
+def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):
+    root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **changes), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
@@ -194,7 +194,7 @@ def test_only_everything_is_all():
 
 
 def test_every_key_of_the_json_is_documented(hostile):
-    told = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
+    document = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     documented = ROOT.joinpath("docs", "fuzz.md").read_text(encoding="utf-8")
     new = {
         *document["summary"],

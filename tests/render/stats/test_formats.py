@@ -113,9 +113,9 @@ def test_the_verdict_compares_what_all_can_encode(stats):
     sentence = (
         "1 text, 21 bytes: 1.000 tokens per byte with [red]\\x1bone, 0.857 with two; [red]\\x1bone cannot encode 1 text"
     )
-    assert present("stats", stats).verdict == told
-    assert render(stats, RenderOptions(width=200)).split("\n")[-2] == told
-    assert render(stats, RenderOptions(width=200, quiet=True)) == f"{told}\n"
+    assert present("stats", stats).verdict == sentence
+    assert render(stats, RenderOptions(width=200)).split("\n")[-2] == sentence
+    assert render(stats, RenderOptions(width=200, quiet=True)) == f"{sentence}\n"
     nothing = replace(
         stats, tokenizers=stats.tokenizers[:1], texts=(replace(stats.texts[1], counts=stats.texts[1].counts[:1]),)
     )

@@ -64,7 +64,7 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
 
 def _check_declared(subject: Subject) -> Iterator[Finding]:
     """Check the added tokens of a tokenizer.json."""
-    special, attributes = _added(subject), subject.settings.attributes
+    special, attributes = _find_added(subject), subject.settings.attributes
     yield from _check_ordinary(subject, [id for id in special if not attributes[id] & _MATCHED])
     yield from _check_types(subject, special)
     yield from _check_added_here_only(subject, special)
@@ -119,7 +119,7 @@ def _report_user_defined(subject: Subject, severity: Severity, ids: Sequence[int
     return Finding(severity, message, ids=tuple(ids))
 
 
-def _added(subject: Subject) -> dict[int, bool]:
+def _find_added(subject: Subject) -> dict[int, bool]:
     """Map the ids of the reference's added tokens that are the same token here to whether they are special."""
     count = len(subject.settings.pieces)
     return {

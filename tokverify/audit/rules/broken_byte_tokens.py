@@ -62,7 +62,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         count = plural(len(missing), "byte token")
         message = f"{count} missing ({list_items(missing)}): llama.cpp {fallback.when_missing} if a text needs one"
         yield Finding(ERROR, message, keys=(TOKENS,))
-    yield from _mistyped(subject, ids)
+    yield from _check_types(subject, ids)
 
 
 def _byte_ids(subject: Subject) -> dict[str, int]:
@@ -75,7 +75,7 @@ def _has_raw(subject: Subject, byte: int) -> bool:
     return bytes([byte]).decode("utf-8", "surrogateescape") in subject.spec.tokens
 
 
-def _mistyped(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
+def _check_types(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
     types, pieces = subject.spec.types, subject.spec.tokens
     if types is None or len(types) != len(pieces):
         return

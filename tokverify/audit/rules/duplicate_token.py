@@ -47,10 +47,10 @@ def duplicate_token(subject: Subject) -> Iterator[Finding]:
         )
         yield Finding(WARNING, message, ids=empty, keys=(TOKENS,))
     if len(set(read)) - bool(empty) < len(read) - len(empty):
-        yield _duplicates(subject, read)
+        yield _report_duplicates(subject, read)
 
 
-def _duplicates(subject: Subject, read: Sequence[str]) -> Finding:
+def _report_duplicates(subject: Subject, read: Sequence[str]) -> Finding:
     repeated = {token for token, count in Counter(read).items() if count > 1 and token}
     ids: dict[str, list[int]] = {}
     for id, token in enumerate(read):

@@ -44,7 +44,7 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
         neomjs/neo#14015, unslothai/unsloth#468
     """
     settings = subject.settings
-    yield from _eos(settings)
+    yield from _check_eos(settings)
     ends = [settings.ids[text] for text in subject.markers.turn_ends if text in settings.ids]
     if ends and "eos_token" not in subject.markers.template and settings.eog_ids.isdisjoint(ends):
         message = (
@@ -53,7 +53,7 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR, message, tuple(ends), (CHAT_TEMPLATE, key_of("eot")), set_special_id("eot", ends[0]))
 
 
-def _eos(settings: Settings) -> Iterator[Finding]:
+def _check_eos(settings: Settings) -> Iterator[Finding]:
     eos, bos = settings.special_ids.get("eos"), settings.special_ids.get("bos")
     if eos is None:
         return

@@ -59,10 +59,10 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
             )
             yield Finding(WARNING, message, ids=tuple(token.id for token in stripping), keys=(_NAME,))
     elif not stripping and subject.settings.ids.keys() >= _PHI3_TOKENS:
-        yield from _hidden_phi3(subject, name)
+        yield from _check_unnamed_phi3(subject, name)
 
 
-def _hidden_phi3(subject: Subject, name: str) -> Iterator[Finding]:
+def _check_unnamed_phi3(subject: Subject, name: str) -> Iterator[Finding]:
     other = replace(subject.spec, general={**subject.spec.general, "name": f"{name} phi-3"})
     text = "<|user|>\nHi<|end|>\n"
     ids = _encode(other, text)

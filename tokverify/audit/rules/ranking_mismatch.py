@@ -54,29 +54,29 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         ztxz16/fastllm#715
     """
     if isinstance(subject.expected, Declaring):
-        yield from _sentencepiece_scores(subject)
+        yield from _compare_scores(subject)
         prefix: bool | None = subject.declared.add_space_prefix
-        yield from _extra_whitespaces(subject)
+        yield from _check_extra_whitespaces(subject)
     else:
-        yield from _merges(subject)
+        yield from _check_merges(subject)
         prefix = _adds_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
-        yield from _space_prefix(subject, expected=prefix)
+        yield from _check_space_prefix(subject, expected=prefix)
 
 
-def _merges(subject: Subject) -> Iterator[Finding]:
+def _check_merges(subject: Subject) -> Iterator[Finding]:
     model = subject.document.model
     if not isinstance(model.get("merges"), list):
         return
     theirs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
     if subject.settings.family.ranking is Ranking.SCORE:
-        yield from _order(subject, theirs)
+        yield from _check_order(subject, theirs)
     elif subject.settings.family.is_bpe:
-        yield from _merge_lists(list(subject.spec.merges or ()), theirs)
-        yield from _ignore_merges(subject, expected=bool(model.get("ignore_merges")))
+        yield from _compare_merges(list(subject.spec.merges or ()), theirs)
+        yield from _check_ignore_merges(subject, expected=bool(model.get("ignore_merges")))
 
 
-def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
+def _compare_merges(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     if ours == theirs:
         return
     lost, extra = set(theirs) - set(ours), set(ours) - set(theirs)
@@ -87,7 +87,7 @@ def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
-def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.ignore_merges
     if actual == expected:
         return
@@ -101,7 +101,7 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     yield Finding(ERROR if text else INFO, f"{problem}: {shown}", keys=(PRE,))
 
 
-def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
+def _check_order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
     """Check that the scores rank what the reference's merges make in the same order."""
     scores, ids, pieces = subject.spec.scores, subject.settings.ids, subject.settings.pieces
     if scores is None:
@@ -119,7 +119,7 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
         yield Finding(ERROR if text else INFO, message + shown, ids=tuple(moved), keys=(SCORES,))
 
 
-def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
+def _compare_scores(subject: Subject) -> Iterator[Finding]:
     ours, theirs = subject.spec.scores or (), subject.declared.scores or ()
     pieces, attributes = subject.settings.pieces, subject.settings.attributes
     types = subject.declared.types or ()
@@ -134,7 +134,7 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,), repair=FIX)
 
 
-def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
+def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:
     is_flag = "remove_extra_whitespaces" in subject.settings.family.flags
     actual = is_flag and subject.settings.remove_extra_whitespaces
     expected = bool(subject.declared.remove_extra_whitespaces)
@@ -157,7 +157,7 @@ def _adds_space(subject: Subject) -> bool | None:
     return any(scheme != "never" for scheme in schemes) if schemes or replaces else None
 
 
-def _space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+def _check_space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.add_space_prefix
     if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
         message = f"add_space_prefix is {actual}, and {expected} in the reference: {quote(text)} is encoded differently"

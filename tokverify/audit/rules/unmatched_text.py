@@ -50,12 +50,12 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
     """
     settings = subject.settings
     if settings.family.is_bpe and PRE_TOKENIZERS[settings.pre].byte_level:
-        yield from _mapped(subject)
-        yield from _unmapped(subject)
-    yield from _nested(subject)
+        yield from _find_mapped(subject)
+        yield from _find_unmapped(subject)
+    yield from _find_nested(subject)
 
 
-def _mapped(subject: Subject) -> Iterator[Finding]:
+def _find_mapped(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     space, line_end, tab = (byte_alphabet()[ord(character)] for character in " \n\t")
     ids = tuple(
@@ -66,7 +66,7 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
         yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
-def _unmapped(subject: Subject) -> Iterator[Finding]:
+def _find_unmapped(subject: Subject) -> Iterator[Finding]:
     settings, alphabet = subject.settings, frozenset(byte_alphabet().values())
     # Examining the few distinct characters first is much faster than examining every token.
     foreign = frozenset("".join(settings.pieces)) - alphabet
@@ -81,7 +81,7 @@ def _unmapped(subject: Subject) -> Iterator[Finding]:
         yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
-def _nested(subject: Subject) -> Iterator[Finding]:
+def _find_nested(subject: Subject) -> Iterator[Finding]:
     special = [token for token in subject.settings.added_tokens if token.special and len(token.text) >= _FEWEST]
     ids = {token.text: token.id for token in special}
     lengths = sorted({len(text) for text in ids})

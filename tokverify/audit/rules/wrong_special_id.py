@@ -47,13 +47,13 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
         if id >= count:
             message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
             yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role, "ID"))
-    yield from _missing(subject.settings)
+    yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
         if not _is_special(subject.settings, id):
-            yield from _ordinary(subject, role, id)
+            yield from _check_ordinary(subject, role, id)
 
 
-def _missing(settings: Settings) -> Iterator[Finding]:
+def _find_missing(settings: Settings) -> Iterator[Finding]:
     for role in _used_roles(settings):
         if role not in settings.special_ids:
             message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
@@ -70,7 +70,7 @@ def _is_special(settings: Settings, id: int) -> bool:
     return settings.attributes[id] != Attribute.NORMAL or is_marker(settings.pieces[id])
 
 
-def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
+def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     settings = subject.settings
     is_used = role in _used_roles(settings)
     if role in _ENDING:

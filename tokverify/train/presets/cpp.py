@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.spacing import CONTINUATION
-from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved
+from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved_piece
 from tokverify.files.huggingface import cpp_stages as cpp_library
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.presets.cpp_merges import avoid_fixed
@@ -39,7 +39,7 @@ def train(plan: TrainingPlan) -> Trained:
     merges, learned = avoid_fixed(_learn(plan), plan.vocab_size - len(pieces))
     pieces += learned
     notes = _notes(plan, len(pieces))
-    pieces += map(reserved, range(len(pieces), plan.vocab_size))
+    pieces += map(reserved_piece, range(len(pieces), plan.vocab_size))
     tokenizer = cpp_library.build({piece: id for id, piece in enumerate(pieces)}, merges)
     cpp_library.add_fixed_tokens(tokenizer)
     config = {f"{role}_token": ROLES[role] for role in ("bos", "eos", "unk", "pad")}
