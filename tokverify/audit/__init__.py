@@ -56,7 +56,7 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
 
 
 def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:
-    """Return the findings that no waiver accepts, and the others."""
+    """Return the findings that no waiver accepts, and those that one does."""
     left: list[Finding] = []
     waived: list[WaivedFinding] = []
     for finding in findings:

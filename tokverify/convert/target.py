@@ -1,4 +1,4 @@
-"""The formats that a conversion can write, by the suffix of the file."""
+"""Define the formats that a conversion can write, by the suffix of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TokenPatch: a new text or type for single tokens, and the changes that consist of such patches.
+"""TokenPatch: a new text or type for a token, and the changes that consist of patches.
 
 Sentences quote tokens in visible form, so a renderer must not escape these quotes again.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.engine.normalizer import unescape_spaces
@@ -153,12 +154,13 @@ def _compare_added_tokens(
 def _one_sided_matches(
     explained: Explanation, theirs: Iterable[StageMatch], difference: Difference
 ) -> tuple[list[Token], list[StageMatch]]:
-    """Return the added tokens that only we match, and those that only the reference does, where the results differ."""
+    """Return the added tokens that only one side matches, ours and the reference's, if they affect the result."""
     ours = {(*token.span, token.token.id): index for index, token in enumerate(explained.tokens) if _is_added(token)}
     expected = {(match.start, match.end, match.id): match for match in theirs}
     differing = _differing_indexes(difference)
     indexes = [index for key, index in ours.items() if key not in expected and index in differing]
-    ids = {token.id for block in difference.blocks if not block.equal for token in block.expected}
+    tokens = chain.from_iterable(block.expected for block in difference.blocks if not block.equal)
+    ids = {token.id for token in tokens}
     only_theirs = [expected[key] for key in sorted(expected.keys() - ours.keys()) if expected[key].id in ids]
     return [explained.tokens[index].token for index in indexes], only_theirs
 

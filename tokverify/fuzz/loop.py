@@ -131,7 +131,9 @@ class _Run:
         self._names = self._worker.names
         if not self._names:
             names = ", ".join(plan.generators)
-            raise TokverifyError(f"no texts to try: {names} have no material in this vocabulary; choose others")
+            raise TokverifyError(
+                f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
+            )
         self._causes = Causes(self._trial)
         self._counter = CoverageCounter(actual)
         self._strings = self._skipped = 0

@@ -1,4 +1,4 @@
-"""A text to try, and the vocabulary that generators build texts from."""
+"""Define a text to try, and the vocabulary that generators build texts from."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
 
 
 def _explain_omission(directory: Path, suites: Sequence[Path]) -> str:
-    """Explain why the shipped suites cannot or should not be verified with others; empty if they can."""
+    """Explain why the shipped suites cannot or should not be verified along with `suites`; empty if they can."""
     if not suites:
         return ""
     own = [directory / path for path in suites]

@@ -1,4 +1,4 @@
-"""References that are files: the table of their kinds."""
+"""Load references that are files, by their kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes that a piece of a HuggingFace tokenizer represents, derived from the tokenizer's own stages."""
+"""Find the bytes that a piece of a HuggingFace tokenizer represents, based on the tokenizer's own stages."""
 
 from __future__ import annotations
 

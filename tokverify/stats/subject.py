@@ -1,4 +1,4 @@
-"""The tokenizers to measure."""
+"""Define the tokenizers to measure."""
 
 from __future__ import annotations
 

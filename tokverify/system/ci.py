@@ -1,4 +1,4 @@
-"""What CI systems need: the root of the repository as they see it, and logs in which they execute nothing.
+"""Support CI systems: find the root of the repository as they see it, and escape commands in logs.
 
 The runner of GitHub Actions searches every line of a log for commands: `::name::` at the start of a line or after
 leading whitespace, and `##[name]` anywhere (see `ActionCommand` in the runner's source). Tokens and files can contain

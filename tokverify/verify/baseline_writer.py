@@ -1,4 +1,4 @@
-"""Write a baseline as YAML or JSON; it reads back as it was written (docs/baseline.md)."""
+"""Write a baseline as YAML or JSON that reads back unchanged (docs/baseline.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTH = 120
 
 
 def render_baseline(baseline: Baseline, suffix: str) -> str:
-    """Write a baseline in the format of a file with this suffix: JSON for `.json`, otherwise YAML."""
+    """Write a baseline in the format of a file with this suffix: JSON for `.json`, YAML for all others."""
     entries = list(map(_fields, baseline.entries))
     return _WRITERS.get(suffix.lower(), _yaml)(entries)
 

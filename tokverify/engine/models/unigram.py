@@ -10,7 +10,7 @@ character that is not a piece is an unknown token with a score below all others;
     up to b     -2.5    ab, because a + b is -3
     up to c     -2      a + bc, because ab + c is -15
 
-To be fast, it splits the text where no piece can cross, and caches the parts.
+To be fast, it splits the text at places that no piece can cross, and caches the parts.
 
 Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """

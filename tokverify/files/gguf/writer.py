@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 ARCHITECTURES = {"llama": "llama", "gpt2": "gpt2", "gemma4": "gemma4", "bert": "bert", "t5": "t5"}
-"""`tokenizer.ggml.model` -> a matching architecture known to llama.cpp; for others, `llama`."""
+"""`tokenizer.ggml.model` -> a matching architecture known to llama.cpp; for models not listed, `llama`."""
 
 
 def with_name(spec: TokenizerSpec, name: str) -> TokenizerSpec:
