@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
-from tokverify.audit.repair import FIX, find_remedy, set_flag, with_remedies
+from tokverify.audit.repair import FIX, add_remedies, find_remedy, set_flag
 from tokverify.cli import main
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
@@ -137,5 +137,5 @@ def test_a_repair_that_is_not_a_command_is_shown_in_words():
     finding = Finding(ERROR, "x", repair=words, code="TV206", name="x")
     assert find_remedy(words, "m.gguf", None) == find_remedy(words, "m.gguf", "r")
     report = AuditReport(findings=(finding,), source="m.gguf")
-    text = FORMATS["audit"]["table"](with_remedies(report, None), RenderOptions())
+    text = FORMATS["audit"]["table"](add_remedies(report, None), RenderOptions())
     assert f"  repair: {words[:60]}" in text

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases, load_suites
-from tokverify.cases.suite_writer import quoted, render_suite
+from tokverify.cases.suite_writer import quote_yaml, render_suite
 from tokverify.cases.yaml_node import Mapping, Scalar, parse
 
 HOSTILE = (
@@ -25,7 +25,7 @@ HOSTILE = (
 
 
 def read_back(text: str) -> str:
-    root = parse(f"text: {quoted(text)}\n")
+    root = parse(f"text: {quote_yaml(text)}\n")
     assert isinstance(root, Mapping)
     (_, value), *_ = root.pairs()
     assert isinstance(value, Scalar)
@@ -71,7 +71,7 @@ def test_expectations_are_written_too(tmp_path: Path):
     ],
 )
 def test_invisible_characters_are_escaped(text, written):
-    assert quoted(text) == written
+    assert quote_yaml(text) == written
 
 
 @pytest.mark.process  # takes seconds

@@ -150,7 +150,7 @@ def test_the_byte_mapping_is_shown_if_bytes_are_replaced():
 def test_the_byte_mapping_is_not_shown_if_bytes_are_unchanged():
     encoder = Encoder(with_parts(spm_spec({"a": 0.0}), ["\udcac"]))
     assert encoder.trace("a")
-    with pytest.raises(UnsupportedError, match="cuts a character in two"):
+    with pytest.raises(UnsupportedError, match="splits a character"):
         encoder.trace("€")
 
 

@@ -9,7 +9,7 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
 from tokverify.files.load import load_gguf
 from tokverify.fuzz import alphabet
-from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, Vocabulary, vocabulary_of
 from tokverify.fuzz.stream import scatter
 
@@ -63,7 +63,7 @@ def test_every_context_and_mode_of_an_added_token_is_tried_before_any_repeats():
 
 def test_exhaustive_generators_continue_through_the_batches():
     vocabulary = Vocabulary(["a"], added=[f"<{index}>" for index in range(50)])
-    samples = [sample for number in range(7) for sample in batch(["added-tokens"], vocabulary, 0, number)]
+    samples = [sample for number in range(7) for sample in make_batch(["added-tokens"], vocabulary, 0, number)]
     assert len(samples) == len(set(samples)) == 4200 == 50 * 4 * 21
 
 
@@ -98,21 +98,21 @@ def test_a_corpus_is_cut_into_excerpts_and_mutated(vocabulary):
 
 
 def test_generators_without_material_are_left_out(vocabulary):
-    assert "corpus" in usable(["words", "corpus"], vocabulary)
+    assert "corpus" in select_usable(["words", "corpus"], vocabulary)
     bare = Vocabulary(["a"])
-    assert usable(list(GENERATORS), bare) == [
+    assert select_usable(list(GENERATORS), bare) == [
         name for name in GENERATORS if name not in {"added-tokens", "near-misses", "stored", "corpus"}
     ]
-    assert usable(["pieces"], Vocabulary([])) == []
+    assert select_usable(["pieces"], Vocabulary([])) == []
 
 
 def test_a_batch_takes_generators_in_turn_and_depends_on_seed_and_number_alone(vocabulary):
-    samples = batch(["digits", "code"], vocabulary, 7, 3)
+    samples = make_batch(["digits", "code"], vocabulary, 7, 3)
     assert len(samples) == 600
     assert sum(any(c.isnumeric() for c in text) for text, _, _ in samples[::2]) == 300
-    assert samples == batch(["digits", "code"], vocabulary, 7, 3)
-    assert samples != batch(["digits", "code"], vocabulary, 8, 3)
-    assert samples != batch(["digits", "code"], vocabulary, 7, 4)
+    assert samples == make_batch(["digits", "code"], vocabulary, 7, 3)
+    assert samples != make_batch(["digits", "code"], vocabulary, 8, 3)
+    assert samples != make_batch(["digits", "code"], vocabulary, 7, 4)
 
 
 def test_the_vocabulary_of_an_encoder(vocabulary):

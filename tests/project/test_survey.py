@@ -65,7 +65,7 @@ def test_tokenizers_and_suites_are_found(tmp_path, files, models, suites):
 
 
 def test_nothing_to_verify_is_an_error(tmp_path):
-    with pytest.raises(TokverifyError, match="contains no GGUF file"):
+    with pytest.raises(TokverifyError, match="contains neither a GGUF file"):
         survey(make(tmp_path, "readme.md"))
 
 
@@ -94,7 +94,7 @@ def test_init_writes_what_run_reads(tmp_path, monkeypatch):
     assert workflow["permissions"] == {"contents": "read"}
     again = CliRunner().invoke(main, ["init"])
     assert again.exit_code == 2
-    assert "already exists" in again.stderr
+    assert "already exist" in again.stderr
     assert CliRunner().invoke(main, ["init", "--force"]).exit_code == 0
     assert CliRunner().invoke(main, ["init", "absent"]).exit_code == 2
 

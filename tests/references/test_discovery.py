@@ -71,7 +71,7 @@ def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     model.with_name("tokenizer.json").write_text(words)
     found = find_reference(model, SPEC)
     assert found.source == str(model.with_name("tokenizer.json"))
-    assert found.reason.endswith("; before it: fox.Q4_K_M.json beside the model is not a tokenizer")
+    assert found.reason.endswith("; tried before: fox.Q4_K_M.json beside the model is not a tokenizer")
 
 
 def test_a_broken_tokenizer_next_to_the_model_is_not_skipped_silently(model):
@@ -91,7 +91,7 @@ def test_the_tokenizer_json_inside_the_file(model, words, hub):
     found = find_reference(model, replace(SPEC, huggingface_json=words))
     assert found.tokenizer.name == "tokenizers"
     assert found.source == f"tokenizer.huggingface.json in {model}"
-    assert found.reason == "the GGUF file contains its tokenizer.json; before it: no tokenizer beside the model"
+    assert found.reason == "the GGUF file contains its tokenizer.json; tried before: no tokenizer beside the model"
 
 
 @pytest.mark.parametrize("content", ["{", "\udcff"])
@@ -105,7 +105,7 @@ def test_the_repository_named_in_the_file_is_tried(model, hub):
     hub["org/fox"] = FoundReference(object(), "org/fox@main", "downloaded from the hub")
     found = find_reference(model, named(source__repo_url="https://huggingface.co/org/fox"))
     assert (found.source, found.caveat) == ("org/fox@main", "")
-    assert found.reason.startswith("general.source.repo_url names it, downloaded from the hub; before it: ")
+    assert found.reason.startswith("general.source.repo_url names it, downloaded from the hub; tried before: ")
     assert hub.asked == [("org/fox", PATIENCE, True)]
 
 
@@ -139,7 +139,7 @@ def test_as_a_last_resort_the_reference_is_rebuilt_with_a_caveat(model):
     assert found.tokenizer.encode("ab", add_special=False, parse_special=False) == [2]
     assert found.caveat.startswith("the reference is rebuilt from the GGUF file's own data")
     assert found.reason == (
-        "nothing better was found; before it: no tokenizer beside the model; no tokenizer.json inside it; "
+        "nothing better was found; tried before: no tokenizer beside the model; no tokenizer.json inside it; "
         "no repository named in it"
     )
 

@@ -125,10 +125,10 @@ def test_a_broken_config_is_named(tokenizer_json, tmp_path, config):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "not a tokenizer.json, as it is not valid JSON"),
-        (b"{", "not a tokenizer.json, as it is not valid JSON"),
-        (b"\xff\xfe", "not a tokenizer.json, as it is not valid JSON"),
-        (b"[" * 100_000, "not a tokenizer.json, as it is not valid JSON"),
+        (b"", "not a tokenizer.json, because it is not valid JSON"),
+        (b"{", "not a tokenizer.json, because it is not valid JSON"),
+        (b"\xff\xfe", "not a tokenizer.json, because it is not valid JSON"),
+        (b"[" * 100_000, "not a tokenizer.json, because it is not valid JSON"),
         (b"[]", "JSON, but not a HuggingFace tokenizer.json"),
         (b'{"name": "fox"}', "JSON, but not a HuggingFace tokenizer.json"),
         (b'{"version": "1.0", "model": {"type": "Poem"}}', r"tokenizers [\d.]+ cannot load it \(.+\)"),

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,12 @@ def test_the_summary_holds_what_scripts_need():
     assert summary["cases"] == 14
     assert sum(summary[status] for status in ("match", "mismatch", "error", "known", "skipped")) == 14
     assert not summary["stopped_early"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_field_of_a_report_replaces_a_key_of_the_envelope(kind: str):
+    names = {field.name for field in fields(KINDS[kind].type)}
+    assert names & {"schema_version", "kind", "summary"} == set()
 
 
 # The schema

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.errors import UnsupportedError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -75,7 +75,7 @@ def hostile_report() -> Report:
     report = hostile_baseline(report.results).apply(report)
     report = replace(report, diagnosis=hostile_diagnosis())
     report = replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
-    return with_repairs(report)
+    return add_repairs(report)
 
 
 def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:

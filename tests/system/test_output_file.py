@@ -14,7 +14,7 @@ from tokverify.errors import TokverifyError
 from tokverify.system.output_file import (
     append_text,
     check_place,
-    put_in_place,
+    move_into_place,
     sync,
     temporary_beside,
     write_file,
@@ -40,7 +40,7 @@ def write(path: Path, text: str) -> None:
     with temporary_beside(path) as temporary:
         temporary.write_text(text)
         sync(temporary)
-        put_in_place(temporary, path)
+        move_into_place(temporary, path)
 
 
 def test_permissions_are_kept_or_those_of_a_new_file(tmp_path: Path):

@@ -37,10 +37,10 @@ def test_sums_of_unigram_scores_are_exact(trained_on):
 
 
 def test_rounding_scores_changes_nothing_else(trained_on):
-    from tokverify.train.sentencepiece import _with_round_scores
+    from tokverify.train.sentencepiece import _round_scores
 
     trained = trained_on("unigram", TEXT, vocab_size=60).data
-    assert _with_round_scores(trained) == trained
+    assert _round_scores(trained) == trained
 
 
 @pytest.mark.parametrize("algorithm", ["spm", "unigram"])

@@ -133,7 +133,7 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
     fixed, gone = entry("ab", case="s/cd"), entry("ab", case="s/gone")
     others = entry("ab", case="s/cd", model="other")
     found = report("ab", "cd", "abd")
-    updated = baseline(kept, fixed, gone, others).updated(found, "new here")
+    updated = baseline(kept, fixed, gone, others).update(found, "new here")
     assert [(known.case, known.reason, known.expires) for known in updated.entries] == [
         ("s/ab", "kept", date(2030, 1, 1)),
         ("s/abd", "new here", None),
@@ -147,7 +147,7 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
 
 def test_a_failure_of_another_kind_is_new():
     before = baseline(entry("abc", reason="old"))
-    updated = before.updated(report("abc", expected=OTHERWISE), "new")
+    updated = before.update(report("abc", expected=OTHERWISE), "new")
     assert [known.reason for known in updated.entries] == ["new"]
 
 
@@ -157,13 +157,13 @@ def test_new_entries_need_a_reason():
         TokverifyError,
         match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
     ):
-        baseline().updated(report(*texts), None)
-    assert baseline(entry("ab")).updated(report("ab"), None).entries[0].reason == "it is so"
+        baseline().update(report(*texts), None)
+    assert baseline(entry("ab")).update(report("ab"), None).entries[0].reason == "it is so"
 
 
 def test_an_expired_entry_is_left_for_a_person():
     expired = entry("ab", expires=date(2020, 1, 1))
-    updated = baseline(expired).updated(report("ab"), "so that it passes")
+    updated = baseline(expired).update(report("ab"), "so that it passes")
     assert [known.expires for known in updated.entries] == [date(2020, 1, 1)]
     assert run_exit_code(updated.apply(report("ab"))) == 1
 

@@ -1,4 +1,4 @@
-"""Audit: static rules for the tokenizer of a GGUF file, alone or against its reference."""
+"""Audit the tokenizer of a GGUF file with static rules, alone or against its reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
@@ -21,7 +21,7 @@ __all__ = ["AuditReport", "audit"]
 
 
 def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = ()) -> AuditReport:
-    """Evaluate rules on `subject`, and set aside the findings that waivers accept.
+    """Evaluate rules on `subject`, and separate the findings that waivers accept.
 
     The report lists the rules that could not be evaluated. Its findings are ordered by severity, then by code.
     """
@@ -49,7 +49,7 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
         try:
             findings.extend(rule.findings(subject))
         except (NotEvaluatedError, TokverifyError) as error:
-            not_evaluated.append(NotEvaluated(rule.code, rule.name, shortened(str(error))))
+            not_evaluated.append(NotEvaluated(rule.code, rule.name, truncate(str(error))))
     findings.sort(key=lambda finding: finding.code)
     findings.sort(key=lambda finding: finding.severity, reverse=True)
     return findings, not_evaluated

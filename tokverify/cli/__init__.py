@@ -48,7 +48,7 @@ Shell completion:
     cls=TokverifyGroup,
     modules={name: f"{__name__}.{name}" for name in _COMMANDS},
     epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="tokverify")
 def main() -> None:

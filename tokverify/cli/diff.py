@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, selection_options
+from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, seed_option, selection_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
@@ -40,7 +40,7 @@ class DiffOptions(ReportOptions):
 @cases_option("The texts to encode")
 @selection_options
 @click.option("--fuzz", callback=parse_seconds, metavar="TIME", help="Also fuzz for this time, such as 30s.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
+@seed_option
 @click.option(
     "--corpus",
     multiple=True,

@@ -13,6 +13,7 @@ from tokverify.cli.options import (
     model_argument,
     no_color_option,
     parse_special_option,
+    reference_option,
 )
 from tokverify.cli.source import read_text
 from tokverify.cli.stream import render_options, write_text
@@ -22,7 +23,7 @@ from tokverify.cli.stream import render_options, write_text
 @model_argument
 @click.argument("text", required=False)
 @file_option
-@click.option("-r", "--reference", metavar="LOCATION", help="Also show the stages of this reference.")
+@reference_option("Also show the stages of this reference.")
 @add_special_option
 @parse_special_option
 @click.option("--full", is_flag=True, help="Show every word, even in long texts.")

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, parse_seconds, report_options
+from tokverify.cli.options import (
+    PATH,
+    ModelCommand,
+    model_argument,
+    parse_seconds,
+    reference_option,
+    report_options,
+    seed_option,
+)
 from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.stream import write_stderr
@@ -55,7 +63,7 @@ class FuzzOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@click.option("-r", "--reference", metavar="LOCATION", help="What to compare with, as for `tokverify run`.")
+@reference_option("What to compare with, as for `tokverify run`.")
 @click.option(
     "--time",
     "seconds",
@@ -70,7 +78,7 @@ class FuzzOptions(ReportOptions):
     metavar="SHARE",
     help="Stop when this share of the vocabulary's pieces has occurred in some text, such as 95%.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
+@seed_option
 @click.option(
     "--generator",
     "generators",

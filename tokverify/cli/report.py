@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.baseline import baseline_options, check_baseline
+from tokverify.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOptions(ReportOptions):
+class ShowOptions(BaselineOptions):
     """The options of `tokverify report show`."""
 
     file: Path
-    baseline: Path | None
-    update_baseline: bool
-    reason: str | None
 
 
 @click.group()

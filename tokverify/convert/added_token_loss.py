@@ -1,4 +1,4 @@
-"""How llama.cpp matches added tokens differently from what a tokenizer.json specifies."""
+"""Find how llama.cpp matches added tokens differently from what a tokenizer.json specifies."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     Entry = Mapping[str, Any]
 
 _FLAGS = ("lstrip", "rstrip", "single_word")
-# Whether a token is special in IN and in llama.cpp; None where it is not an added token.
+# Whether a token is special in IN and in llama.cpp; None if it is not an added token.
 _SENTENCES = {
     (None, True): "llama.cpp recognizes {} as control tokens, but IN has no such added tokens",
     (None, False): "llama.cpp matches {} in texts, but IN has no such added tokens",
-    (False, True): "llama.cpp treats {} as control tokens, whatever the file declares",
-    (True, False): "llama.cpp matches {} even where it does not parse control tokens",
+    (False, True): "llama.cpp treats {} as control tokens, regardless of what the file declares",
+    (True, False): "llama.cpp matches {} even if it does not parse control tokens",
     (True, None): "llama.cpp does not match {} in texts",
     (False, None): "llama.cpp does not match {} in texts",
 }
 
 
 def added_token_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:
-    """Yield the added tokens that llama.cpp matches at other places, one loss per reason.
+    """Yield the added tokens that llama.cpp matches in other places, one loss per reason.
 
     Args:
         document: The tokenizer.json.

@@ -1,4 +1,4 @@
-"""Changes to single settings: flags, special ids, the pre-tokenizer and the model's name."""
+"""Generate changes to single settings: flags, special ids, the pre-tokenizer and the model's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.files.gguf.values import FIELDS
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -55,7 +55,7 @@ def _flag(evidence: Evidence, name: str, *, value: bool) -> TokenizerChange:
 
 
 def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Give the role of BOS, EOS, SEP or the unknown token to the token that has it in the reference, or seems to."""
+    """Assign the role of BOS, EOS, SEP or unknown to the token that has it in the reference, or is likely to."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     declared = evidence.facts.special_ids
     for role, observed in _observed_ids(evidence).items():
@@ -69,7 +69,7 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
-    """Return, by role, the ids at the places where the token of that role would be."""
+    """Return, by role, the ids at the positions where the token of that role would be."""
     surrounded = [target.expected for target in evidence.targets if target.add_special and target.expected]
     return {
         "bos": {ids[0] for ids in surrounded},
@@ -82,7 +82,7 @@ def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
 def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
     return TokenizerChange(
         kind=f"{role}_id",
-        sentence=f"making token {id} {quoted(spec.tokens[id])} the {role} token ({key_of(role)})",
+        sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
         cost=cost.discount(cost.SPECIAL_ID, confirmed=confirmed),
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
         gguf_command=set_special_id(role, id),
@@ -138,16 +138,16 @@ def _acts_alike(new: PreTokenizer, old: PreTokenizer, splits: Mapping[str, list[
 def names(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Rename the model if llama.cpp strips whitespace around added tokens because of its name."""
     name = evidence.spec.general.get("name", "")
-    found = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
+    parts = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
     added = evidence.encoder.settings.added_tokens if evidence.encoder else ()
-    if not found or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
+    if not parts or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
         return
     new = name
-    for part in found:
+    for part in parts:
         new = _break_up(new, part)
     yield TokenizerChange(
         kind="name",
-        sentence=f"renaming the model to {quoted(new)} (because of its general.name, llama.cpp strips spaces around "
+        sentence=f"renaming the model to {quote(new)} (because of its general.name, llama.cpp strips spaces around "
         "added tokens)",
         cost=cost.MODEL_NAME,
         transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
@@ -155,7 +155,7 @@ def names(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _break_up(name: str, part: str) -> str:
-    """Put a space into a part of a name: `phi-3` becomes `phi 3`."""
+    """Insert a space into a part of a name: `phi-3` becomes `phi 3`."""
     start = name.lower().find(part)
     matched = name[start : start + len(part)]
     broken = matched.replace("-", " ") if "-" in matched else f"{matched[:-1]} {matched[-1]}"

@@ -1,4 +1,4 @@
-"""Compare the stages of our pipeline with those of a reference, as far as the reference exposes its own."""
+"""Compare the stages of our pipeline with those of a reference, as far as the reference exposes them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import StageMatch, StageStretch, Token, Tokenizer, TokenizerStages
 
 _MAX_SHOWN = 8
-"""Characters or pieces recorded from a difference on."""
+"""The number of characters or pieces that are recorded from a difference on."""
 _BEFORE = 2
-"""Characters recorded before a difference."""
+"""The number of characters that are recorded before a difference."""
 _MAX_CODE_POINTS = 3
-"""Characters whose names are recorded from a difference on."""
+"""The number of characters from a difference on whose names are recorded."""
 
 
 def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> StageDivergence:
@@ -134,7 +134,7 @@ def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
 def _compare_added_tokens(
     explained: Explanation, exposed: TokenizerStages, reference: Tokenizer, difference: Difference | None
 ) -> StageComparison:
-    """Compare the added tokens that were found; a match on one side counts only where it changes the result."""
+    """Compare the added tokens that were found; a match on only one side counts only if it changes the result."""
     if exposed.matches is None:
         return StageComparison("added tokens", StageOutcome.HIDDEN, note=exposed.hidden)
     if difference is None:
@@ -249,6 +249,6 @@ def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Ite
 
 
 def _common_length(actual: Sequence[str], expected: Sequence[str]) -> int:
-    """Return how many items, or characters, both begin with."""
+    """Count the leading items, or characters, that both share."""
     pairs = enumerate(zip(actual, expected, strict=False))
     return next((index for index, (left, right) in pairs if left != right), min(len(actual), len(expected)))

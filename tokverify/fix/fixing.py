@@ -19,7 +19,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.report.fix import FileRepair, FixReport, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import count_decode_differences, count_status
-from tokverify.system.output_file import put_in_place, temporary_beside
+from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is wrong with a file, and what to write to repair it."""
+    """The problem with a file, and the changes that repair it."""
 
     before: Verification
-    """The verification of the file as it is."""
+    """The verification of the original file."""
     diagnosis: Diagnosis | None
-    """The diagnosis of the file as it is."""
+    """The diagnosis of the original file."""
     change: TokenizerChange | None
     """The repair; None if nothing needs or can be repaired.
 
@@ -85,7 +85,7 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     diagnosis = result.diagnosis if result else None
     change = _choose_change(result, spec)
     if change and diagnosis and not diagnosis.decoding:
-        change = _with_decoding(change, spec, facts, cases)
+        change = _add_decoding_repair(change, spec, facts, cases)
     if change is None:
         return Plan(before, diagnosis, None, {})
     new = change.transform(spec)
@@ -119,14 +119,14 @@ def count_results(report: Report) -> Verification:
 
 
 def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
-    """Return the best change that GGUF can express: that of an entire explanation, or else the part of one."""
+    """Return the best change that GGUF can express: a complete explanation or, failing that, a part of one."""
     changes = result.changes if result else ()
     whole = [change for change in changes if change.expressible]
     parts = [change.expressible_part() for change in changes if not change.expressible]
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 
-def _with_decoding(
+def _add_decoding_repair(
     change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
 ) -> TokenizerChange:
     """Add the change that repairs the decoding, if all ids are right with the first one."""
@@ -169,5 +169,5 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
                 f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
                 "decode differently, which is no improvement"
             )
-        put_in_place(temporary, output)
+        move_into_place(temporary, output)
     return after

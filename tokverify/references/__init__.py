@@ -1,4 +1,4 @@
-"""References: the tokenizers that a GGUF file's own is compared with.
+"""Adapters for the reference tokenizers that a GGUF file's tokenizer is compared with.
 
 A new built-in kind is one module with a loader and one entry in `REFERENCES`. Other packages register kinds as entry
 points of the group `tokverify.references`: the name is the kind, the object a loader as in `REFERENCES`. Adapters are
@@ -70,7 +70,7 @@ def load_reference(
     settings: Settings | None = None,
     model: Path | None = None,
 ) -> Tokenizer:
-    """Load a reference tokenizer; see `open_reference`."""
+    """Load a reference tokenizer; arguments and errors are those of `open_reference`."""
     return open_reference(location, spec=spec, settings=settings, model=model).tokenizer
 
 
@@ -93,7 +93,7 @@ def open_reference(
         model: The GGUF file itself, which `llama.cpp` loads.
 
     Raises:
-        TokverifyError: If there is no such reference; a subclass says that it is broken, or of an unsupported kind.
+        TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
     kind, rest = identify(str(location), is_kind)
     return _loader(kind)(Request(rest, spec, settings, model))
@@ -101,13 +101,13 @@ def open_reference(
 
 def is_kind(name: str) -> bool:
     """Whether `name` is a kind of references, built in or registered by another package."""
-    return name in REFERENCES or bool(_registered(name))
+    return name in REFERENCES or bool(_find_entry_points(name))
 
 
 def _loader(kind: str) -> Loader:
     if kind in REFERENCES:
         return REFERENCES[kind]
-    entry_point = next(iter(_registered(kind)))
+    entry_point = next(iter(_find_entry_points(kind)))
     try:
         loader: Loader = entry_point.load()
     except Exception as error:
@@ -115,5 +115,5 @@ def _loader(kind: str) -> Loader:
     return loader
 
 
-def _registered(name: str) -> tuple[EntryPoint, ...]:
+def _find_entry_points(name: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=ENTRY_POINTS, name=name)) if name else ()

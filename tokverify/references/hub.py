@@ -46,7 +46,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
 
     repo, _, revision = hub_id.partition("@")
     reason = "from the local cache of the hub"
-    path = _cached(repo, revision or None)
+    path = _find_cached(repo, revision or None)
     if path is None and not online:
         raise UnreachableError(f"{hub_id}: not in the local cache")
     if path is None:
@@ -61,7 +61,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     )
 
 
-def _cached(repo: str, revision: str | None) -> Path | None:
+def _find_cached(repo: str, revision: str | None) -> Path | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a loader gets: where the reference is, and the GGUF file that is verified."""
+    """The arguments of a loader: where the reference is, and the GGUF file that is verified."""
 
     location: str
     """What follows `KIND:`, or the whole location if its kind was recognized."""

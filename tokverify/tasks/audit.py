@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.audit import audit
-from tokverify.audit.repair import with_remedies
+from tokverify.audit.repair import add_remedies
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
@@ -44,6 +44,9 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         waivers: The file of accepted findings.
         options: The options to record in the report.
 
+    Returns:
+        The report, with the findings and the rules that could not be evaluated.
+
     Raises:
         TokverifyError: If a file cannot be read, or no rule is selected.
     """
@@ -64,7 +67,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
     repairs_with = None if found is None or found.reads_model else str(reference)
-    return with_remedies(report, repairs_with)
+    return add_remedies(report, repairs_with)
 
 
 def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:

@@ -35,6 +35,9 @@ def check_chat(
         conversations: A YAML file of conversations; those that come with tokverify by default.
         options: The options to record in the report.
 
+    Returns:
+        The report, with the result of each template and conversation.
+
     Raises:
         TokverifyError: If a file cannot be read, or there is no template.
     """

@@ -38,6 +38,9 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         force: Overwrite the output.
         on_plan: Called with the report before anything is written.
 
+    Returns:
+        The plan, and the verification of the repaired file.
+
     Raises:
         TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
     """

@@ -56,6 +56,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each batch.
 
+    Returns:
+        The report, with a minimal text for each cause.
+
     Raises:
         TokverifyError: If a file cannot be read, no reference is found, or no generator has anything to work with.
     """

@@ -29,6 +29,9 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         directory: The directory to configure.
         force: Overwrite existing files.
 
+    Returns:
+        What was found, and the files that were written.
+
     Raises:
         TokverifyError: If there is no such directory, no tokenizer in it, or a file exists already.
     """

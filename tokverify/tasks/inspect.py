@@ -20,6 +20,9 @@ def inspect_model(model: str | Path) -> Inspection:
 
     If llama.cpp refuses a GGUF file, the summary shows what the file declares, and the reason.
 
+    Args:
+        model: The file.
+
     Raises:
         TokverifyError: If the file cannot be read.
     """
@@ -30,6 +33,10 @@ def inspect_model(model: str | Path) -> Inspection:
 
 def list_tokens(model: str | Path, selection: str) -> TokenList:
     """Find tokens of a file by id (`5,107-137`) or by a pattern of their stored text (`*_of_*`).
+
+    Args:
+        model: The file.
+        selection: The ids or the pattern.
 
     Raises:
         TokverifyError: If the file cannot be read, or there is no such token.

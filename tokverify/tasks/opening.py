@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokverify import references
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import Declaration, read_declaration
-from tokverify.files.location import existing
+from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
 from tokverify.verify.side import reference_side, side_of
@@ -107,6 +107,9 @@ ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
+    Args:
+        model: The path; a model that is already open is returned unchanged.
+
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
@@ -137,6 +140,10 @@ def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclar
 def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
 
+    Args:
+        model: The opened model.
+        reference: A location as for `tokverify run -r`; a reference that is already open is returned unchanged.
+
     Raises:
         TokverifyError: If there is no reference at the location, or none was found.
     """
@@ -155,7 +162,7 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
-    path = existing(location)
+    path = find_existing(location)
     if path is None and location.endswith(".gguf") and ":" not in location:
         # The reader of GGUF reports that there is no such file.
         path = Path(location)

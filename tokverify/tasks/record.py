@@ -52,6 +52,9 @@ def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
         output: A directory for copies of the suites; None to change the suites themselves.
         on_progress: Called after each case.
 
+    Returns:
+        What was recorded for each case, and the files that were written.
+
     Raises:
         TokverifyError: If a file cannot be read or written.
     """
@@ -185,12 +188,12 @@ def _write_suites(
 
 def _edit_suite(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
     """Insert the new ids into the text of a suite."""
-    from tokverify.cases.suite_edit import with_expected
+    from tokverify.cases.suite_edit import insert_expected
 
     text = Path(suite.file).read_bytes().decode()
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     ids = ids_to_write(result for result in results if result.case.file == suite.file)
-    edited = with_expected(text.removeprefix(mark), key, ids)
+    edited = insert_expected(text.removeprefix(mark), key, ids)
     check_edit(suite, edited, key, ids)
     return mark + edited
 

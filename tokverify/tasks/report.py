@@ -22,6 +22,9 @@ def to_json(report: object) -> str:
 
     The document begins with `schema_version`, `kind`, and a `summary` with the exit code.
 
+    Args:
+        report: A report, as returned by functions such as `verify_model`.
+
     Raises:
         TypeError: If the object is not a report.
     """
@@ -32,6 +35,12 @@ def to_json(report: object) -> str:
 
 def read_report(path: str | Path) -> object:
     """Read a report of any kind from a JSON file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The report, an instance of the class that the command returns.
 
     Raises:
         TokverifyError: If the file cannot be read or is not a report. The message names the place in the document.

@@ -51,6 +51,9 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each case.
 
+    Returns:
+        The report, with a result for each case.
+
     Raises:
         TokverifyError: If a file cannot be read, or no reference is found.
     """
@@ -77,11 +80,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import diagnose, facts_of
-    from tokverify.diagnosis.repair import with_repairs
+    from tokverify.diagnosis.repair import add_repairs
 
     facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
-    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+    return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
 def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
@@ -189,7 +192,7 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
         TokverifyError: If there are new failures and no reason.
     """
     return RunResult(
-        baseline.updated(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
+        baseline.update(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
     )
 
 
@@ -197,4 +200,4 @@ def _render_update(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
     from tokverify.verify.baseline_writer import render_baseline
 
-    return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)
+    return render_baseline(Baseline.load(path, missing_ok=True).update(report, reason), path.suffix)

@@ -37,6 +37,9 @@ def measure_tokenizers(
         options: The options to record in the report.
         on_progress: Called with the number of bytes done and the number of all bytes.
 
+    Returns:
+        The report, with counts for each text and tokenizer.
+
     Raises:
         TokverifyError: If a file cannot be read.
     """

@@ -64,10 +64,10 @@ def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) ->
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = in_short_chunks(pre_tokenizer)
     learner.train_from_iterator(read_blocks(plan.corpus), trainer)
-    return _without_repeats(json.loads(learner.to_str())["model"]["merges"])
+    return _drop_repeats(json.loads(learner.to_str())["model"]["merges"])
 
 
-def _without_repeats(merges: Iterable[Sequence[str]]) -> list[Merge]:
+def _drop_repeats(merges: Iterable[Sequence[str]]) -> list[Merge]:
     """Drop each merge whose piece an earlier one already makes, so that every merge has its own id."""
     by_piece: dict[str, Merge] = {}
     for left, right in merges:

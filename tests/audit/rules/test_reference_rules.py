@@ -128,7 +128,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         "1 token with normalized",
     ),
-    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that cut the same way: starcoder"),
+    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that split the same way: starcoder"),
     (
         "TV204",
         gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS, merges=MERGES[:3]), merges=MERGES[:3]),

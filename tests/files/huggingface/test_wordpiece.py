@@ -5,7 +5,7 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 
 from support.sentencepiece_maker import WORDS
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.word_cutting import DROPPED, PUNCTUATION, SPACES
+from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.huggingface import read_spec
 
@@ -80,7 +80,7 @@ def test_a_stage_that_gguf_cannot_express_is_named(convert, change, named):
 
 def test_stages_that_match_llama_cpp_where_it_differs_from_bert(make, require_equal):
     """With them, accents kept, and characters that no stage can treat alike as tokens, all texts agree."""
-    from tokverify.engine.word_cutting import UNEQUAL
+    from tokverify.engine.word_splitting import UNEQUAL
     from tokverify.spec import TokenType
 
     added = [*((text, True) for text in SPECIAL), *((text, False) for text in UNEQUAL[1:])]

@@ -9,7 +9,7 @@ from support.ci_reading import runner_reads
 from support.hostile_finding import hostile_change
 from support.paths import ROOT
 from tokverify.cases.case import Case
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.render.ci.issue import Level
 from tokverify.render.diff.issue import list_issues
 from tokverify.render.diff.verdict import change_line, summarize_part, verdict
@@ -29,7 +29,7 @@ def result(id: str, text: str, message: str | None = None) -> CaseResult:
 
 def report_of(*results: CaseResult, **fields: object) -> ChangeReport:
     report = Report(Side("new", "m/new.json"), Side("old", "HEAD:m/new.json"), None, results)
-    return with_examples(ChangeReport((), report, **fields))
+    return add_examples(ChangeReport((), report, **fields))
 
 
 def written(name: str, report: ChangeReport) -> str:

@@ -15,8 +15,8 @@ from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis.repair import with_repairs
-from tokverify.diff.example import with_examples
+from tokverify.diagnosis.repair import add_repairs
+from tokverify.diff.example import add_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.diff import ChangeReport, Part, PartChange
@@ -61,9 +61,7 @@ def pages(tmp_path_factory) -> Path:
     )
     texts = {
         "broken": FORMATS["run"]["html"](broken, options),
-        "spaced": FORMATS["run"]["html"](
-            with_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options
-        ),
+        "spaced": FORMATS["run"]["html"](add_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
         "hostile": FORMATS["run"]["html"](injecting_report(), options),
         "wide": FORMATS["run"]["html"](wide_report(), options),
         "audit": FORMATS["audit"]["html"](hostile_audit(), options),
@@ -107,7 +105,7 @@ def injecting_change() -> ChangeReport:
     part = Part(attack, (PartChange(attack, attack, attack, None),))
     report = hostile_change()
     changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
-    return with_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
+    return add_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
 
 
 def wide_report() -> Report:

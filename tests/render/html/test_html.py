@@ -16,14 +16,14 @@ from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
 from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.render.diff.html import render as write_change
-from tokverify.render.html.cause import causes
 from tokverify.render.html.page import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
-from tokverify.render.run.html import _percent
+from tokverify.render.run.cause import causes
+from tokverify.render.run.html import _format_rate
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.report.audit import AuditReport
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
@@ -233,7 +233,7 @@ def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
 
 def test_cases_that_change_alike_share_a_cause():
     results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
-    report = with_examples(ChangeReport((), report_of(*results)))
+    report = add_examples(ChangeReport((), report_of(*results)))
     held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
     assert [[held["causes"][n] for n in case["causes"]] for case in held["cases"]] == [
         ["like s/a", "cannot be encoded"],
@@ -407,10 +407,10 @@ def test_a_character_of_many_tokens_gets_few_marks():
 
 
 @pytest.mark.parametrize(
-    ("rate", "shown"), [(None, "skipped"), (0, "0 %"), (0.001, "1 %"), (0.5, "50 %"), (0.999, "99 %"), (1, "100 %")]
+    ("rate", "shown"), [(None, "skipped"), (0, "0%"), (0.001, "1%"), (0.5, "50%"), (0.999, "99%"), (1, "100%")]
 )
 def test_only_all_is_100_percent_and_only_none_is_0(rate: float | None, shown: str):
-    assert _percent(rate) == shown
+    assert _format_rate(rate) == shown
 
 
 def test_pages_hold_no_line_that_ends_in_a_space():

@@ -12,7 +12,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import plural, tokens
+from tokverify.text.wording import list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -33,8 +33,8 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         warning in all other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
-        A NORMAL token is not matched before the text is cut and merged, so in a chat it usually falls apart. The model
-        does not see where a turn begins or ends.
+        A NORMAL token is not matched before the text is split and merged, so in a chat it usually falls apart. The
+        model does not see where a turn begins or ends.
 
     Example:
         Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing reported it.
@@ -57,10 +57,12 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
         message = f"the chat template contains {_count(written)} typed NORMAL, {_in_pieces(written)}: "
-        yield Finding(ERROR, message + tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX)
+        yield Finding(
+            ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
+        )
     others = [id for id in lost if id not in written]
     if others:
-        yield _not_written(subject, others)
+        yield _check_unwritten(subject, others)
 
 
 def _plain_markers(settings: Settings) -> Iterator[int]:
@@ -71,16 +73,16 @@ def _plain_markers(settings: Settings) -> Iterator[int]:
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:
-    """Whether our side encodes what the token stands for as that token, wherever it stands."""
+    """Whether our side encodes the token's text as that token in any context."""
     piece = subject.settings.pieces[id]
     return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
 
 
-def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
-    as_meant = subject.original is not None and _are_plain(subject, ids)
-    effect = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
-    message = f"{_count(ids)} typed NORMAL, {effect}: {tokens(ids, subject.settings.pieces)}"
-    severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+def _check_unwritten(subject: Subject, ids: Sequence[int]) -> Finding:
+    is_intended = subject.original is not None and _are_plain(subject, ids)
+    effect = "ordinary in the reference as well" if is_intended else _in_pieces(ids)
+    message = f"{_count(ids)} typed NORMAL, {effect}: {list_tokens(ids, subject.settings.pieces)}"
+    severity, repair = (INFO, "") if is_intended else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 
 

@@ -12,7 +12,7 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _DECISIVE = frozenset({"bos", "eos", "unk", "sep"})
-"""Roles whose tokens come up in the ids of a text."""
+"""Roles whose tokens occur in the ids of a text."""
 
 
 class _Problem(Enum):
@@ -79,7 +79,7 @@ def _other_pieces(subject: Subject, pieces: Sequence[PieceDifference]) -> Iterat
         by_problem[_problem_of(subject, piece)].append(piece)
     for problem, found in by_problem.items():
         if found:
-            message = f"{plural(len(found), 'id')} {problem.value}: {listed(map(_show, found), _SHOWN)}"
+            message = f"{plural(len(found), 'id')} {problem.value}: {list_items(map(_show, found), _SHOWN)}"
             yield Finding(_SEVERITIES[problem], message, ids=tuple(piece.id for piece in found), keys=(TOKENS,))
 
 
@@ -92,7 +92,7 @@ def _problem_of(subject: Subject, piece: PieceDifference) -> _Problem:
 
 
 def _show(piece: PieceDifference) -> str:
-    texts = [quoted(text) for text in (piece.actual, piece.expected) if text is not None]
+    texts = [quote(text) for text in (piece.actual, piece.expected) if text is not None]
     return f"{piece.id} {' instead of '.join(texts)}"
 
 

@@ -42,7 +42,7 @@ def render(report: AuditReport) -> str:
             tuple(map(visible_message, (rule.code, rule.name, rule.reason))) for rule in report.not_evaluated
         ],
     }
-    return page("audit.html.jinja", ["page.js", "audit.js"], context)
+    return page("audit/page.html.jinja", ["html/page.js", "html/findings.js"], context)
 
 
 def _failing_severities(report: AuditReport) -> list[str]:

@@ -25,6 +25,7 @@ from tokverify.render.document import (
     code,
     message,
 )
+from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.chat import chat_exit_code
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     _Line = tuple[str, Inline]
 
 _LINE_STYLES = {ACTUAL: Style.ACTUAL, EXPECTED: Style.EXPECTED}
-_SEVERITY_STYLES = {Severity.ERROR: Style.BAD, Severity.WARNING: Style.WARNING, Severity.INFO: Style.STRONG}
 _INDENT = 2
 _MIN_WIDTH = 20
 # A template may write a million characters, which would take minutes to draw.
@@ -88,7 +88,7 @@ def _describe_side(role: str, side: Side) -> Iterator[_Line]:
 
 def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> Section:
     title: Inline = [
-        Span(finding.severity.name, _SEVERITY_STYLES[finding.severity]),
+        Span(finding.severity.name, SEVERITY_STYLES[finding.severity]),
         " ",
         message(finding.kind, Style.STRONG),
     ]

@@ -40,7 +40,7 @@ def render(report: ChatReport) -> str:
         "findings": list(map(_finding, report.findings)),
         "templates": [_template(template, report) for template in report.templates],
     }
-    return page("chat.html.jinja", ["page.js", "audit.js"], context)
+    return page("chat/page.html.jinja", ["html/page.js", "html/findings.js"], context)
 
 
 def _sides(report: ChatReport) -> Iterator[tuple[str, dict[str, object]]]:

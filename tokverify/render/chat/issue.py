@@ -27,7 +27,7 @@ CHAT_CHECKS: Sequence[Check] = tuple(
 
 
 def to_ci_report(report: ChatReport) -> CiReport:
-    """Return what CI systems are told of what was found."""
+    """Return what CI systems show of a report."""
     return CiReport(
         issues=chat_issues(report),
         checks=CHAT_CHECKS,

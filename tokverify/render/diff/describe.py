@@ -112,6 +112,13 @@ def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]
         causes = plural(len(report.examples), "cause")
         sides = Paragraph(message("In the cases, actual is new and expected is old.", Style.DIM))
         yield Section([sides], f"{plural(len(changed), 'case')} changed, for {causes}")
+    yield from _describe_causes(report, verbose=verbose)
+    settled = tuple(result for result in results if result.status not in FAILING)
+    yield from case_sections(replace(report.report, results=settled), verbose=verbose)
+
+
+def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    results = report.report.results
     for index, example in enumerate(report.examples):
         details = case_details(results[example.index], verbose=verbose, more=list(_cause_fields(example)))
         is_drawn = verbose or index < _MAX_EXAMPLES
@@ -123,8 +130,6 @@ def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]
     elif report.examples[_MAX_EXAMPLES:]:
         names = list(_list_cases(report, report.examples[_MAX_EXAMPLES:]))
         yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
-    settled = tuple(result for result in results if result.status not in FAILING)
-    yield from case_sections(replace(report.report, results=settled), verbose=verbose)
 
 
 def _cause_fields(example: Example) -> Iterator[tuple[str, Inline]]:

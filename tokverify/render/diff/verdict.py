@@ -9,7 +9,7 @@ from tokverify.render.run.verdict import verdict as cases_verdict
 from tokverify.report.diff import count_kinds, new_side, old_side
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import listed, plural
+from tokverify.text.wording import list_items, percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.report.diff import ChangeReport, Effect, Example, Part, PartChange
@@ -84,7 +84,7 @@ def describe_cause(example: Example) -> str:
 
 def list_names(cases: Sequence[str]) -> str:
     """List the names of the first cases; the result has passed `visible`."""
-    return listed(map(visible_message, cases), _MAX_NAMES)
+    return list_items(map(visible_message, cases), _MAX_NAMES)
 
 
 def summarize_effect(effect: Effect) -> str:
@@ -100,11 +100,3 @@ def summarize_effect(effect: Effect) -> str:
 def shorten_value(value: str) -> str:
     """Cut off the end of a value that is too long for a table; `-f json` has all of it."""
     return value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
-
-
-def percentage(part: int, whole: int) -> str:
-    """Format a share in percent; only nothing is 0.00%, and only everything is 100.00%."""
-    percent = 100 * part / whole if whole else 0.0
-    if 0 < part < whole:
-        percent = min(max(percent, 0.01), 99.99)
-    return f"{percent:.2f}%"

@@ -32,7 +32,7 @@ FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
 
 
 def to_ci_report(fuzzed: FuzzReport) -> CiReport:
-    """Return what CI systems are told of a run."""
+    """Return what CI systems show of a run."""
     return CiReport(
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,

@@ -50,7 +50,7 @@ def render(stats: StatsReport) -> str:
         "failures": list(map(visible_message, list_failures(stats))),
         "remarks": list(map(visible_message, stats.remarks)),
     }
-    return page("stats.html.jinja", ["page.js"], context)
+    return page("stats/page.html.jinja", ["html/page.js"], context)
 
 
 def _side(measured: MeasuredTokenizer) -> dict[str, object]:

@@ -88,7 +88,7 @@ class SheepopTokenizer:
             texts: The texts to encode.
             max_length: The length that rows are padded and truncated to; by default that of the longest row.
             padding: Pad shorter rows with `<pad>` at their end.
-            truncation: Truncate rows to `max_length`; without it, longer rows stay as they are.
+            truncation: Truncate rows to `max_length`; without it, longer rows are not changed.
 
         Raises:
             ValueError: If `truncation` is on without a `max_length`, or that is negative.

@@ -37,18 +37,18 @@ _BLOCK = 4096
 
 
 def first_difference(
-    cut: Callable[[str], Sequence[str]], *, lowercase: bool, strip_accents: bool, ignored: Sequence[str] = ()
+    split: Callable[[str], Sequence[str]], *, lowercase: bool, strip_accents: bool, ignored: Sequence[str] = ()
 ) -> str | None:
     """Return the first character that is treated differently inside a word than by llama.cpp.
 
-    `cut` splits a text into words. The characters in `ignored` are not tried.
+    `split` splits a text into words. The characters in `ignored` are not tried.
     """
     normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
     characters = [chr(code_point) for code_point in _PROBED if chr(code_point) not in ignored]
 
     def differs(block: Sequence[str]) -> bool:
         text = "\n".join(f"a{character}b" for character in block)
-        return list(cut(text)) != split_at_spaces(normalize(text))
+        return list(split(text)) != split_at_spaces(normalize(text))
 
     for start in range(0, len(characters), _BLOCK):
         block = characters[start : start + _BLOCK]

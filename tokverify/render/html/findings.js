@@ -1,5 +1,5 @@
 "use strict";
-// Filters the findings of an audit.
+// Filters the findings of `audit` and `chat`.
 
 const FINDINGS = [...document.querySelectorAll(".finding")];
 const SEVERITIES = document.querySelectorAll("button[data-severity]");

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
-from tokverify.engine.word_cutting import DROPPED, PUNCTUATION, SPACES, UNEQUAL, first_difference
+from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES, UNEQUAL, first_difference
 
 KEEPING = {"lowercase": False, "strip_accents": False}
 

@@ -1,4 +1,4 @@
-"""Compare how the two sides cut texts before merging."""
+"""Compare how the two sides split texts before merging."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CutDifference:
-    """A text that the two sides cut differently."""
+class SplitDifference:
+    """A text that the two sides split differently."""
 
     text: str
     actual: tuple[str, ...]
@@ -29,36 +29,36 @@ class CutDifference:
     """The reference's."""
 
 
-def find_cut_differences(subject: Subject) -> list[CutDifference]:
-    """Return the probe texts that the reference's pre-tokenizer cuts differently.
+def find_split_differences(subject: Subject) -> list[SplitDifference]:
+    """Return the probe texts that the reference's pre-tokenizer splits differently.
 
     Raises:
-        NotEvaluatedError: If the model does not cut texts by a pre-tokenizer, or the reference is no tokenizer.json.
+        NotEvaluatedError: If the model uses no pre-tokenizer, or the reference is not a tokenizer.json.
     """
     if not subject.settings.family.is_bpe:
-        raise NotEvaluatedError(f"the model {subject.spec.model} does not cut texts before it encodes them")
+        raise NotEvaluatedError(f"the model {subject.spec.model} does not split texts before it encodes them")
     return list(_differences(PRE_TOKENIZERS[subject.settings.pre], subject.document))
 
 
 def find_agreeing_names(document: Document) -> list[str]:
-    """Return the names of the pre-tokenizers that cut every probe text as a tokenizer.json does."""
+    """Return the names of the pre-tokenizers that split every probe text as a tokenizer.json does."""
     agreeing = {pre for pre in set(PRE_TOKENIZERS.values()) if next(_differences(pre, document), None) is None}
     return [name for name, pre in PRE_TOKENIZERS.items() if pre in agreeing]
 
 
-def _differences(pre: PreTokenizer, document: Document) -> Iterator[CutDifference]:
-    cut = _cutter(pre)
+def _differences(pre: PreTokenizer, document: Document) -> Iterator[SplitDifference]:
+    pre_tokenize_ours = _make_splitter(pre)
     for text in probes():
         normalized = normalize(document, text)
         if not is_neutral(text, normalized):
             continue
-        actual, expected = cut(text), pre_tokenize(document, normalized)
+        actual, expected = pre_tokenize_ours(text), pre_tokenize(document, normalized)
         if actual != expected:
-            yield CutDifference(text, actual, expected)
+            yield SplitDifference(text, actual, expected)
 
 
 def pre_tokenize(document: Document, normalized: str) -> tuple[str, ...]:
-    """Cut a normalized text as a tokenizer.json does."""
+    """Split a normalized text as a tokenizer.json does."""
     pre_tokenizer = document.library.pre_tokenizer
     if pre_tokenizer is None:
         return (normalized,)
@@ -72,15 +72,15 @@ def normalize(document: Document, text: str) -> str:
 
 
 def is_neutral(text: str, normalized: str) -> bool:
-    """Whether a normalizer only escaped the spaces of a text, or put one in front."""
+    """Whether a normalizer only escaped the spaces of a text, or added one in front."""
     return unescape_spaces(normalized) in {text, f" {text}"}
 
 
-def _cutter(pre: PreTokenizer) -> Callable[[str], tuple[str, ...]]:
+def _make_splitter(pre: PreTokenizer) -> Callable[[str], tuple[str, ...]]:
     split = splitter(pre)
 
-    def cut(text: str) -> tuple[str, ...]:
+    def pre_tokenize_text(text: str) -> tuple[str, ...]:
         chunks = split(escape_spaces(text) if pre.escape_whitespaces else text)
         return tuple(map(to_byte_level, chunks) if pre.byte_level else chunks)
 
-    return cut
+    return pre_tokenize_text

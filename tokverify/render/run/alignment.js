@@ -1,5 +1,5 @@
 "use strict";
-// Draws two tokenizations of one text, and tells of a single token when it is pointed at or focused.
+// Draws two tokenizations of one text, and shows the details of a token that is pointed at or focused.
 
 const MOST_COLUMNS = 300;
 const MOST_TOKENS = 100;
@@ -25,7 +25,7 @@ function drawAlignment(tokens, result) {
   return drawn;
 }
 
-// Adds to each column where it starts on both sides, in bytes.
+// Adds to each column its start on both sides, in bytes.
 function placed(tokens, columns) {
   const size = (numbers) => numbers.reduce((sum, number) => sum + tokens[number][2].length / 2, 0);
   let actualStart = 0;
@@ -102,13 +102,13 @@ function drawToken(token) {
 
 function showTip(button) {
   const token = DETAILS.get(button);
-  const told = {
+  const details = {
     [token.side]: `token ${token.id ?? "none"}`,
     piece: token.piece || "(no piece)",
     bytes: token.bytes.replace(/../g, "$& ").trim() || "none",
     span: `bytes ${token.from.toLocaleString("en")} to ${token.to.toLocaleString("en")} of the ${token.exact ? "text" : "decoded text"}`,
   };
-  TIP.replaceChildren(...Object.entries(told).map(([label, value]) => element("p", {}, element("span", {}, `${label} `), element("code", {}, value))));
+  TIP.replaceChildren(...Object.entries(details).map(([label, value]) => element("p", {}, element("span", {}, `${label} `), element("code", {}, value))));
   TIP.hidden = false;
   const place = button.getBoundingClientRect();
   const left = Math.max(8, Math.min(place.left, document.documentElement.clientWidth - TIP.offsetWidth - 8));
@@ -137,7 +137,7 @@ function focusToken(token) {
   token.focus();
 }
 
-// The neighbor of a token in its lane, or what stands opposite it in the other one.
+// Returns the neighbor of a token in its lane, or its opposite in the other lane.
 function neighbor(token, key) {
   const alignment = token.closest(".alignment");
   const isActual = token.classList.contains("actual");

@@ -8,7 +8,7 @@ const REPORT = JSON.parse(document.getElementById("data").textContent);
 const [LIST, COUNT, SEARCH, SUITE, TAG, CAUSE] = ["list", "count", "search", "suite", "tag", "cause"].map((id) => document.getElementById(id));
 const STATUSES = document.querySelectorAll("button[data-status]");
 
-// Spaces are shown as dots; in a search both find both.
+// Spaces are shown as dots; a search finds both by either.
 function normalized(text) {
   return text.toLowerCase().replaceAll("·", " ");
 }
@@ -77,7 +77,7 @@ function idLists(result) {
     element("details", { class: "ids" }, element("summary", {}, `${label && `${label}: `}${plural(ids.length, "id")}`), element("code", {}, JSON.stringify(ids))));
 }
 
-// One list without a label where both sides have the same.
+// Returns one list without a label if both sides have the same ids.
 function idsBySide(result) {
   if (!result.columns) return result.ids ? { "": result.ids } : {};
   const columns = columnsOf(REPORT.tokens, result);
@@ -97,7 +97,7 @@ function clearFilters() {
   [SEARCH, SUITE, TAG, CAUSE].forEach((field) => { field.value = ""; });
 }
 
-// Shows the cases that one field chooses, and no others; `names` are the choices of a select.
+// Shows only the cases that one field selects; `names` are the choices of a select.
 function showOnly(field, name, names) {
   clearFilters();
   field.value = names ? String(names.indexOf(name)) : name;
