@@ -28,7 +28,6 @@ USER = {"role": "user", "content": "hi there"}
 ASKED = Conversation(id="asked", messages=[USER], add_generation_prompt=True)
 TURN = Conversation(id="turn", messages=[USER, {"role": "assistant", "content": "yes"}])
 SYSTEM = Conversation(id="system", messages=[{"role": "system", "content": "be brief"}, USER])
-NAMED = [{"name": "default", "template": "a"}, {"name": "b", "template": "c"}]
 CONVERSATIONS = (ASKED, TURN, SYSTEM)
 TOOLS = Conversation(id="tools", messages=[USER], tools=[{"name": "fish"}], needs="tools", add_generation_prompt=True)
 

@@ -23,6 +23,7 @@ def cutter(spaces=SPACES, dropped=DROPPED, punctuation=PUNCTUATION):
     return lambda text: [word for word, _ in cut.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
+@pytest.mark.process  # takes seconds
 def test_both_split_every_character_in_the_same_way_with_these_patterns():
     assert first_difference(cutter(), **KEEPING, ignored=UNEQUAL[1:]) is None
 

@@ -135,6 +135,7 @@ def test_a_dropped_charsmap_entry_is_found(encoder_of, text):
     assert all(len(minimal) <= MAX_MINIMAL for minimal in minimal_texts(fuzzed))
 
 
+@pytest.mark.process  # starts processes
 def test_two_runs_are_the_same_and_with_two_processes(sample):
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
     expected = load_reference(REFERENCE)
@@ -146,12 +147,14 @@ def test_two_runs_are_the_same_and_with_two_processes(sample):
     assert as_json(fuzz(broken, expected, replace(plan, seed=6))) != first
 
 
+@pytest.mark.process  # starts processes
 def test_an_error_in_another_process_is_reported(sample, tmp_path):
     open_again = partial(open_tokenizers, tmp_path / "absent.gguf", REFERENCE)
     with pytest.raises(TokverifyError, match=r"absent\.gguf"):
         fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=open_again)
 
 
+@pytest.mark.process  # starts processes
 def test_a_worker_that_dies_is_reported(sample):
     with pytest.raises(TokverifyError, match="a worker process died"):
         fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=partial(os._exit, 1))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 
@@ -69,7 +70,7 @@ def _commands(explanation: Explanation, report: Report, model: str | None, *, is
 def _reference(report: Report) -> Iterator[str]:
     """Yield the reference as an option; nothing if `fix` finds the same reference by itself."""
     location, revision = report.options.get("reference"), report.options.get("revision")
-    if report.vocabulary is None or "reference" not in report.options:
+    if report.expected.name == EXPECT or "reference" not in report.options:
         yield "-r REFERENCE"
     elif isinstance(location, str):
         yield f"-r {quote_argument(f'{location}@{revision}' if revision else location, 'REFERENCE')}"
