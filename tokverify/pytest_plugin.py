@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,16 +74,19 @@ class CaseTest:
     def __init__(self, model: ConfiguredModel, case: Case) -> None:
         self.model = model
         self.case = case
-
-    @property
-    def name(self) -> str:
-        """The name of the case, `suite/id`."""
-        return f"{self.case.suite}/{self.case.id}"
+        self.name = f"{case.suite}/{case.id}"
 
     @property
     def result(self) -> CaseResult:
         """The result of the case. On first use, all cases of the model are verified."""
-        return _results_by_name(self.model)[self.name]
+        return self._report.results[0]
+
+    @property
+    def _report(self) -> Report:
+        outcome = _verify(self.model)
+        if isinstance(outcome, Exception):
+            pytest.fail(_plain(outcome), pytrace=False)
+        return outcome[self.name]
 
     def verify(self) -> None:
         """Fail the test with the difference, or skip it, unless the case matches or is a known failure."""
@@ -93,7 +97,7 @@ class CaseTest:
         if result.status is Status.SKIPPED:
             pytest.skip(_plain(result.message or "skipped"))
         elif result.status in {Status.MISMATCH, Status.ERROR}:
-            pytest.fail(_render(self.model, result), pytrace=False)
+            pytest.fail(_render(self._report), pytrace=False)
 
 
 def _add_nearest(config: pytest.Config) -> None:
@@ -112,7 +116,7 @@ def _add_nearest(config: pytest.Config) -> None:
     try:
         nearest = find_file(here)
     except TokverifyError as error:
-        raise pytest.UsageError(_plain(str(error))) from None
+        raise pytest.UsageError(_plain(error)) from None
     ignored = config.getini("norecursedirs")
     if nearest is None and not any(contains_configuration(path, ignored) for path in collected):
         raise pytest.UsageError(
@@ -140,7 +144,7 @@ def _read_marker(mark: pytest.Mark, root: Path) -> ConfiguredModel:
     except TypeError as error:
         raise pytest.UsageError(f"@pytest.mark.tokverify: {error}; the marker is {_MARK}") from error
     except TokverifyError as error:
-        raise pytest.UsageError(f"@pytest.mark.tokverify: {_plain(str(error))}") from None
+        raise pytest.UsageError(f"@pytest.mark.tokverify: {_plain(error)}") from None
 
 
 def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest]:
@@ -151,58 +155,39 @@ def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[Cas
     try:
         cases = select_cases(model.cases, model.suites, model.tags, model.patterns)
     except TokverifyError as error:
-        raise error_type(_plain(str(error))) from None
+        raise error_type(_plain(error)) from None
     return [CaseTest(model, case) for case in cases]
 
 
-def _get_report(model: ConfiguredModel) -> Report:
-    from tokverify.errors import TokverifyError
-
-    outcome = _verify(model)
-    if isinstance(outcome, TokverifyError):
-        pytest.fail(_plain(str(outcome)), pytrace=False)
-    return outcome
-
-
 @lru_cache(maxsize=8)
-def _verify(model: ConfiguredModel) -> Report | TokverifyError:
-    """Verify all cases of a model once. An error is cached too, since each of the tests needs it."""
+def _verify(model: ConfiguredModel) -> Mapping[str, Report] | TokverifyError:
+    """Verify all cases of a model once, and return a report for each. An error is cached, since all tests need it."""
     from tokverify.errors import TokverifyError
     from tokverify.tasks.run import verify_configured
 
     try:
-        return verify_configured(model)
+        report = verify_configured(model)
     except TokverifyError as error:
         return error
+    alone = replace(report, baseline=None)
+    return {f"{result.case.suite}/{result.case.id}": replace(alone, results=(result,)) for result in report.results}
 
 
-@lru_cache(maxsize=8)
-def _results_by_name(model: ConfiguredModel) -> Mapping[str, CaseResult]:
-    return {f"{result.case.suite}/{result.case.id}": result for result in _get_report(model).results}
-
-
-def _render(model: ConfiguredModel, result: CaseResult) -> str:
-    """Render one result like `tokverify run`."""
-    from dataclasses import replace
-
+def _render(report: Report) -> str:
+    """Render a report of one case like `tokverify run`."""
     from tokverify.render.draw_table import draw_sections
     from tokverify.render.options import RenderOptions
     from tokverify.render.run.cases import case_sections
+    from tokverify.system.ci import escape_for_log
 
-    report = replace(_get_report(model), results=(result,), baseline=None)
-    return _for_log(draw_sections(case_sections(report, verbose=False), RenderOptions()))
+    return escape_for_log(draw_sections(case_sections(report, verbose=False), RenderOptions()))
 
 
-def _plain(text: str) -> str:
+def _plain(message: object) -> str:
+    from tokverify.system.ci import escape_for_log
     from tokverify.text.visible import visible_message
 
-    return _for_log(visible_message(text))
-
-
-def _for_log(text: str) -> str:
-    from tokverify.system.workflow_log import in_workflow, without_commands
-
-    return without_commands(text) if in_workflow() else text
+    return escape_for_log(visible_message(str(message)))
 
 
 class _ConfigurationFile(pytest.File):
@@ -215,7 +200,7 @@ class _ConfigurationFile(pytest.File):
         try:
             configuration = read_configuration(self.path)
         except TokverifyError as error:
-            raise self.CollectError(_plain(str(error))) from None
+            raise self.CollectError(_plain(error)) from None
         for model in configuration.models:
             yield _ModelCollector.from_parent(self, name=model.name, model=model)
 

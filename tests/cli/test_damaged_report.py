@@ -96,6 +96,6 @@ def test_no_path_is_too_odd_for_ci_systems(saved: Path, name: str, file: str):
 @pytest.mark.parametrize(
     "place", [["findings", 0, "code"], ["rules", 0, "code"], ["rules"], ["not_evaluated", 0, "code"]]
 )
-def test_an_audit_by_other_rules_is_shown(saved: Path, place: list[object], name: str):
+def test_a_difference_in_rules_is_shown(saved: Path, place: list[object], name: str):
     result = show(saved, "audit", place, [] if place == ["rules"] else "TV999", name)
     assert result.exit_code == 1, result.output

@@ -37,7 +37,7 @@ def init(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["init", *arguments])
 
 
-def test_the_configuration_that_is_written_can_be_run(directory):
+def test_the_written_configuration_runs(directory):
     fill(directory, "sample.gguf", "sample.tokenizer.model")
     (directory / "own.yaml").write_text("suite: own\ncases:\n- {id: a, text: test}\n")
     result = init()
@@ -45,7 +45,7 @@ def test_the_configuration_that_is_written_can_be_run(directory):
     assert result.stdout.splitlines() == [
         "sample.gguf against sample.tokenizer.model",
         "cases: those that come with tokverify, and those in own.yaml",
-        f"wrote {CONFIGURATION} and {WORKFLOW}; now run: tokverify run",
+        f"wrote {CONFIGURATION} and {WORKFLOW}; next, run `tokverify run`",
     ]
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "own"]).stdout.startswith("1 case: 1 match")
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "tabs"]).exit_code == 0
@@ -62,7 +62,7 @@ def test_another_directory(directory):
     fill(directory / "models", "sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
     result = init("models")
     assert result.exit_code == 0
-    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}; now run, in models: tokverify run\n" in result.stdout
+    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}; next, run `tokverify run` in models\n" in result.stdout
     steps = yaml.safe_load((directory / "models" / WORKFLOW).read_text())["jobs"]["tokverify"]["steps"]
     assert steps[-1]["run"].startswith("tokverify run")
     assert {model.name for model in read_configuration(directory / "models" / CONFIGURATION).models} == {
@@ -80,7 +80,9 @@ def test_existing_files_are_not_overwritten(directory, taken):
     before = files(directory)
     result = init()
     assert result.exit_code == 2
-    assert result.stderr == f"error: {', '.join(taken)}: already exists; move it away, or overwrite it with --force\n"
+    exist, them = ("exists", "it") if len(taken) == 1 else ("exist", "them")
+    advice = f"already {exist}; move {them} away, or overwrite {them} with --force"
+    assert result.stderr == f"error: {', '.join(taken)}: {advice}\n"
     assert files(directory) == before
     assert init("--force").exit_code == 0
     assert files(directory).keys() == before.keys() | {CONFIGURATION, WORKFLOW}
@@ -90,10 +92,10 @@ def test_existing_files_are_not_overwritten(directory, taken):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
-        (["absent"], "absent: no such directory"),
-        (["readme.md"], "readme.md: no such directory"),
-        (["--force"], ".: contains no GGUF file and no two tokenizers to compare; add one first"),
+        ([], ".: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"),
+        (["absent"], "absent: no such directory; create it first"),
+        (["readme.md"], "readme.md: no such directory; create it first"),
+        (["--force"], ".: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"),
     ],
 )
 def test_nothing_is_written_without_tokenizers(directory, arguments, error):

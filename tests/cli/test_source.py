@@ -8,7 +8,7 @@ import pytest
 
 from tokverify.cli.source import read_text
 from tokverify.errors import TokverifyError
-from tokverify.tasks import text_file
+from tokverify.system import input_file
 
 
 def test_text_is_read_unchanged(tmp_path: Path):
@@ -21,10 +21,10 @@ def test_text_is_read_unchanged(tmp_path: Path):
 def test_an_endless_text_is_an_error(monkeypatch, name: str):
     if not Path("/dev/zero").exists():
         pytest.skip("no /dev/zero on this system")
-    monkeypatch.setattr(text_file, "_MAX_BYTES", 1 << 16)
+    monkeypatch.setattr(input_file, "_MAX_TEXT_BYTES", 1 << 16)
     with Path("/dev/zero").open("rb") as endless:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
-        with pytest.raises(TokverifyError, match=f"{name}: more than .* of text; use a part of it"):
+        with pytest.raises(TokverifyError, match=f"{name}: larger than .*, the limit for the text; reduce or split it"):
             read_text(None, Path(name) if name != "stdin" else None)
 
 

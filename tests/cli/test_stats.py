@@ -81,7 +81,7 @@ def test_an_unwritable_output_is_an_error_before_any_work(tmp_path):
         ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing to measure"),
     ],
 )
-def test_errors_are_one_line(arguments, message, tmp_path):
+def test_errors_take_one_line(arguments, message, tmp_path):
     (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
     (tmp_path / "empty.txt").write_bytes(b"")
     result = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))

@@ -55,7 +55,7 @@ def test_an_unknown_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_ggu
         to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}))
 
 
-def test_roles_and_templates_come_from_the_config_beside_it(byte_level, to_gguf, tmp_path):
+def test_roles_and_templates_come_from_the_config_next_to_the_file(byte_level, to_gguf, tmp_path):
     source = byte_level(END)
     config = {"eos_token": "<|end|>", "chat_template": "{{ messages }}"}
     (tmp_path / "in.tokenizer_config.json").write_text(json.dumps(config))

@@ -197,6 +197,7 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
+@pytest.mark.process  # takes seconds
 def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
     code, output = invoke("run", mistyped)
     assert code == 0
@@ -208,6 +209,7 @@ def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
     assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
 
 
+@pytest.mark.process  # takes seconds
 def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     code, output = invoke("fix", mistyped, "--dry-run")
     assert code == 0
@@ -218,6 +220,7 @@ def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     assert (tmp_path / "fixed.gguf").read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 
+@pytest.mark.process  # takes seconds
 def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
     path, fixed = tmp_path / "model.gguf", tmp_path / "fixed.gguf"
     spec = read_spec(SAMPLE / "sample.gguf")

@@ -1,4 +1,4 @@
-"""What a comparison reports besides the differences: the file and the options."""
+"""The parts of a comparison other than its differences: the file and the options."""
 
 import json
 import shutil
@@ -13,9 +13,9 @@ from support.paths import SAMPLE
 from support.repository import git
 from tokverify.cli import main
 from tokverify.diff.compare import compare_versions
-from tokverify.diff.version import open_version
 from tokverify.report.diff import ChangeReport, Effect, behaves_alike, diff_exit_code, new_side, old_side
 from tokverify.report.run import Report, Side
+from tokverify.tasks.diff import open_version
 
 GOOD, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 

@@ -65,11 +65,11 @@ def test_tokenizers_and_suites_are_found(tmp_path, files, models, suites):
 
 
 def test_nothing_to_verify_is_an_error(tmp_path):
-    with pytest.raises(TokverifyError, match="contains no GGUF file"):
+    with pytest.raises(TokverifyError, match="contains neither a GGUF file"):
         survey(make(tmp_path, "readme.md"))
 
 
-def test_what_git_ignores_is_left_out(tmp_path):
+def test_files_that_git_ignores_are_left_out(tmp_path):
     make(tmp_path, "a.gguf", "big/b.gguf")
     (tmp_path / ".gitignore").write_text("big/\n")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - the git on the path
@@ -94,7 +94,7 @@ def test_init_writes_what_run_reads(tmp_path, monkeypatch):
     assert workflow["permissions"] == {"contents": "read"}
     again = CliRunner().invoke(main, ["init"])
     assert again.exit_code == 2
-    assert "already exists" in again.stderr
+    assert "already exist" in again.stderr
     assert CliRunner().invoke(main, ["init", "--force"]).exit_code == 0
     assert CliRunner().invoke(main, ["init", "absent"]).exit_code == 2
 
@@ -193,9 +193,7 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     assert [model.model.name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "a dir/日本", "--force"])
-    assert (
-        "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; now run, in a dir/日本: " in result.stdout
-    )
+    assert "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; next, run " in result.stdout
 
 
 def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
@@ -204,7 +202,10 @@ def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("real/below")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "link"])
-    assert "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; now run, in link: " in result.stdout
+    assert (
+        "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; next, run `tokverify run` in link"
+        in result.stdout
+    )
 
 
 def test_a_model_in_a_submodule_is_fetched_by_the_workflow(tmp_path):

@@ -72,7 +72,7 @@ def test_encode_and_decode(tiny):
     assert tiny.decode([]) == b""
 
 
-def test_what_llama_cpp_made_of_the_vocabulary(tiny):
+def test_the_vocabulary_matches_what_llama_cpp_loaded(tiny):
     assert tiny.vocab_size == 7
     assert tiny.special_ids == {"bos": 1, "eos": 2}
     assert tiny.flags == {"add_bos": True, "add_eos": False, "add_sep": False}
@@ -182,7 +182,7 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
     assert open_reference(f"llama.cpp:{SAMPLE}", model=model).tokenizer.vocab_size == 2000
 
 
-def test_a_model_that_is_not_there(tmp_path):
+def test_a_missing_model_is_reported(tmp_path):
     with pytest.raises(TokverifyError, match=r"gone\.gguf: no such file"):
         load(Request("gone.gguf"))
     with pytest.raises(TokverifyError, match=r"name one, as in `llama\.cpp:model\.gguf`"):
@@ -201,13 +201,13 @@ def test_other_versions_are_refused_by_name(model, library):
         LlamaCppTokenizer(model, Library(library.path, "1.2.3"))
 
 
-def test_a_wrong_layout_is_found_out(model, library, monkeypatch):
+def test_a_wrong_layout_is_detected(model, library, monkeypatch):
     monkeypatch.setattr(llama_cpp_library, "VOCAB_ONLY_AT", {library.version: 64})
     with pytest.raises(UnsupportedError, match=f"^xllamacpp {library.version} cannot be used: it fails on a known"):
         LlamaCppTokenizer(model, library)
 
 
-def test_another_library_is_found_out(model, library, tmp_path):
+def test_another_library_is_detected(model, library, tmp_path):
     for path in (tmp_path / "gone.so", Path(model)):
         with pytest.raises(UnsupportedError, match=r"cannot be used: it fails on a known vocabulary \(.+\)"):
             LlamaCppTokenizer(model, Library(path, library.version))

@@ -135,7 +135,7 @@ def test_details_are_folded_in_markdown_only():
     assert body(block) == "<details><summary>a &lt;b&gt;</summary>\n\n```diff\nx  y\n```\n\n</details>\n"
 
 
-def test_a_block_for_one_format():
+def test_a_block_for_one_format_appears_only_there():
     blocks = [Only("table", [Paragraph("for table")]), Only("markdown", [Paragraph("for markdown")])]
     assert "for table" in table(*blocks)
     assert "for markdown" not in table(*blocks)

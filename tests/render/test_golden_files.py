@@ -31,7 +31,7 @@ def test_no_line_is_wider_than_asked(width):
     assert max(cell_len(line) for line in text.split("\n")) <= width
 
 
-def test_json_gives_back_what_the_report_holds():
+def test_json_contains_what_the_report_contains():
     report = hostile_report()
     document = json.loads(FORMATS["run"]["json"](report, RenderOptions()))
     assert [result["case"]["text"] for result in document["results"]] == [r.case.text for r in report.results]

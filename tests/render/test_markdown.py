@@ -21,7 +21,7 @@ ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u20
 
 
 @given(ANY)
-def test_prose_stays_what_it_is(text: str):
+def test_markdown_keeps_prose_unchanged(text: str):
     read = list(tokens(f"x {prose(text)} x"))
     assert {token.type for token in read} <= {"paragraph_open", "paragraph_close", "inline", "text"}
     seen = "".join(token.content for token in read if token.type == "text")
@@ -29,13 +29,13 @@ def test_prose_stays_what_it_is(text: str):
 
 
 @given(ANY)
-def test_code_stays_what_it_is(text: str):
+def test_markdown_keeps_code_unchanged(text: str):
     if text:
         assert [t.content for t in tokens(f"x {code(visible(text))} x") if t.type == "code_inline"] == [visible(text)]
 
 
 @given(ANY, ANY)
-def test_cells_stay_what_they_are(first: str, second: str):
+def test_markdown_keeps_cells_unchanged(first: str, second: str):
     read = list(tokens(table(("a", "b"), [(cell_code(visible("x" + first)), prose(f"x{second}x"))])))
     assert [token.type for token in read].count("td_open") == 2
     assert [token.content for token in read if token.type == "code_inline"] == [visible("x" + first)]
@@ -44,13 +44,13 @@ def test_cells_stay_what_they_are(first: str, second: str):
 
 
 @given(st.lists(ANY, max_size=4))
-def test_blocks_stay_what_they_are(lines: list[str]):
+def test_markdown_keeps_blocks_unchanged(lines: list[str]):
     lines = [visible(line) for line in lines]
     (fence,) = tokens(details("s", block(lines)).partition("\n\n")[2].partition("\n</details>")[0])
     assert fence.content == "".join(f"{line}\n" for line in lines)
 
 
-def test_a_report_holds_only_what_is_meant():
+def test_markdown_contains_no_unintended_syntax():
     write = FORMATS["run"]["markdown"]
     for text in (
         write(hostile_report(), RenderOptions()),

@@ -46,7 +46,7 @@ def test_a_report_for_ci_systems_has_a_summary(kind: str):
     assert not formats.keys() & set(CI_FORMATS) or set(CI_FORMATS) <= formats.keys()
 
 
-def test_only_what_is_needed_is_imported():
+def test_only_needed_modules_are_imported():
     code = (
         "import sys, tokverify.cli.run, tokverify.cli.fuzz\n"
         "print(*(name for name in sys.modules if name.startswith('tokverify.render')))"

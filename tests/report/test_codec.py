@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,12 @@ def test_the_summary_holds_what_scripts_need():
     assert not summary["stopped_early"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_field_of_a_report_replaces_a_key_of_the_envelope(kind: str):
+    names = {field.name for field in fields(KINDS[kind].type)}
+    assert names & {"schema_version", "kind", "summary"} == set()
+
+
 # The schema
 
 
@@ -129,7 +135,7 @@ def test_the_schema_and_the_codec_reject_the_same(damage):
         decode(report)
 
 
-# What is rejected
+# Rejected documents
 
 
 @pytest.mark.parametrize(

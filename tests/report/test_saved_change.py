@@ -65,7 +65,7 @@ def test_every_key_is_required_and_of_one_type(tmp_path: Path):
     assert len(places) > 25
     for place in places:
         for damage in (remove, set_to(1.5)):
-            CHANGE.assert_damage_told(tmp_path, document, place, damage, may_pass=is_free(place))
+            CHANGE.assert_damage_rejected(tmp_path, document, place, damage, may_pass=is_free(place))
 
 
 def is_free(place: tuple[object, ...]) -> bool:

@@ -5,7 +5,7 @@ from functools import cache
 
 from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation
@@ -54,7 +54,7 @@ def hostile_change() -> ChangeReport:
         options={"old": HOSTILE, "new": HOSTILE, "fuzz": 30.0},
         versions={"tokverify": "1.2.3"},
     )
-    return with_examples(report)
+    return add_examples(report)
 
 
 def present_fuzz() -> Presentation:

@@ -145,7 +145,7 @@ def cases() -> list[Case]:
 
 @cache
 def facts(vocabulary: str, reference: str | None) -> Facts:
-    """Return what is known of the reference of a mutation."""
+    """Return the available facts about the reference of a mutation."""
     if reference is None:
         return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))

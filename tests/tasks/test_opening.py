@@ -3,14 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import tokverify
-from support.paths import SAMPLE
+from support.paths import ROOT, SAMPLE
 from tokverify.errors import TokverifyError
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
+SEED = ROOT / "cases" / "seed.yaml"
 COUNTING = """
 import collections, json, os, sys
 from tokverify.cli import main
@@ -31,6 +33,18 @@ def count_opens(*arguments: object) -> dict[str, int]:
     return json.loads(done.stderr.splitlines()[-1])
 
 
+@pytest.fixture(scope="module")
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Paths of the same tokenizer in two formats, with a chat template."""
+    directory = tmp_path_factory.mktemp("references")
+    model, document = directory / "tokenizer.model", directory / "tokenizer.json"
+    model.write_bytes(REFERENCE.read_bytes())
+    tokverify.convert_tokenizer(model, document, [], count=0, force=True)
+    template = "{% for message in messages %}{{ message.content }}{% endfor %}"
+    (directory / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    return {"sentencepiece": model, "tokenizers": document}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -44,6 +58,25 @@ def test_a_model_is_read_once_and_hashed_once(arguments):
     assert count_opens(*arguments)[arguments[1].name] == 2
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", SAMPLE / "sample.gguf", "--suite", "seed"],
+        ["run", SAMPLE / "sample-broken.gguf", "--suite", "seed"],
+        ["fuzz", MODEL, "--count", "50"],
+        ["audit", MODEL],
+        ["explain", MODEL, "a"],
+        ["chat", MODEL],
+        ["fix", SAMPLE / "sample-broken.gguf", "--dry-run", "--cases", SEED],
+    ],
+    ids=["run", "run with a diagnosis", "fuzz", "audit", "explain", "chat", "fix"],
+)
+@pytest.mark.parametrize("reference", ["sentencepiece", "tokenizers"])
+def test_a_reference_is_recognized_once_and_read_once(arguments, reference, references):
+    path = references[reference]
+    assert count_opens(*arguments, "-r", path)[path.name] == 2
+
+
 def test_a_model_that_is_only_used_is_not_hashed():
     assert count_opens("encode", MODEL, "a")["sample.gguf"] == 1
     assert count_opens("explain", MODEL, "a", "-r", REFERENCE)["sample.gguf"] == 1
@@ -54,8 +87,8 @@ def test_an_opened_model_is_used_as_it_is():
     assert tokverify.open_model(model) is model
     assert (model.kind, model.path) == ("gguf", MODEL)
     assert model.encoder.spec is model.spec
-    assert model.side is model.side
-    assert len(model.side.sha256) == 64
+    assert model.description is model.description
+    assert len(model.description.sha256) == 64
 
 
 def test_an_opened_reference_is_used_as_it_is():
@@ -68,7 +101,7 @@ def test_an_opened_reference_is_used_as_it_is():
 
 def test_the_side_of_a_large_model_has_no_digest(monkeypatch):
     monkeypatch.setattr("tokverify.tasks.opening._MAX_HASHED_BYTES", 10)
-    assert tokverify.open_model(MODEL).side.sha256 is None
+    assert tokverify.open_model(MODEL).description.sha256 is None
 
 
 def test_an_unreadable_model_is_an_error(tmp_path):

@@ -42,7 +42,7 @@ def entry(text: str, **fields: object) -> KnownDifference:
     return replace(known, **fields)
 
 
-def test_what_is_listed_is_known_and_no_failure():
+def test_a_listed_failure_is_known_and_does_not_fail_the_run():
     found = report("ab", "cd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "match"]
     assert run_exit_code(found) == 0
@@ -51,7 +51,7 @@ def test_what_is_listed_is_known_and_no_failure():
     assert count_status(found, Status.KNOWN) == 1
 
 
-def test_what_is_not_listed_fails():
+def test_an_unlisted_failure_fails_the_run():
     found = report("ab", "abd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "mismatch"]
     assert run_exit_code(found) == 1
@@ -74,7 +74,7 @@ def test_an_entry_holds_until_the_end_of_its_last_day(days: int, status: str):
         assert found.results[0].refusals == (note,)
 
 
-def test_what_an_earlier_baseline_said_no_longer_counts():
+def test_a_new_baseline_replaces_an_earlier_one():
     expired = baseline(entry("ab", expires=TODAY - timedelta(1)))
     refused, accepted = report("ab", baseline=expired), report("ab", baseline=baseline(entry("ab")))
     assert baseline(entry("ab")).apply(refused) == accepted
@@ -82,7 +82,7 @@ def test_what_an_earlier_baseline_said_no_longer_counts():
     assert baseline().apply(accepted).results == report("ab").results
 
 
-def test_an_error_can_be_known_by_its_message():
+def test_an_error_can_be_listed_by_its_message():
     expected = FakeTokenizer("a", "x", name="theirs")
     (result,) = report("x", expected=expected).results
     assert result.status is Status.ERROR
@@ -119,10 +119,10 @@ def test_an_entry_can_name_a_model_by_another_of_its_names():
     assert statuses(found) == ["known"]
 
 
-def test_what_a_baseline_can_do_without_is_told():
+def test_superfluous_baseline_entries_are_reported():
     entries = entry("ab"), entry("ab", case="s/cd"), entry("ab", case="s/gone"), entry("ab", case="s/cd", model="other")
-    told = report("ab", "cd", baseline=baseline(*entries)).baseline
-    assert (told.fixed, told.not_run) == ((entries[1],), (entries[2],))
+    applied = report("ab", "cd", baseline=baseline(*entries)).baseline
+    assert (applied.fixed, applied.not_run) == ((entries[1],), (entries[2],))
 
 
 # Updating
@@ -133,7 +133,7 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
     fixed, gone = entry("ab", case="s/cd"), entry("ab", case="s/gone")
     others = entry("ab", case="s/cd", model="other")
     found = report("ab", "cd", "abd")
-    updated = baseline(kept, fixed, gone, others).updated(found, "new here")
+    updated = baseline(kept, fixed, gone, others).update(found, "new here")
     assert [(known.case, known.reason, known.expires) for known in updated.entries] == [
         ("s/ab", "kept", date(2030, 1, 1)),
         ("s/abd", "new here", None),
@@ -147,20 +147,23 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
 
 def test_a_failure_of_another_kind_is_new():
     before = baseline(entry("abc", reason="old"))
-    updated = before.updated(report("abc", expected=OTHERWISE), "new")
+    updated = before.update(report("abc", expected=OTHERWISE), "new")
     assert [known.reason for known in updated.entries] == ["new"]
 
 
 def test_new_entries_need_a_reason():
     texts = [f"ab{'d' * n}" for n in range(8)]
-    with pytest.raises(TokverifyError, match=r"known.yaml: it lacks s/ab, .*, s/abdddd and 3 more; give --reason"):
-        baseline().updated(report(*texts), None)
-    assert baseline(entry("ab")).updated(report("ab"), None).entries[0].reason == "it is so"
+    with pytest.raises(
+        TokverifyError,
+        match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
+    ):
+        baseline().update(report(*texts), None)
+    assert baseline(entry("ab")).update(report("ab"), None).entries[0].reason == "it is so"
 
 
 def test_an_expired_entry_is_left_for_a_person():
     expired = entry("ab", expires=date(2020, 1, 1))
-    updated = baseline(expired).updated(report("ab"), "so that it passes")
+    updated = baseline(expired).update(report("ab"), "so that it passes")
     assert [known.expires for known in updated.entries] == [date(2020, 1, 1)]
     assert run_exit_code(updated.apply(report("ab"))) == 1
 
@@ -236,7 +239,7 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
         ("", "the file is empty; write at least a list of known differences"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint: str):
+def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, complaint: str):
     path = written(tmp_path, text)
     with pytest.raises(TokverifyError) as raised:
         read_baseline(path, TODAY)
@@ -244,6 +247,6 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint:
     assert str(raised.value).startswith(str(path))
 
 
-def test_what_cannot_be_read(tmp_path: Path):
+def test_an_unreadable_baseline_is_an_error(tmp_path: Path):
     with pytest.raises(TokverifyError, match="cannot read the known differences: No such file"):
         read_baseline(tmp_path / "absent.yaml", TODAY)

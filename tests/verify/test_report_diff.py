@@ -69,7 +69,7 @@ MATCH, MISMATCH, ERROR, KNOWN_STATUS, SKIPPED = Status
         ((MISMATCH, 1), None, Kind.VANISHED),
     ],
 )
-def test_every_kind_of_change(old, new, kind):
+def test_every_kind_of_change_is_shown(old, new, kind):
     first = report(*([result("x", *old)] if old else []))
     second = report(*([result("x", *new)] if new else []))
     diff = compare_reports(first, second)
@@ -99,16 +99,16 @@ def several():
     return compare_reports(old, new)
 
 
-def test_the_worst_comes_first():
+def test_the_worst_is_listed_first():
     assert [change.case for change in several().changes] == [
         "s/fails", "s/differently", "s/fixed", "s/ids", "s/new", "s/gone",
     ]  # fmt: skip
-    told = verdict(several())
-    assert told.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
-    assert told.endswith("6 cases before, 6 now")
+    sentence = verdict(several())
+    assert sentence.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
+    assert sentence.endswith("6 cases before, 6 now")
 
 
-def test_a_case_that_was_itself_changed_is_told():
+def test_a_changed_case_is_reported():
     assert [change.case for change in several().changes if change.edited] == ["s/ids"]
 
 
@@ -127,24 +127,24 @@ def test_the_table():
     assert quiet.replace("\n", " ").strip() == verdict(several())
 
 
-def test_the_markdown_keeps_texts_what_they_are():
+def test_markdown_keeps_texts_unchanged():
     text = FORMATS["report diff"]["markdown"](several(), RenderOptions())
     assert "- **s/differently**<br>before: mismatch" in text
     assert "\\\\x1b\\[31mno \\`\\|\\` ::error::" in text
     assert len(FORMATS["report diff"]["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
 
 
-def test_json_holds_every_change():
-    told = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
-    assert told["summary"] == {
+def test_json_contains_every_change():
+    document = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
+    assert document["summary"] == {
         "exit_code": 1,
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
     }  # fmt: skip
-    assert (told["old_cases"], told["new_cases"]) == (6, 6)
-    first = told["changes"][0]
+    assert (document["old_cases"], document["new_cases"]) == (6, 6)
+    first = document["changes"][0]
     assert (first["case"], first["kind"], first["old"]["status"]) == ("s/fails", "failed", "match")
-    assert told["changes"][-1]["new"] is None
-    assert told["actual"]["new"]["fingerprint"] == "2" * 64
+    assert document["changes"][-1]["new"] is None
+    assert document["actual"]["new"]["fingerprint"] == "2" * 64
 
 
 def test_nothing_changed():

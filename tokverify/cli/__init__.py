@@ -29,11 +29,18 @@ _COMMANDS = (
 """The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
 
 _EPILOG = """\
-Exit codes: 0 everything matches or is a known difference, 1 a case fails or there is a finding, 2 the command
-could not run as requested, 3 a bug in tokverify, 130 interrupted.
+\b
+Exit codes:
+  0    everything matches or is a known failure
+  1    a case fails, or there is a finding
+  2    the command could not run as requested
+  3    a bug in tokverify
+  130  interrupted
 
-Shell completion: eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", also with zsh_source, or for fish:
-_TOKVERIFY_COMPLETE=fish_source tokverify | source
+\b
+Shell completion:
+  bash, zsh  eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", or zsh_source
+  fish       _TOKVERIFY_COMPLETE=fish_source tokverify | source
 """
 
 
@@ -41,7 +48,7 @@ _TOKVERIFY_COMPLETE=fish_source tokverify | source
     cls=TokverifyGroup,
     modules={name: f"{__name__}.{name}" for name in _COMMANDS},
     epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="tokverify")
 def main() -> None:

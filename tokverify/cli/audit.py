@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
+from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, present
@@ -60,11 +60,8 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 
 @click.command(cls=ModelCommand)
 @model_argument
-@click.option(
-    "-r",
-    "--reference",
-    metavar="LOCATION",
-    help="Also check against this reference, as for `tokverify run`. Without one, only the file itself is checked.",
+@reference_option(
+    "Also check against this reference, as for `tokverify run`. Without one, only the file itself is checked."
 )
 @click.option(
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."

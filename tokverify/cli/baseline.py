@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import click
 
 from tokverify.cli.options import PATH
+from tokverify.cli.output import UNRECORDED, ReportOptions
 from tokverify.system.output_file import check_writable
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
@@ -20,20 +22,13 @@ _OPTIONS = (
 )
 
 
-class BaselineOptions(Protocol):
-    """The options for known failures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineOptions(ReportOptions):
+    """The options of a command that accepts known failures."""
 
-    @property
-    def baseline(self) -> Path | None:
-        """The file of known failures."""
-
-    @property
-    def update_baseline(self) -> bool:
-        """Whether to rewrite it."""
-
-    @property
-    def reason(self) -> str | None:
-        """The reason for new entries."""
+    baseline: Path | None
+    update_baseline: bool = field(metadata=UNRECORDED)
+    reason: str | None = field(metadata=UNRECORDED)
 
 
 def baseline_options(command: _Command) -> _Command:

@@ -39,7 +39,10 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     verbose: bool,
     no_color: bool,
 ) -> None:
-    """List the cases in the suites at PATHS; by default the `shipped` ones, which come with tokverify."""
+    """List the cases in suites.
+
+    PATHS are suites or directories of suites; by default the `shipped` ones, which come with tokverify.
+    """
     from tokverify.tasks.cases import select_cases
 
     selected = select_cases(paths, suites, tags, patterns)
@@ -54,9 +57,10 @@ def list_(  # noqa: PLR0913 - one parameter for each option
 @cases.command()
 @click.argument("paths", nargs=-1, type=SUITES)
 def check(*, paths: Sequence[SuiteSource]) -> None:
-    """Check the suites at PATHS; by default the `shipped` ones, which come with tokverify.
+    """Check suites for mistakes.
 
-    Mistakes are errors, with file and line. Anything that is allowed but probably unintended is a hint.
+    PATHS are suites or directories of suites; by default the `shipped` ones, which come with tokverify. Mistakes are
+    reported as errors, with file and line. Anything that is allowed but probably unintended is reported as a hint.
     """
     from tokverify.cases.loading import load_suites
     from tokverify.text.wording import plural

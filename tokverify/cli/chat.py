@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, report_options
+from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.render.kinds import FORMATS, present
 
@@ -24,11 +24,8 @@ class ChatOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@click.option(
-    "-r",
-    "--reference",
-    metavar="LOCATION",
-    help="Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it.",
+@reference_option(
+    "Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it."
 )
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
 @report_options(FORMATS["chat"], "Show the output of each template, and where the two diverge.")

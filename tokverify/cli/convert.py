@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, no_color_option
+from tokverify.cli.options import PATH, cases_option, no_color_option, quiet_option, seed_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
 
 _STRINGS = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertOptions:
-    """The options of the command."""
-
-    source: Path
-    target: Path
-    force: bool
-    count: int
-    seed: int
-    with_config: bool
-    cases: tuple[SuiteSource, ...]
-    format_name: str
-    quiet: bool
-    verbose: bool
-    no_color: bool
 
 
 @click.command()
@@ -49,9 +32,9 @@ class ConvertOptions:
     metavar="N",
     help="Verify with N generated texts in addition to the cases.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
+@seed_option
 @cases_option("The texts to verify with")
-@click.option("--with-config", is_flag=True, help="With a tokenizer.json, also write its tokenizer_config.json.")
+@click.option("--with-config", is_flag=True, help="If OUT is a tokenizer.json, also write its tokenizer_config.json.")
 @click.option(
     "-f",
     "--format",
@@ -60,37 +43,46 @@ class ConvertOptions:
     default="table",
     help="The format of the report (default: table).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="Show all causes, and the texts that identify the pre-tokenizer.")
 @no_color_option
-def convert(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ConvertOptions
+def convert(  # noqa: PLR0913 - one parameter for each option
+    *,
+    source: Path,
+    target: Path,
+    force: bool,
+    count: int,
+    seed: int,
+    cases: Sequence[SuiteSource],
+    with_config: bool,
+    format_name: str,
+    quiet: bool,
+    verbose: bool,
+    no_color: bool,
+) -> int:
     """Convert a tokenizer file into another format, and verify it.
 
     The suffix of OUT determines the format: .gguf or .json. IN is a tokenizer.json, a sentencepiece .model, a .tiktoken
     with its pattern (FILE.tiktoken:cl100k_base), or a GGUF file.
 
-    OUT is verified against IN before it gets its name, with the shipped cases and with generated texts. Everything that
-    the format of OUT cannot express is listed, with the number of differences it explains. The exit code is 0 if OUT
-    was written, 1 if it was not because it differs, and 2 if the command could not run.
+    Before OUT is written, the result is verified against IN with the shipped cases and with generated texts. Everything
+    that the format of OUT cannot express is listed, with the number of differences it explains. The exit code is 0 if
+    OUT was written, 1 if it differs from IN and was not written, and 2 if the command could not run.
     """
-    return _convert(ConvertOptions(**options))
-
-
-def _convert(options: ConvertOptions) -> int:
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
 
-    with ProgressBar(enabled=not options.quiet) as bar:
+    with ProgressBar(enabled=not quiet) as bar:
         conversion = convert_tokenizer(
-            options.source,
-            options.target,
-            select_cases(options.cases),
-            force=options.force,
-            count=options.count,
-            seed=options.seed,
-            with_config=options.with_config,
+            source,
+            target,
+            select_cases(cases),
+            force=force,
+            count=count,
+            seed=seed,
+            with_config=with_config,
             on_progress=bar.update,
         )
-    shown = render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
-    write_text(FORMATS["convert"][options.format_name](conversion, shown))
+    shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
+    write_text(FORMATS["convert"][format_name](conversion, shown))
     return conversion_exit_code(conversion)

@@ -26,7 +26,7 @@ _ID = re.compile(r"[0-9]{1,10}")
 @click.option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
 @json_option
 def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_json: bool) -> None:
-    """Decode token IDS to text with the tokenizer in MODEL.
+    """Decode token ids to text with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 

@@ -47,7 +47,7 @@ These cases did not turn out as planned: {names}. Please report this.
 def demo(*, no_color: bool) -> int:
     """Verify a sample that matches its reference, and a broken one.
 
-    The exit code is 0 if both turn out as planned.
+    The exit code is 0 if both give the intended result, otherwise 1.
     """
     from tokverify.tasks.demo import SAMPLE_DIRECTORY, SHOWN_CASES, run_demo
 

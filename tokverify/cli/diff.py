@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, selection_options
+from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, seed_option, selection_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
@@ -39,13 +39,19 @@ class DiffOptions(ReportOptions):
 @click.argument("new", metavar="B")
 @cases_option("The texts to encode")
 @selection_options
-@click.option("--fuzz", callback=parse_seconds, metavar="TIME", help="Also fuzz, for a time such as 30s.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
-@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="Measure how much of this text changes.")
+@click.option("--fuzz", callback=parse_seconds, metavar="TIME", help="Also fuzz for this time, such as 30s.")
+@seed_option
+@click.option(
+    "--corpus",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help="Count the lines of this file that change. Can be repeated.",
+)
 @click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
 @report_options(FORMATS["diff"], "Show every change; fold nothing.")
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
-    """Compare two tokenizers, such as a new version B with an old one A.
+    """Compare two tokenizers, such as an old version A and a new one B.
 
     Each is a GGUF file, a tokenizer.json, a .model, a tiktoken file, a directory, a hub id, the address of a
     llama-server, or REVISION:PATH for a file in a git revision, such as HEAD~1:tokenizer.json. The exit code is 0 if

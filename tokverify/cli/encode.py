@@ -37,7 +37,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Encode TEXT to token ids with the tokenizer in MODEL.
+    """Encode a text to token ids with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 

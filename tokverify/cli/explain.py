@@ -13,6 +13,7 @@ from tokverify.cli.options import (
     model_argument,
     no_color_option,
     parse_special_option,
+    reference_option,
 )
 from tokverify.cli.source import read_text
 from tokverify.cli.stream import render_options, write_text
@@ -22,10 +23,10 @@ from tokverify.cli.stream import render_options, write_text
 @model_argument
 @click.argument("text", required=False)
 @file_option
-@click.option("-r", "--reference", metavar="LOCATION", help="Also show the stages of this reference.")
+@reference_option("Also show the stages of this reference.")
 @add_special_option
 @parse_special_option
-@click.option("--full", is_flag=True, help="Leave nothing out.")
+@click.option("--full", is_flag=True, help="Show every word, even in long texts.")
 @json_option
 @no_color_option
 def explain(  # noqa: PLR0913 - one parameter for each option
@@ -40,13 +41,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     as_json: bool,
     no_color: bool,
 ) -> None:
-    """Explain how TEXT becomes tokens, stage by stage.
+    """Explain how a text becomes tokens, stage by stage.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     The stages are added tokens, normalization, pre-tokens and the model, with each decision and its alternatives.
-    In long texts, words that become a single token are left out. With --reference, the first stage at which the two
-    tokenizers diverge is named.
+    In long texts, words that become a single token are left out. With --reference, the output names the first stage
+    at which the two tokenizers diverge.
 
     Without TEXT or --file, the text is read from stdin, unchanged.
     """

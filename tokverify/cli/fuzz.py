@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, parse_seconds, report_options
+from tokverify.cli.options import (
+    PATH,
+    ModelCommand,
+    model_argument,
+    parse_seconds,
+    reference_option,
+    report_options,
+    seed_option,
+)
 from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.cli.stream import write_stderr
@@ -55,13 +63,13 @@ class FuzzOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@click.option("-r", "--reference", metavar="LOCATION", help="What to compare with, as for `tokverify run`.")
+@reference_option("What to compare with, as for `tokverify run`.")
 @click.option(
     "--time",
     "seconds",
     callback=parse_seconds,
     metavar="TIME",
-    help="Stop after this time, such as 60s (default) or 5m.",
+    help="Stop after this time, such as 90s or 5m (default: 60s, unless --count is given).",
 )
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N texts.")
 @click.option(
@@ -70,18 +78,19 @@ class FuzzOptions(ReportOptions):
     metavar="SHARE",
     help="Stop when this share of the vocabulary's pieces has occurred in some text, such as 95%.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts.")
+@seed_option
 @click.option(
     "--generator",
     "generators",
     multiple=True,
     type=click.Choice(list(GENERATORS)),
-    help="Generate only texts of this kind; can be repeated.",
+    metavar="KIND",
+    help=f"Generate only texts of this kind: {', '.join(GENERATORS)}. Can be repeated.",
 )
-@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate; can be repeated.")
+@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decode", "decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
-@click.option("--save", type=PATH, metavar="FILE", help="Write the texts found to a YAML suite.")
+@click.option("--save", type=PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")
 @report_options(FORMATS["fuzz"], "Also show settings; fold nothing.")
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 @click.argument("directory", type=PATH, default=".")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(*, directory: Path, force: bool) -> None:
-    """Write a configuration and a workflow for DIRECTORY.
+    """Set up a repository: write tokverify.toml and a GitHub workflow.
 
-    These are tokverify.toml and a GitHub workflow. After that, `tokverify run` verifies all tokenizers in DIRECTORY,
-    both locally and on every change. Existing files are not overwritten.
+    After that, `tokverify run` verifies all tokenizers in DIRECTORY, both locally and on every change. Existing files
+    are not overwritten.
     """
     from tokverify.tasks.init import init_project
 
     start, files = init_project(directory, force=force)
     written = " and ".join(str(_normalize(path)) for path in files)
-    where = "" if directory == Path() else f", in {directory}"
-    lines = [*_describe(start), f"wrote {written}; now run{where}: tokverify run"]
+    where = "" if directory == Path() else f" in {directory}"
+    lines = [*_describe(start), f"wrote {written}; next, run `tokverify run`{where}"]
     write_text("".join(f"{visible_message(line)}\n" for line in lines))
 
 

@@ -19,7 +19,7 @@ from tokverify.cli.stream import render_options, write_text
     help="List tokens by id, such as 5,107-137, or by a pattern of their stored text, such as '*_of_*'.",
 )
 @json_option
-@click.option("-v", "--verbose", is_flag=True, help="Fold nothing and leave nothing out.")
+@click.option("-v", "--verbose", is_flag=True, help="Show everything in full.")
 @no_color_option
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
     """Show MODEL's sizes, token types, special tokens and settings.

@@ -73,6 +73,10 @@ PATH = _FilePath(path_type=Path)
 SUITES = _Suites(path_type=Path)
 
 model_argument = click.argument("model", type=PATH)
+seed_option = click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts."
+)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 file_option = click.option("--file", type=PATH, metavar="PATH", help="Read the input from a file.")
@@ -82,6 +86,11 @@ add_special_option = click.option(
 parse_special_option = click.option(
     "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the text (default: on)."
 )
+
+
+def reference_option(help: str) -> Callable[[_Command], _Command]:
+    """Build the option that names a reference."""
+    return click.option("-r", "--reference", metavar="LOCATION", help=help)
 
 
 def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command], _Command]:
@@ -114,7 +123,7 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
             metavar="FORMAT=FILE",
             help="Also write the report to this file; `-` is stdout. Can be repeated.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
+        quiet_option,
         click.option("-v", "--verbose", is_flag=True, help=verbose),
         no_color_option,
     )

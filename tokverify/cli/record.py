@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, model_argument, no_color_option, selection_options
+from tokverify.cli.options import (
+    PATH,
+    cases_option,
+    model_argument,
+    no_color_option,
+    reference_option,
+    selection_options,
+)
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 
@@ -16,65 +23,55 @@ if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordOptions:
-    """The options of the command."""
-
-    model: Path
-    reference: str | None
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    name: str | None
-    output: Path | None
-    no_color: bool
-
-
 @click.command()
 @model_argument
-@click.option(
-    "-r", "--reference", metavar="LOCATION", help="The reference whose ids to record, as for `tokverify run`."
-)
+@reference_option("The reference whose ids to record, as for `tokverify run`.")
 @cases_option("The suites to record in")
 @selection_options
 @click.option("--name", metavar="NAME", help="The name to record the ids under (default: the name of MODEL).")
 @click.option("-o", "--output", type=PATH, metavar="DIR", help="Write copies of the suites to this directory.")
 @no_color_option
-def record(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in RecordOptions
+def record(  # noqa: PLR0913 - one parameter for each option
+    *,
+    model: Path,
+    reference: str | None,
+    cases: Sequence[SuiteSource],
+    suites: Sequence[str],
+    tags: Sequence[str],
+    patterns: Sequence[str],
+    name: str | None,
+    output: Path | None,
+    no_color: bool,
+) -> int:
     """Record the ids of MODEL's reference in suites.
 
     After that, `tokverify run MODEL` needs no reference: if every case expects something of MODEL, it compares with
-    that. Everything else in the suites stays as it is. Without --cases, the shipped suites are recorded, as copies in
-    -o DIR.
+    that. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in copies of the
+    shipped suites, in the directory named with -o.
 
     The exit code is 0 if the ids of all cases were recorded, 1 if the reference cannot encode some cases, and 2 if it
     cannot encode any, or the command could not run.
     """
-    return _record(RecordOptions(**options))
-
-
-def _record(options: RecordOptions) -> int:
     from tokverify.cases.case import SHIPPED
     from tokverify.render.recording import render
     from tokverify.report.record import recording_exit_code
     from tokverify.tasks.record import record_expectations
 
-    if SHIPPED in (options.cases or [SHIPPED]) and options.output is None:
+    if SHIPPED in (cases or [SHIPPED]) and output is None:
         raise click.UsageError(
             "name the suites to record in with --cases, or a directory for copies of the shipped ones with -o"
         )
     with ProgressBar(enabled=True) as progress:
         recording = record_expectations(
-            options.model,
-            options.reference,
-            cases=options.cases,
-            suites=options.suites,
-            tags=options.tags,
-            patterns=options.patterns,
-            name=options.name,
-            output=options.output,
+            model,
+            reference,
+            cases=cases,
+            suites=suites,
+            tags=tags,
+            patterns=patterns,
+            name=name,
+            output=output,
             on_progress=progress.update,
         )
-    write_text(render(recording, render_options(no_color=options.no_color)))
+    write_text(render(recording, render_options(no_color=no_color)))
     return recording_exit_code(recording)

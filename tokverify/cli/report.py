@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.baseline import baseline_options, check_baseline
+from tokverify.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
-    Also = Mapping[Path, Callable[[], str]]
+    from tokverify.render.kinds import Presentation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOptions(ReportOptions):
-    """What the user asked for."""
+class ShowOptions(BaselineOptions):
+    """The options of `tokverify report show`."""
 
-    baseline: Path | None
-    update_baseline: bool
-    reason: str | None
+    file: Path
 
 
 @click.group()
@@ -36,60 +33,56 @@ def report() -> None:
 @report.command()
 @click.argument("file", type=PATH)
 @baseline_options
-@report_options(FORMATS["run"], "Matching cases and settings too, and nothing folded.")
-def show(*, file: Path, **options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
+@report_options(FORMATS["run"], "Show everything that the command itself shows with -v.")
+def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
-    FILE is the JSON report of `tokverify run`, `fuzz`, `diff`, `audit`, `chat` or `stats`, and the formats are those of
-    that command.
+    FILE is the JSON report of `tokverify run`, `fuzz`, `diff`, `audit`, `chat` or `stats`. It can be shown in the
+    formats of that command.
 
-    The exit code is that of the command that wrote the report. With --baseline, a report of `tokverify run` is judged
-    by this baseline instead of the one that the run used.
+    The exit code is that of the command that wrote the report. With --baseline, which requires a report of
+    `tokverify run`, that baseline replaces the one that the run used.
     """
-    from tokverify.render.kinds import SHOWN_KINDS, present
-    from tokverify.report.codec import read, read_any
-    from tokverify.report.run import Report
-    from tokverify.tasks.run import apply_baseline
+    return _show(ShowOptions(**options))
 
-    wanted = ShowOptions(**options)
-    check_reports(wanted, [file, wanted.baseline], [wanted.baseline])
-    check_baseline(wanted)
-    saved: object
-    also: Also | None = None
-    if wanted.baseline:
-        kind = "run"
-        saved, also = apply_baseline(
-            read(file, Report), wanted.baseline, update=wanted.update_baseline, reason=wanted.reason
-        )
-    else:
-        kind, saved = read_any(file, SHOWN_KINDS)
+
+def _show(options: ShowOptions) -> int:
+    from tokverify.render.kinds import SHOWN_KINDS, present
+    from tokverify.tasks.report import apply_baseline, read_presentable
+
+    check_reports(options, [options.file, options.baseline], [options.baseline])
+    check_baseline(options)
+    if options.baseline:
+        result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
+        return write_reports(options, present("run", result.report), result.files)
+    kind, saved = read_presentable(options.file, SHOWN_KINDS)
     shown = present(kind, saved)
-    for name, _ in wanted.report_files(shown.formats):
+    _check_formats(options, shown, kind)
+    return write_reports(options, shown)
+
+
+def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None:
+    for name, _ in options.report_files(shown.formats):
         if name not in shown.formats:
-            known = ", ".join(shown.formats)
-            raise TokverifyError(f"{file}: is of `tokverify {kind}`, which has no format {name}; it has {known}")
-    write_reports(wanted, shown, also)
-    return shown.exit_code
+            raise TokverifyError(
+                f"{options.file}: a report of `tokverify {kind}` cannot be shown as {name};"
+                f" choose one of {', '.join(shown.formats)}"
+            )
 
 
 @report.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@report_options(FORMATS["report diff"], "No more than without, as nothing is folded.")
-def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - likewise
+@report_options(FORMATS["report diff"], "Has no effect, since nothing is ever folded.")
+def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 
-    Both are JSON reports of `tokverify run`.
-
-    The exit code is 1 if a case fails in NEW that passed in OLD or was not there, else 0.
+    Both are JSON reports of `tokverify run`. The exit code is 1 if a case fails in NEW that passed in OLD or is not in
+    OLD, 0 if there is none, and 2 if the command could not run.
     """
     from tokverify.render.kinds import present
-    from tokverify.report.codec import read
-    from tokverify.report.run import Report
-    from tokverify.verify.report_diff import compare_reports
+    from tokverify.tasks.report import diff_reports
 
-    wanted = ReportOptions(**options)
-    check_reports(wanted, [old, new])
-    shown = present("report diff", compare_reports(read(old, Report), read(new, Report)))
-    write_reports(wanted, shown)
-    return shown.exit_code
+    given = ReportOptions(**options)
+    check_reports(given, [old, new])
+    return write_reports(given, present("report diff", diff_reports(old, new)))

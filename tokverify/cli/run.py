@@ -9,7 +9,7 @@ import click
 
 from tokverify.cli.baseline import baseline_options
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import PATH, ModelCommand, cases_option, report_options, selection_options
+from tokverify.cli.options import PATH, ModelCommand, cases_option, reference_option, report_options, selection_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
@@ -18,15 +18,12 @@ from tokverify.render.kinds import FORMATS, present
 
 @click.command(cls=ModelCommand)
 @click.argument("model", type=PATH, required=False)
-@click.option(
-    "-r",
-    "--reference",
-    metavar="LOCATION",
-    help="What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
+@reference_option(
+    "What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
-    " FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default.",
+    " FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default."
 )
-@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of a hub id.")
+@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option("The texts to encode")
 @selection_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")

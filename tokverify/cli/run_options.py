@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.baseline import check_baseline
-from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports
+from tokverify.cli.baseline import BaselineOptions, check_baseline
+from tokverify.cli.output import check_reports
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions(ReportOptions):
+class RunOptions(BaselineOptions):
     """The options of the command."""
 
     model: Path
@@ -29,9 +29,6 @@ class RunOptions(ReportOptions):
     patterns: tuple[str, ...]
     fail_fast: bool
     diagnose: bool
-    baseline: Path | None
-    update_baseline: bool = field(metadata=UNRECORDED)
-    reason: str | None = field(metadata=UNRECORDED)
 
     def check(self) -> None:
         """Fail before any work is done if the options do not fit together.

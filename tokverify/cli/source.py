@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.tasks.text_file import decode_utf8, read_bounded, read_text_file
+from tokverify.system.input_file import decode_verbatim, read_stream, read_verbatim
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -23,7 +23,7 @@ def read_text(argument: str | None, file: Path | None) -> str:
         raise click.UsageError("use either a text or --file, not both")
     if argument is not None:
         # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
-        return decode_utf8(argument.encode("utf-8", "surrogateescape"), "the text")
+        return decode_verbatim(argument.encode("utf-8", "surrogateescape"), "the text")
     if file is not None:
-        return read_text_file(file)
-    return decode_utf8(read_bounded(sys.stdin.buffer, "stdin"), "stdin")
+        return read_verbatim(file)
+    return read_stream(sys.stdin.buffer, "stdin")

@@ -27,15 +27,20 @@ class StatsOptions(ReportOptions):
 @click.argument("model")
 @click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
 @click.option(
-    "-m", "--model", "others", multiple=True, metavar="OTHER", help="Another tokenizer to compare MODEL with."
+    "-m",
+    "--model",
+    "others",
+    multiple=True,
+    metavar="OTHER",
+    help="Another tokenizer to compare with. Can be repeated.",
 )
 @report_options(FORMATS["stats"], "Show each language, each indentation, and the digests of the tokenizers.")
 def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StatsOptions
-    """Measure how many tokens MODEL needs for the texts in FILEs.
+    """Measure how many tokens MODEL needs for texts.
 
     MODEL and OTHER are GGUF files, or anything that `tokverify run -r` accepts.
 
-    Without FILE, the texts are samples that come with tokverify: one text in ten languages, one program in six
+    The texts are the FILEs, or else samples that come with tokverify: one text in ten languages, one program in six
     languages, numbers, and white space. The suffix of a FILE determines its programming language, and the letters in
     each line determine its script. How numbers, indentation and the end of a prompt are encoded is always shown.
 

@@ -13,7 +13,7 @@ import click
 
 from tokverify.errors import TokverifyError
 from tokverify.render.options import RenderOptions
-from tokverify.system.workflow_log import in_workflow, without_commands
+from tokverify.system.ci import escape_for_log
 
 _CLOSED_PIPE = 141
 
@@ -67,7 +67,7 @@ def write_stderr(line: str) -> None:
 
 def _escape_for_log(text: str, stream: TextIO) -> str:
     """Escape text that GitHub Actions would execute, unless the stream is redirected to a file."""
-    return without_commands(text) if in_workflow() and not _is_file(stream) else text
+    return text if _is_file(stream) else escape_for_log(text)
 
 
 def _is_file(stream: TextIO) -> bool:

@@ -16,8 +16,9 @@ from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
 if TYPE_CHECKING:
     from tokverify.train import Trainer
 
-_EXIT_CODES = (
-    "The exit code is 0 if the GGUF file gives the same ids, 1 if it does not, and 2 if the command could not run."
+_DETAILS = (
+    "CORPUS is one or more text files. The exit code is 0 if the GGUF file gives the same ids as the tokenizer, 1 if it"
+    " does not, and 2 if the command could not run."
 )
 
 
@@ -41,20 +42,18 @@ def _add_command(name: str, trainer: Trainer) -> None:
         click.Argument(["corpus"], nargs=-1, required=True, type=PATH),
         *_options(trainer),
     ]
-    train.add_command(
-        click.Command(name, callback=run, params=params, help=f"{help}\n\n{_EXIT_CODES}", short_help=help)
-    )
+    train.add_command(click.Command(name, callback=run, params=params, help=f"{help}\n\n{_DETAILS}", short_help=help))
 
 
 def _options(trainer: Trainer) -> list[click.Parameter]:
-    sizes = [f"{trainer.vocab_size:,}", *(f"{size:,} with {name}" for name, size in trainer.presets.items())]
+    sizes = [f"{trainer.vocab_size:,}", *(f"{size:,} with --preset {name}" for name, size in trainer.presets.items())]
     options = [
         click.Option(["-o", "--output"], required=True, type=PATH, metavar="DIR", help="The directory to write."),
         click.Option(
             ["--vocab-size"],
             type=click.IntRange(1, LARGEST_VOCAB_SIZE),
             metavar="N",
-            help=f"The number of tokens in total, if the corpus is large enough (default: {', '.join(sizes)}).",
+            help=f"The number of tokens in total, if the corpus is large enough (default: {'; '.join(sizes)}).",
         ),
         click.Option(
             ["--seed"],

@@ -11,7 +11,7 @@ from tokverify.diagnosis import diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_declaration, read_spec
+from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
@@ -19,7 +19,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.report.fix import FileRepair, FixReport, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import count_decode_differences, count_status
-from tokverify.system.output_file import put_in_place, temporary_beside
+from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is wrong with a file, and what to write to repair it."""
+    """The problem with a file, and the changes that repair it."""
 
     before: Verification
-    """The verification of the file as it is."""
+    """The verification of the original file."""
     diagnosis: Diagnosis | None
-    """The diagnosis of the file as it is."""
+    """The diagnosis of the original file."""
     change: TokenizerChange | None
     """The repair; None if nothing needs or can be repaired.
 
@@ -56,12 +56,12 @@ def to_report(plan: Plan, after: Verification | None = None) -> FixReport:
     return FixReport(plan.before, plan.diagnosis, repair, after)
 
 
-def read_fixable(model: Path) -> Declaration:
-    """Read what a file declares, even if it contradicts itself.
+def require_fixable(model: Path) -> None:
+    """Check that a file is not one of several that make up a model.
 
     Raises:
-        UnsupportedError: If it belongs to a split model.
-        TokverifyError: As for `read_declaration`.
+        UnsupportedError: If it is.
+        TokverifyError: If it cannot be read.
     """
     count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
     if count is not None and isinstance(count.data, int) and count.data > 1:
@@ -69,7 +69,6 @@ def read_fixable(model: Path) -> Declaration:
             f"{model}: is one of the {count.data} files of a split model ({SPLIT_COUNT}), which cannot be repaired "
             "separately; merge them with llama-gguf-split first"
         )
-    return read_declaration(model)
 
 
 def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
@@ -86,7 +85,7 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     diagnosis = result.diagnosis if result else None
     change = _choose_change(result, spec)
     if change and diagnosis and not diagnosis.decoding:
-        change = _with_decoding(change, spec, facts, cases)
+        change = _add_decoding_repair(change, spec, facts, cases)
     if change is None:
         return Plan(before, diagnosis, None, {})
     new = change.transform(spec)
@@ -120,14 +119,14 @@ def count_results(report: Report) -> Verification:
 
 
 def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
-    """Return the best change that GGUF can express: that of an entire explanation, or else the part of one."""
+    """Return the best change that GGUF can express: a complete explanation or, failing that, a part of one."""
     changes = result.changes if result else ()
     whole = [change for change in changes if change.expressible]
     parts = [change.expressible_part() for change in changes if not change.expressible]
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 
-def _with_decoding(
+def _add_decoding_repair(
     change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
 ) -> TokenizerChange:
     """Add the change that repairs the decoding, if all ids are right with the first one."""
@@ -170,5 +169,5 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
                 f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
                 "decode differently, which is no improvement"
             )
-        put_in_place(temporary, output)
+        move_into_place(temporary, output)
     return after

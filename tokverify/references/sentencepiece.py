@@ -29,6 +29,7 @@ class SentencePieceTokenizer:
         processor: The library's tokenizer.
         around: The ids to add before and after a text, which a .model file does not declare; None if unknown.
         path: The .model file, if the processor was made from one.
+        content: The content of that file.
     """
 
     name = "sentencepiece"
@@ -40,9 +41,11 @@ class SentencePieceTokenizer:
         processor: SentencePieceProcessor,
         around: tuple[list[int], list[int]] | None = None,
         path: Path | None = None,
+        content: bytes | None = None,
     ) -> None:
         self._processor = processor
         self._path = path
+        self._content = content
         self._before, self._after = around or ([], [])
         self.adds_special = around is not None
         self.vocab_size: int = processor.get_piece_size()
@@ -53,11 +56,11 @@ class SentencePieceTokenizer:
 
         Raises:
             UnsupportedError: If GGUF cannot express it, or it was not read from a file.
-            BrokenFileError: If the file cannot be read.
+            BrokenFileError: If the file is damaged.
         """
         if self._path is None:
             raise UnsupportedError("the sentencepiece model was not read from a file")
-        return read_spec(self._path)
+        return read_spec(self._path, self._content)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""
@@ -112,7 +115,7 @@ def load(request: Request) -> FoundReference:
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
     return FoundReference(
-        SentencePieceTokenizer(processor, _around(processor, read_config(path), path), path),
+        SentencePieceTokenizer(processor, _around(processor, read_config(path), path), path, data),
         source=str(path),
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -133,7 +136,7 @@ def _special_ids(processor: SentencePieceProcessor) -> Mapping[str, int]:
 def _around(
     processor: SentencePieceProcessor, config: Mapping[str, Any], path: Path
 ) -> tuple[list[int], list[int]] | None:
-    """Return the ids to add before and after a text; None if the config does not declare it."""
+    """Return the ids to add before and after a text; None if the config does not declare them."""
     if not isinstance(config.get("add_bos_token"), bool) and not isinstance(config.get("add_eos_token"), bool):
         return None
     ids = _special_ids(processor)

@@ -34,7 +34,7 @@ from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.report.train import Training, check_training, summarize_training
 from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 from tokverify.tokenizer import HexBytes
 
 SCHEMA_VERSION = 5
@@ -219,7 +219,7 @@ def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:
     if not isinstance(name, str):
         _reject(file, "$.kind", "Expected `str`")
     if name not in KINDS:
-        raise UnsupportedError(f"{file}: reports of kind {quoted(name)} are unknown to this tokverify; update it")
+        raise UnsupportedError(f"{file}: reports of kind {quote(name)} are unknown to this tokverify; update it")
     if name not in kinds:
         known = " or ".join(f"`tokverify {known}`" for known in kinds)
         raise UnsupportedError(f"{file}: this is a report of `tokverify {name}`; give one of {known}")

@@ -280,7 +280,7 @@ class Explanation:
     name: str
     """The name of the model."""
     algorithm: str
-    summary: str
+    method: str
     """What the algorithm does, as a predicate such as `takes the longest token at each position`."""
     pre: str | None
     """The pre-tokenizer; None for models without one."""

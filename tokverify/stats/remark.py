@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.stats.text import PIECE_BYTES
@@ -18,7 +19,7 @@ def make_remarks(stats: StatsReport) -> Iterator[str]:
     yield from _explain_tokens(stats)
     if any(measured.probe.trailing_space for measured in stats.tokenizers):
         yield (
-            "a space of its own at the end of a prompt is a token that would not be there if the text continued:"
+            "a space at the end of a prompt becomes a separate token, which would not be there if the text continued:"
             " do not end a prompt with a space"
         )
     if not stats.files:
@@ -30,9 +31,9 @@ def _explain_tokens(stats: StatsReport) -> Iterator[str]:
     for measured in stats.tokenizers:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in measured.excluded.items())
         if kinds:
-            yield f"{measured.name}: tokens that count neither as long nor as unused: {kinds}"
+            yield f"{measured.name}: tokens not counted as long or unused: {kinds}"
     yield "runs of a single character are not listed among the longest tokens"
-    if any(count.unknown for texts in stats.texts for count in texts.counts):
+    if any(count.unknown for count in chain.from_iterable(texts.counts for texts in stats.texts)):
         yield "an unknown token can represent any amount of text, so few tokens are no advantage if some are unknown"
 
 

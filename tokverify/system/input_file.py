@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from tokverify.errors import BrokenFileError, TokverifyError
 
@@ -11,6 +12,9 @@ POINTER = b"version https://git-lfs"
 
 MAX_POINTER_BYTES = 1024
 """Larger files are never pointers, according to the Git LFS specification."""
+
+# The tokens of a longer text would fill the memory.
+_MAX_TEXT_BYTES = 1 << 30
 
 
 class UnfitContentError(TokverifyError):
@@ -25,7 +29,7 @@ class UnfitContentError(TokverifyError):
 
 
 def require_fetched(path: Path, head: bytes) -> None:
-    """Check the first bytes of a file where a pointer could pass for the file, or would be reported as damage.
+    """Refuse a Git LFS pointer, given the first bytes of a file; it could be mistaken for the file or for damage.
 
     Raises:
         BrokenFileError: If the file is a Git LFS pointer.
@@ -49,10 +53,14 @@ def read_bytes(path: Path, content: str, max_bytes: int) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise TokverifyError(f"{path}: cannot read the {content}: {reason}; check the path") from error
     require_fetched(path, data)
+    _require_size(path, data, content, max_bytes)
+    return data
+
+
+def _require_size(path: Path, data: bytes, content: str, max_bytes: int) -> None:
     if len(data) > max_bytes:
         size = f"{max_bytes >> 20:,} MiB"
         raise UnfitContentError(path, 1, f"larger than {size}, the limit for the {content}; reduce or split it")
-    return data
 
 
 def read_text(path: Path, content: str, max_bytes: int) -> str:
@@ -69,3 +77,33 @@ def read_text(path: Path, content: str, max_bytes: int) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{data[error.start]:02X} on line {line}"
         raise UnfitContentError(path, line, f"{byte} is not UTF-8; save the file as UTF-8") from error
+
+
+def read_verbatim(path: Path) -> str:
+    """Read a text to encode, without changing newlines or dropping a byte order mark.
+
+    Raises:
+        TokverifyError: If it cannot be read, is too large, or is not UTF-8.
+    """
+    return decode_verbatim(read_bytes(path, "text", _MAX_TEXT_BYTES), str(path))
+
+
+def read_stream(stream: BinaryIO, name: str) -> str:
+    """Read a text to encode from a stream, such as stdin; errors as for `read_verbatim`."""
+    data = stream.read(_MAX_TEXT_BYTES + 1)
+    _require_size(Path(name), data, "text", _MAX_TEXT_BYTES)
+    return decode_verbatim(data, name)
+
+
+def decode_verbatim(data: bytes, source: str) -> str:
+    """Decode a text to encode; `source` names it in errors.
+
+    Raises:
+        TokverifyError: If it is not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise TokverifyError(
+            f"{source}: byte 0x{data[error.start]:02X} at offset {error.start:,} is not UTF-8; convert it to UTF-8"
+        ) from None

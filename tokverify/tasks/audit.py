@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.audit import audit
-from tokverify.audit.repair import with_remedies
+from tokverify.audit.repair import add_remedies
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_declaration
-from tokverify.references import open_reference
 from tokverify.report.finding import Severity
+from tokverify.tasks.opening import open_declaration, open_reference
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
     from tokverify.report.audit import AuditReport
+    from tokverify.tasks.opening import ReferenceSource
 
 
 def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     model: str | Path,
-    reference: str | Path | None = None,
+    reference: ReferenceSource = None,
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -44,18 +44,20 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         waivers: The file of accepted findings.
         options: The options to record in the report.
 
+    Returns:
+        The report, with the findings and the rules that could not be evaluated.
+
     Raises:
         TokverifyError: If a file cannot be read, or no rule is selected.
     """
     rules = _select_rules(tuple(select), tuple(ignore))
     accepted = read_waivers(Path(waivers), RULES) if waivers is not None else []
-    path = Path(model)
-    declaration = read_declaration(path)
-    found = open_reference(reference, spec=declaration.spec, model=path) if reference is not None else None
-    subject = Subject(declaration, found, path.stem)
+    opened = open_declaration(model, "gguf")
+    found = None if reference is None else open_reference(opened, reference).found
+    subject = Subject(opened.declaration, found, opened.path.stem)
     report = replace(
         audit(subject, rules, accepted),
-        source=str(path),
+        source=str(opened.path),
         fail_on=fail_on,
         fingerprint=subject.fingerprint,
         reference=found.source if found else None,
@@ -64,7 +66,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         options=dict(options or {}),
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
-    return with_remedies(report)
+    repairs_with = None if found is None or found.reads_model else str(reference)
+    return add_remedies(report, repairs_with)
 
 
 def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:

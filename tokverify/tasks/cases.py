@@ -20,6 +20,15 @@ def select_cases(
 ) -> list[Case]:
     """Load the suites at `sources`, by default the shipped ones, and select cases.
 
+    Args:
+        sources: Suites or directories of suites; the shipped ones by default.
+        suites: Names of suites.
+        tags: Tags.
+        patterns: Patterns of case ids, such as `tab*`.
+
+    Returns:
+        The cases that match one of each of the given filters.
+
     Raises:
         TokverifyError: If a suite is wrong, or no case is selected.
     """

@@ -35,6 +35,9 @@ def check_chat(
         conversations: A YAML file of conversations; those that come with tokverify by default.
         options: The options to record in the report.
 
+    Returns:
+        The report, with the result of each template and conversation.
+
     Raises:
         TokverifyError: If a file cannot be read, or there is no template.
     """
@@ -49,8 +52,8 @@ def check_chat(
         )
     return replace(
         try_templates(opened.encoder, tried, chat_reference),
-        actual=opened.side,
-        expected=found.side if found else None,
+        actual=opened.description,
+        expected=found.description if found else None,
         options=dict(options or {}),
         versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
     )

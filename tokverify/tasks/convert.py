@@ -39,6 +39,9 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
         on_progress: Called with the number of texts done and the number of all texts.
 
+    Returns:
+        What was converted, what is lost, and whether the target was written.
+
     Raises:
         TokverifyError: If the source cannot be read, or the target cannot be written or express the source.
     """

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.diff.compare import compare_versions
-from tokverify.diff.version import open_version
+from tokverify.diff.revision import path_here, revision_of
+from tokverify.diff.version import Version
+from tokverify.errors import TokverifyError
+from tokverify.files.location import file_and_rest, find_existing
+from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
-from tokverify.tasks.text_file import read_text_file
+from tokverify.system.input_file import read_verbatim
+from tokverify.tasks.opening import OpenedModel, open_tokenizer
+from tokverify.verify.side import side_of
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.report.diff import ChangeReport
     from tokverify.report.fuzz import FuzzProgress
+    from tokverify.spec import TokenizerSpec
 
 
 def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
@@ -46,6 +53,9 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each batch of the fuzzer.
 
+    Returns:
+        The report, with the parts that differ and the results of the cases.
+
     Raises:
         TokverifyError: If one of them cannot be read.
     """
@@ -54,8 +64,8 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     lines = _lines(corpus) if corpus else None
     with TemporaryDirectory() as directory:
         report = compare_versions(
-            open_version(str(old), _subdirectory(directory, "old")),
-            open_version(str(new), _subdirectory(directory, "new")),
+            open_version(str(old), Path(directory, "old")),
+            open_version(str(new), Path(directory, "new")),
             cases,
             plan=plan,
             corpus=lines,
@@ -67,12 +77,57 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 
 def _lines(corpus: Sequence[Path]) -> Iterator[str]:
     """Read all files, then yield their lines without the empty ones."""
-    texts = [read_text_file(Path(path)) for path in corpus]
+    texts = [read_verbatim(Path(path)) for path in corpus]
     return (line for text in texts for line in text.split("\n") if line.strip())
 
 
-def _subdirectory(directory: str, name: str) -> Path:
-    """Create a directory for what is checked out of git."""
-    path = Path(directory, name)
-    path.mkdir()
-    return path
+def open_version(location: str, directory: Path) -> Version:
+    """Open the tokenizer at a location; a file of a git revision is written to a directory first.
+
+    Args:
+        location: Whatever a model or a reference can be, or `REVISION:PATH` as `git show` takes it.
+        directory: Where to write files from git; it is created, and must exist as long as the version is used.
+
+    Raises:
+        TokverifyError: If nothing is there.
+    """
+    revision = None if _is_file(location) else revision_of(location)
+    if revision is None:
+        return _open(location)
+    name = location.removeprefix(f"{revision.name}:")
+    directory.mkdir(exist_ok=True)
+    from_git = revision.write(name, directory)
+    try:
+        version = _open(str(from_git))
+    except TokverifyError as error:
+        # The directory means nothing to the user, and is gone by the time the message is read.
+        raise type(error)(str(error).replace(str(from_git), location)) from error
+    return replace(version, side=replace(version.side, source=location), file=path_here(name))
+
+
+def _is_file(location: str) -> bool:
+    path = find_existing(location)
+    return path is not None and path.is_file()
+
+
+def _open(location: str) -> Version:
+    opened = open_tokenizer(location)
+    if isinstance(opened, OpenedModel):
+        side = replace(side_of(opened.encoder), source=location)
+        return Version(opened.encoder, side, opened.spec, path=opened.path, file=location)
+    file_of_pattern = file_and_rest(location)
+    path = file_of_pattern[0] if file_of_pattern else opened.path
+    spec, unread = _read(location if file_of_pattern else path)
+    is_named = find_existing(location) or file_of_pattern
+    return Version(opened.tokenizer, opened.description, spec, unread, path, str(path) if path and is_named else "")
+
+
+def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
+    """Read what a tokenizer declares; None and the reason if that is unknown."""
+    if location is None:
+        return None, "its encoder exposes nothing else"
+    try:
+        return read_spec(location), ""
+    except TokverifyError as error:
+        # Its own library can read it, otherwise this would not be reached.
+        return None, str(error)

@@ -36,6 +36,15 @@ class Decoding(NamedTuple):
 def encode_text(model: ModelSource, text: str, *, add_special: bool = False, parse_special: bool = True) -> Encoding:
     """Encode a text as llama.cpp does.
 
+    Args:
+        model: The model: a path, or the result of `open_model`.
+        text: The text.
+        add_special: Add BOS and EOS as the model declares.
+        parse_special: Recognize control tokens in the text.
+
+    Returns:
+        The tokens, and what llama.cpp would warn about.
+
     Raises:
         TokverifyError: If the model cannot be read, or the text cannot be encoded.
     """
@@ -47,6 +56,13 @@ def encode_text(model: ModelSource, text: str, *, add_special: bool = False, par
 
 def decode_ids(model: ModelSource, ids: Sequence[int]) -> Decoding:
     """Decode ids as llama.cpp does.
+
+    Args:
+        model: The model: a path, or the result of `open_model`.
+        ids: The ids.
+
+    Returns:
+        The text, and the piece of each id.
 
     Raises:
         TokverifyError: If the model cannot be read, or an id is not in its vocabulary.

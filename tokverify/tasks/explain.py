@@ -29,6 +29,9 @@ def explain_text(
         add_special: Add BOS and EOS as the model declares.
         parse_special: Recognize control tokens in the text.
 
+    Returns:
+        What each stage does with the text.
+
     Raises:
         TokverifyError: If a file cannot be read, or one of the two tokenizers cannot encode the text.
     """

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import facts_of
 from tokverify.errors import TokverifyError
-from tokverify.fix.fixing import make_plan, read_fixable, to_report, write_fixed
-from tokverify.references import open_reference
-from tokverify.references.discovery import find_reference
+from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.system.output_file import check_place
+from tokverify.tasks.opening import open_declaration, open_reference
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.report.fix import FixReport
+    from tokverify.tasks.opening import ReferenceSource
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     model: str | Path,
     output: str | Path | None = None,
-    reference: str | Path | None = None,
+    reference: ReferenceSource = None,
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
@@ -38,6 +38,9 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         force: Overwrite the output.
         on_plan: Called with the report before anything is written.
 
+    Returns:
+        The plan, and the verification of the repaired file.
+
     Raises:
         TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
     """
@@ -46,12 +49,10 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     if target is not None:
         _check_output(target, path, force=force)
     cases = load_cases() if cases is None else list(cases)
-    declaration = read_fixable(path)
-    if reference is None:
-        found = find_reference(path, declaration.spec)
-    else:
-        found = open_reference(reference, spec=declaration.spec, model=path)
-    plan = make_plan(path, declaration, facts_of(found.tokenizer, found.path), cases)
+    require_fixable(path)
+    opened = open_declaration(path, "gguf")
+    found = open_reference(opened, reference)
+    plan = make_plan(path, opened.declaration, facts_of(found.tokenizer, found.path), cases)
     report = to_report(plan)
     on_plan(report)
     if plan.change is None or target is None:

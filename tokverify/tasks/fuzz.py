@@ -13,9 +13,9 @@ from tokverify.fuzz.generator import GENERATORS
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.report.run import Status
+from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
 from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
-from tokverify.tasks.text_file import read_text_file
 
 if TYPE_CHECKING:
     from tokverify.report.fuzz import FuzzProgress, FuzzReport
@@ -56,6 +56,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each batch.
 
+    Returns:
+        The report, with a minimal text for each cause.
+
     Raises:
         TokverifyError: If a file cannot be read, no reference is found, or no generator has anything to work with.
     """
@@ -68,7 +71,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         seconds=_DEFAULT_SECONDS if seconds is None and count is None else seconds,
         coverage=coverage,
         decoding=decoding,
-        corpus=tuple(read_text_file(Path(path)) for path in corpus),
+        corpus=tuple(read_verbatim(Path(path)) for path in corpus),
     )
     opened = open_model(model)
     found = open_reference(opened, reference)
@@ -76,7 +79,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         opened.encoder,
         found.tokenizer,
         plan,
-        sides=(opened.side, found.side),
+        sides=(opened.description, found.description),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
         on_progress=on_progress,

@@ -29,11 +29,14 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         directory: The directory to configure.
         force: Overwrite existing files.
 
+    Returns:
+        What was found, and the files that were written.
+
     Raises:
         TokverifyError: If there is no such directory, no tokenizer in it, or a file exists already.
     """
     if not directory.is_dir():
-        raise TokverifyError(f"{directory}: no such directory")
+        raise TokverifyError(f"{directory}: no such directory; create it first")
     start = survey(directory)
     workflow = start.root / WORKFLOW
     texts = {
@@ -42,7 +45,10 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
     }
     existing = [str(path) for path in texts if path.exists()]
     if existing and not force:
-        raise TokverifyError(f"{', '.join(existing)}: already exists; move it away, or overwrite it with --force")
+        verb, object = ("exists", "it") if len(existing) == 1 else ("exist", "them")
+        raise TokverifyError(
+            f"{', '.join(existing)}: already {verb}; move {object} away, or overwrite {object} with --force"
+        )
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
     return Initialization(start, tuple(texts))

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
-from tokverify.files.gguf.declaration import read_declaration
-from tokverify.files.tokenizer_file import kind_of_model, read_spec_of_kind
 from tokverify.report.inspect import TokenList
+from tokverify.tasks.opening import open_declaration
 
 if TYPE_CHECKING:
     from tokverify.report.inspect import Inspection
-    from tokverify.spec import TokenizerSpec
 
 
 def inspect_model(model: str | Path) -> Inspection:
@@ -22,26 +20,26 @@ def inspect_model(model: str | Path) -> Inspection:
 
     If llama.cpp refuses a GGUF file, the summary shows what the file declares, and the reason.
 
+    Args:
+        model: The file.
+
     Raises:
         TokverifyError: If the file cannot be read.
     """
-    return replace(inspect(*_read(Path(model))), source=str(model))
+    declaration = open_declaration(model).declaration
+    refusal = str(declaration.refusal) if declaration.refusal else None
+    return replace(inspect(declaration.spec, refusal), source=str(model))
 
 
 def list_tokens(model: str | Path, selection: str) -> TokenList:
     """Find tokens of a file by id (`5,107-137`) or by a pattern of their stored text (`*_of_*`).
 
+    Args:
+        model: The file.
+        selection: The ids or the pattern.
+
     Raises:
         TokverifyError: If the file cannot be read, or there is no such token.
     """
-    spec, refusal = _read(Path(model))
-    return TokenList(tuple(find_tokens(spec, selection, is_loadable=refusal is None)))
-
-
-def _read(path: Path) -> tuple[TokenizerSpec, str | None]:
-    """Read a tokenizer, as much of it as possible if it is a GGUF file that is refused, and the reason for that."""
-    kind = kind_of_model(path)
-    if kind != "gguf":
-        return read_spec_of_kind(path, kind), None
-    declaration = read_declaration(path)
-    return declaration.spec, str(declaration.refusal) if declaration.refusal else None
+    declaration = open_declaration(model).declaration
+    return TokenList(tuple(find_tokens(declaration.spec, selection, is_loadable=declaration.refusal is None)))

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
+from tokverify.files.gguf.declaration import Declaration, read_declaration
+from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
+    from tokverify.references import FoundReference
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
@@ -42,26 +45,56 @@ class OpenedModel:
     """The same tokenizer as llama.cpp uses it."""
 
     @cached_property
-    def side(self) -> Side:
+    def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use."""
         return replace(side_of(self.encoder), source=str(self.path), sha256=_hash_file(file_of(self.path)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedDeclaration:
+    """A tokenizer file that has been read, but that llama.cpp may refuse to load."""
+
+    path: Path
+    """The path as the user gave it."""
+
+    kind: str
+    """The format of the file, as in `OpenedModel`."""
+
+    declaration: Declaration
+    """What the file declares, with the reason if llama.cpp refuses it."""
+
+    @property
+    def spec(self) -> TokenizerSpec:
+        """The tokenizer as the file declares it, which may contradict itself."""
+        return self.declaration.spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReference:
     """A reference tokenizer that has been loaded, with its provenance."""
 
-    tokenizer: Tokenizer
-    """The tokenizer to compare with."""
+    found: FoundReference
+    """The reference as its adapter loaded it."""
 
-    side: Side
-    """The description of the reference in reports."""
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer to compare with."""
+        return self.found.tokenizer
 
-    path: Path | None
-    """The file it was read from, if any."""
+    @property
+    def description(self) -> Side:
+        """The description of the reference in reports."""
+        return reference_side(self.found)
 
-    versions: Mapping[str, str]
-    """The versions of Python and of the libraries that load it."""
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from, if any."""
+        return self.found.path
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of Python and of the libraries that load it."""
+        return {**python_version(), **self.found.versions}
 
 
 ModelSource: TypeAlias = "str | Path | OpenedModel"
@@ -74,6 +107,9 @@ ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
+    Args:
+        model: The path; a model that is already open is returned unchanged.
+
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
@@ -85,25 +121,54 @@ def open_model(model: ModelSource) -> OpenedModel:
     return OpenedModel(path=path, kind=kind, spec=spec, encoder=Encoder(spec, path.stem))
 
 
-def open_reference(model: OpenedModel, reference: ReferenceSource = None) -> OpenedReference:
+def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclaration:
+    """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
+
+    Args:
+        model: The file, as for `open_model`.
+        kind: The format to read it as; recognized by default.
+
+    Raises:
+        TokverifyError: If there is no such file, or nothing in it can be read.
+    """
+    path = Path(model)
+    kind = kind or kind_of_model(path)
+    declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
+    return OpenedDeclaration(path=path, kind=kind, declaration=declaration)
+
+
+def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
+
+    Args:
+        model: The opened model.
+        reference: A location as for `tokverify run -r`; a reference that is already open is returned unchanged.
 
     Raises:
         TokverifyError: If there is no reference at the location, or none was found.
     """
     if isinstance(reference, OpenedReference):
         return reference
-    settings = model.encoder.settings
+    settings = model.encoder.settings if isinstance(model, OpenedModel) else None
     if reference is None:
-        found = find_reference(model.path, model.spec, settings)
-    else:
-        found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
-    return OpenedReference(
-        tokenizer=found.tokenizer,
-        side=reference_side(found),
-        path=found.path,
-        versions={**python_version(), **found.versions},
-    )
+        return OpenedReference(found=find_reference(model.path, model.spec, settings))
+    found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    return OpenedReference(found=found)
+
+
+def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
+    """Open a GGUF file, which tokverify encodes as llama.cpp does, or any other tokenizer with its own library.
+
+    Raises:
+        TokverifyError: If there is no tokenizer at the location.
+    """
+    path = find_existing(location)
+    if path is None and location.endswith(".gguf") and ":" not in location:
+        # The reader of GGUF reports that there is no such file.
+        path = Path(location)
+    if path and not path.is_dir() and kind_of_model(path) == "gguf":
+        return open_model(path)
+    return OpenedReference(found=references.open_reference(location))
 
 
 def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Encoder, Tokenizer]:

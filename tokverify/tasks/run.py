@@ -51,6 +51,9 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         options: The options to record in the report.
         on_progress: Called after each case.
 
+    Returns:
+        The report, with a result for each case.
+
     Raises:
         TokverifyError: If a file cannot be read, or no reference is found.
     """
@@ -63,11 +66,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions: Mapping[str, str]
     if expected_side := _expectation_side(opened, reference, cases):
         found, versions = None, python_version()
-        report = compare(expected=None, sides=(opened.side, expected_side))
+        report = compare(expected=None, sides=(opened.description, expected_side))
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.side, found.side))
+        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
     if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
@@ -77,19 +80,19 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import diagnose, facts_of
-    from tokverify.diagnosis.repair import with_repairs
+    from tokverify.diagnosis.repair import add_repairs
 
     facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
-    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+    return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
 def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
-    if reference is None and all(expect_of(case, model.side) is not None for case in cases):
-        return expect_side(cases, model.side)
+    if reference is None and all(expect_of(case, model.description) is not None for case in cases):
+        return expect_side(cases, model.description)
     return None
 
 
@@ -182,16 +185,6 @@ def verify_configured(model: ConfiguredModel) -> Report:
     return run(request).report
 
 
-def apply_baseline(report: Report, path: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
-    """Apply a baseline to a report, or with `update`, prepare rewriting it so that it lists exactly what fails.
-
-    Raises:
-        TokverifyError: If the baseline cannot be read, or there are new failures and no reason.
-    """
-    baseline = Baseline.load(path, missing_ok=update)
-    return update_baseline(report, baseline, path, reason) if update else RunResult(baseline.apply(report), {})
-
-
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
     """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
 
@@ -199,7 +192,7 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
         TokverifyError: If there are new failures and no reason.
     """
     return RunResult(
-        baseline.updated(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
+        baseline.update(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
     )
 
 
@@ -207,4 +200,4 @@ def _render_update(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
     from tokverify.verify.baseline_writer import render_baseline
 
-    return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)
+    return render_baseline(Baseline.load(path, missing_ok=True).update(report, reason), path.suffix)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.system.output_directory import check_output, staged
+from tokverify.system.output_directory import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus import check_corpus
 from tokverify.train.run import train_into
@@ -50,6 +50,9 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         force: Overwrite files of the same names in the directory.
         on_progress: Called with a short description of each step.
 
+    Returns:
+        The report on the trained tokenizer, and the names of the files written.
+
     Raises:
         TokverifyError: If the corpus or the vocabulary size is unsuitable, or something cannot be written. Nothing is
             written then.
@@ -68,7 +71,7 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     check_output(Path(output), force=force, inputs=plan.corpus)
     plan.report_progress("reading the corpus")
     check_corpus(plan.corpus)
-    with staged(Path(output)) as directory:
+    with stage_output(Path(output)) as directory:
         training = train_into(directory, algorithm, plan)
         (directory / REPORT_NAME).write_text(FORMATS["run"]["json"](training.report, RenderOptions()), encoding="utf-8")
     return replace(training, names=tuple(sorted((*training.names, REPORT_NAME))))

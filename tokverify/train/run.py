@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.convert import convert
 from tokverify.diagnosis import diagnose, facts_of
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
@@ -48,7 +48,7 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
     # What the GGUF file lacks matters only if it changes a result.
     losses = conversion.untransportable if conversion.differing else ()
     return Training(
-        with_repairs(_describe(report, algorithm, trained.name, plan)),
+        add_repairs(_describe(report, algorithm, trained.name, plan)),
         names,
         conversion.size,
         conversion.strings,

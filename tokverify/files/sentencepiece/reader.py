@@ -31,15 +31,19 @@ _OTHER_MODELS = {3: "word", 4: "char"}
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
 
 
-def read_spec(path: Path | str) -> TokenizerSpec:
+def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
     """Read the tokenizer of a sentencepiece .model file.
+
+    Args:
+        path: The file; the configuration next to it is read too.
+        content: The content of the file, if it has been read already.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a sentencepiece model.
         UnsupportedError: If it uses a feature that GGUF has no key for.
     """
     path = Path(path)
-    message = _parse(path)
+    message = _parse(path, read_file(path) if content is None else content)
     _require_expressible(path, message)
     types = [piece.type for piece in message.pieces]
     scores = array("f", [piece.score for piece in message.pieces])
@@ -62,8 +66,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
     )
 
 
-def _parse(path: Path) -> Message:
-    data = read_file(path)
+def _parse(path: Path, data: bytes) -> Message:
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model, or a damaged one; download it again"):
         message = parse(data)
     if not message.pieces:

@@ -9,7 +9,7 @@ from tokverify.render.run.verdict import verdict as cases_verdict
 from tokverify.report.diff import count_kinds, new_side, old_side
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import listed, percentage, plural
+from tokverify.text.wording import list_items, percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.report.diff import ChangeReport, Effect, Example, Part, PartChange
@@ -84,7 +84,7 @@ def describe_cause(example: Example) -> str:
 
 def list_names(cases: Sequence[str]) -> str:
     """List the names of the first cases; the result has passed `visible`."""
-    return listed(map(visible_message, cases), _MAX_NAMES)
+    return list_items(map(visible_message, cases), _MAX_NAMES)
 
 
 def summarize_effect(effect: Effect) -> str:

@@ -50,4 +50,4 @@ def _tabulate_generators(fuzzed: FuzzReport) -> Table:
     for name, tally in fuzzed.generators.items():
         failing = message(f"{tally.failing:,}", Style.ACTUAL) if tally.failing else message("-", Style.DIM)
         rows.append([message(name), f"{tally.strings:,}", failing])
-    return Table([Column("generator"), Column("strings", is_number=True), Column("fail", is_number=True)], rows)
+    return Table([Column("generator"), Column("texts", is_number=True), Column("fail", is_number=True)], rows)

@@ -49,7 +49,7 @@ def run_data(fuzzed: FuzzReport) -> dict[str, object]:
             for name, tally in fuzzed.generators.items()
         ],
         "causes": [_cause(*pair, most) for pair in sorted(results, key=lambda pair: -pair[0].strings)],
-        "unlisted": plural(fuzzed.unlisted, "string") if fuzzed.unlisted else "",
+        "unlisted": plural(fuzzed.unlisted, "text") if fuzzed.unlisted else "",
     }
 
 

@@ -21,7 +21,7 @@ _STOPS = {
 
 
 def verdict(fuzzed: FuzzReport) -> str:
-    """Summarize a run, such as `3,000 strings: 310 fail, 2 causes`."""
+    """Summarize a run, such as `3,000 texts: 310 fail, 2 causes`."""
     causes = [cause for cause in fuzzed.causes if cause.kind is not DifferenceKind.SKIPPED]
     found = "nothing found"
     if fuzzed.failing:
@@ -29,9 +29,9 @@ def verdict(fuzzed: FuzzReport) -> str:
         found = f"{fuzzed.failing:,} {verb}"
         if causes:
             found += f", {plural(len(causes), 'cause')}"
-    parts = [f"{plural(fuzzed.strings, 'string')}: {found}"]
+    parts = [f"{plural(fuzzed.strings, 'text')}: {found}"]
     if fuzzed.unlisted:
-        parts.append(f"the cause of {plural(fuzzed.unlisted, 'string')} is not listed")
+        parts.append(f"the cause of {plural(fuzzed.unlisted, 'text')} is not listed")
     if fuzzed.skipped:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if vocabularies_differ(fuzzed.report.vocabulary):
@@ -44,8 +44,8 @@ def verdict(fuzzed: FuzzReport) -> str:
 
 
 def describe_tried(fuzzed: FuzzReport) -> str:
-    """Describe what was tried, such as `3,000 strings, until the time limit`."""
-    return f"{plural(fuzzed.strings, 'string')}, {_STOPS[fuzzed.stop]}"
+    """Describe what was tried, such as `3,000 texts, until the time limit`."""
+    return f"{plural(fuzzed.strings, 'text')}, {_STOPS[fuzzed.stop]}"
 
 
 def coverage_shares(fuzzed: FuzzReport) -> Iterator[str]:

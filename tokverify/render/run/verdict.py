@@ -30,7 +30,7 @@ def verdict(report: Report) -> str:
     if report.baseline and report.baseline.fixed:
         parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
     if run_exit_code(report) not in {0, 1}:
-        parts.append("nothing was compared")
+        return "; ".join([*parts, "nothing was compared"])
     return "; ".join([*parts, *_reservations(report)])
 
 

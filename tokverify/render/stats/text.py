@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.report.stats import LONG_TOKEN, SHORT_NUMBERS
-from tokverify.text.wording import listed, plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, ProbeResult, StatsReport, TokenCount
     from tokverify.tokenizer import Token
 
 NOTHING = "-"
+_SAMPLES = "the bundled samples; those in natural languages are translations of each other"
 _MAX_FILES = 10
 
 
 def describe_texts(stats: StatsReport) -> str:
     """Name the texts that were measured."""
-    return listed(stats.files, _MAX_FILES) or "our samples; those in natural languages are translations of each other"
+    return list_items(stats.files, _MAX_FILES) or _SAMPLES
 
 
 def format_sizes(texts: MeasuredTexts) -> list[str]:
@@ -61,7 +62,7 @@ def _format_tokenizer(measured: MeasuredTokenizer, verbose: bool) -> Mapping[str
         widths = (probe.indentation or {}).items()
         values |= {f"  tokens for {plural(width, 'space')}": f"{count:,}" for width, count in widths}
     trailing = {True: "yes", False: "no", None: NOTHING}[probe.trailing_space]
-    values["a space at the end of a prompt is a token of its own"] = trailing
+    values["a space at the end of a prompt becomes a separate token"] = trailing
     values["tokens compared with the same text in English"] = _ratio(probe)
     ratios = probe.against_english or {}
     values |= {f"  {language}": _mean(ratio) for language, ratio in ratios.items()} if verbose else _maximum(ratios)
