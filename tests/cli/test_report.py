@@ -356,8 +356,9 @@ def test_the_documentation_shows_the_real_reports(tmp_path: Path, monkeypatch: p
     run(*only, "--baseline", path, "--update-baseline", "--reason", "waits for a new conversion, issue 12")
     assert path.read_text() + "  expires: 2027-01-31\n" == block("baseline.md", "yaml")
 
-    two = ["-r", reference, "-k", "tabs/only-3", "-k", "tabs/only-1"]
-    run("run", model, *two, "-o", tmp_path / "new.json")
-    run("run", model.replace("-broken", ""), *two, "-o", tmp_path / "old.json")
+    monkeypatch.chdir(ROOT / "tokverify" / "sample")
+    two = ["-r", "sample.tokenizer.model", "-k", "tabs/only-[13]"]
+    run("run", "sample-broken.gguf", *two, "-o", tmp_path / "new.json")
+    run("run", "sample.gguf", *two, "-o", tmp_path / "old.json")
     shown = run("report", "diff", tmp_path / "old.json", tmp_path / "new.json").stdout
-    assert shown == block("report.md", "text")
+    assert shown == block("report.md", "console").partition("$ tokverify report diff old.json new.json\n")[2]

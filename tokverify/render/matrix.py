@@ -1,4 +1,4 @@
-"""Describe how several models came out, one per line."""
+"""Describe the results of several models, one per line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _exit_code(report: Report | None) -> int:
 
 
 def _outcome(report: Report | None) -> Inline:
-    """Say how a model came out; people who read only `ok` must know of a reference that proves little."""
+    """Summarize the result of a model; `ok` alone would hide that a reference proves little."""
     code = _exit_code(report)
     word, style = _OUTCOMES[code]
     reservation = caveat(report) if report and code == 0 else ""

@@ -1,66 +1,62 @@
-"""What `tokverify cases record` has to say, for a person."""
+"""Describe what `tokverify cases record` recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Group
-from rich.text import Text
-
-from tokverify.render.layout import draw, labeled, words
+from tokverify.render.document import Document, Fields, Inline, Names, Section, Style, message
+from tokverify.render.draw_table import draw_table
 from tokverify.report.record import RecordedChange, count_recorded, recording_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tokverify.render.options import RenderOptions
-    from tokverify.report.record import RecordedCase, Recording
-
-_VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold red"}
+    from tokverify.report.record import Recording
 
 
 def render(recording: Recording, options: RenderOptions) -> str:
-    """Say whose ids were recorded, where, and for which cases they were not."""
-    sections = [labeled(_lines(recording)), *_left_out(recording), *_notes(recording)]
-    return draw([*sections, Text(_verdict(recording), _VERDICT_STYLES[recording_exit_code(recording)])], options)
+    """Show whose ids were recorded, where, and which cases have none."""
+    exit_code = recording_exit_code(recording)
+    document = Document(
+        title="tokverify cases record",
+        verdict=_verdict(recording),
+        exit_code=exit_code,
+        sections=[Section([Fields(list(_lines(recording)))]), *_cases(recording)],
+        verdict_style=Style.BAD if exit_code else Style.GOOD,
+    )
+    return draw_table(document, options)
 
 
-def _lines(recording: Recording) -> Iterator[tuple[str, Text]]:
+def _lines(recording: Recording) -> Iterator[tuple[str, Inline]]:
     expected = recording.expected
-    yield "ids of", words(f"{expected.name}, {expected.source}", "bold")
-    yield "", words(f"why this one: {expected.reason}")
+    yield "ids of", message(f"{expected.name}, {expected.source}", Style.STRONG)
+    yield "", message(f"why this one: {expected.reason}")
     if expected.caveat:
-        yield "", words(f"caveat: {expected.caveat}", "yellow")
-    yield "expected of", words(f"{recording.key}", "bold")
+        yield "", message(f"caveat: {expected.caveat}", Style.CAVEAT)
+    yield "expected of", message(recording.key, Style.STRONG)
     if not recording.names_model:
-        yield "", words(f"which {recording.actual.source} is not called: a run on it will not go by them", "yellow")
+        unused = f"which is no name of {recording.actual.source}: a run on that file will not use these ids"
+        yield "", message(unused, Style.CAVEAT)
     for path in recording.written:
-        yield "written", words(str(path))
+        yield "written", message(path)
     if recording.untouched:
-        yield "untouched", words(plural(len(recording.untouched), "file"))
+        yield "untouched", plural(len(recording.untouched), "file")
 
 
-def _left_out(recording: Recording) -> Iterator[RenderableType]:
-    by_reason: dict[str, list[RecordedCase]] = {}
+def _cases(recording: Recording) -> Iterator[Section]:
+    by_reason: dict[str, list[str]] = {}
+    differing: list[str] = []
     for result in recording.results:
+        name = f"{result.case.suite}/{result.case.id}"
         if result.change is RecordedChange.NOT_RECORDED:
-            by_reason.setdefault(result.message, []).append(result)
-    for reason, results in by_reason.items():
-        yield _cases("NOT RECORDED", reason, results)
-
-
-def _notes(recording: Recording) -> Iterator[RenderableType]:
-    differing = [result for result in recording.results if not result.model_agrees]
+            by_reason.setdefault(result.message, []).append(name)
+        if not result.model_agrees:
+            differing.append(name)
+    for reason, names in by_reason.items():
+        yield Section([Names("not recorded", reason, names)])
     if differing:
-        yield _cases("NOTE", "the model itself gives other ids, so a run will fail", differing)
-
-
-def _cases(label: str, reason: str, results: Iterable[RecordedCase]) -> RenderableType:
-    names = [f"{result.case.suite}/{result.case.id}" for result in results]
-    title = Text.assemble((f"{label} ", "bold yellow"), words(reason), overflow="fold")
-    return Group(title, labeled([(plural(len(names), "case"), words(", ".join(names)))], indent=2))
+        yield Section([Names("note", "the model itself gives other ids, so a run will fail", differing)])
 
 
 def _verdict(recording: Recording) -> str:

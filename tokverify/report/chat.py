@@ -18,27 +18,19 @@ class Conversation:
     """A conversation to render."""
 
     id: str
-
     file: str = ""
     """The file it was read from; empty for a conversation that ships with tokverify."""
-
     line: Count = 0
     """The line in that file, counted from 1."""
-
     note: str = ""
     """What the conversation catches."""
-
     needs: str = ""
     """A feature that not every template supports (`tools`, `parts`); such a template may refuse the conversation."""
-
     messages: Sequence[Mapping[str, object]]
     """The messages, as for HuggingFace transformers' `apply_chat_template`."""
-
     tools: Sequence[Mapping[str, object]] | None = None
     """The tools, likewise."""
-
     add_generation_prompt: bool = False
-
     variables: Mapping[str, object] = field(default_factory=dict)
     """Other variables that the template can use."""
 
@@ -49,7 +41,6 @@ class Rendering:
 
     text: str | None = None
     error: str = ""
-
     deliberate: bool = False
     """Whether the template itself refused the conversation, by `raise_exception`."""
 
@@ -76,13 +67,10 @@ class Template:
     """The templates with one name."""
 
     name: str
-
     actual: str | None
     """The source on our side; None if there is no such template."""
-
     expected: str | None = None
     """The source on the reference's side, likewise."""
-
     difference: TextDifference | None = None
     """Set if both sides have this template and the sources differ."""
 
@@ -92,14 +80,10 @@ class ChatFinding:
     """A problem in one conversation or in several."""
 
     severity: Severity
-
     kind: ChatKindName
-
     template: str
     """The name of the template."""
-
     message: str
-
     conversations: tuple[str, ...] = ()
     """Ids of the conversations; empty if the problem concerns the template as a whole."""
 
@@ -110,29 +94,20 @@ class RenderedConversation:
 
     template: str
     """The name of the template."""
-
     conversation: str
     """The id of the conversation."""
-
     actual: Rendering
-
     expected: Rendering | None = None
     """None if the reference has no such template."""
-
     text_difference: TextDifference | None = None
     """Set if both sides write a text and the texts differ."""
-
     actual_ids: tuple[int, ...] | None = None
     """None if there is nothing to encode or the text cannot be encoded."""
-
     expected_ids: tuple[int, ...] | None = None
     """The reference's ids for the text of its own template, or of ours if it has no template."""
-
     actual_refusal: str = ""
     """The reason why the text cannot be encoded."""
-
     expected_refusal: str = ""
-
     difference: Difference | None = None
     """Set if both sides encode the same text to different ids."""
 
@@ -143,25 +118,18 @@ class ChatReport:
 
     versions: Mapping[str, str] = field(default_factory=dict)
     """The versions of tokverify and the libraries it used."""
-
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
-
     actual: Side
     expected: Side | None
-
     findings: tuple[ChatFinding, ...]
     """The most severe first."""
-
     not_checked: tuple[str, ...] = ()
     """What could not be checked, and why."""
-
     templates: tuple[Template, ...]
     """The templates on our side, then those that only the reference has."""
-
     conversations: tuple[Conversation, ...]
     """The conversations that were tried."""
-
     results: tuple[RenderedConversation, ...]
     """In the order of templates and conversations."""
 

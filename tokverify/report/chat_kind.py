@@ -24,10 +24,8 @@ class ChatKind:
     """A kind of finding."""
 
     summary: str
-
     severity: Severity
     """The highest severity that such a finding can have."""
-
     repair: str
     """How to repair it; MODEL, REFERENCE, FIXED and TOKEN are placeholders."""
 

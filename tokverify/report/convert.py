@@ -15,16 +15,12 @@ class PreTokenizerChoice:
     """The evidence for the name of a pre-tokenizer, and the names that could replace it."""
 
     name: str
-
     texts: tuple[str, ...]
     """The texts that were split in the same way."""
-
     pre_tokens: Count
     """The total number of pre-tokens."""
-
     alike: tuple[str, ...]
     """Other names that would give the same ids."""
-
     unlike_in_merges: tuple[str, ...]
     """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
 
@@ -35,37 +31,26 @@ class Conversion:
 
     source: str
     target: str
-
     kinds: tuple[str, str]
     """The formats of both files: `gguf`, `tokenizers`, `sentencepiece` or `tiktoken`."""
-
     written: bool
     """Whether the target was written."""
-
     model: str
     """The algorithm, as `tokenizer.ggml.model` names it."""
-
     size: Count
     """The number of tokens."""
-
     pre_tokenizer: PreTokenizerChoice | None
     """How the name of the pre-tokenizer was chosen; None if there is none to choose."""
-
     strings: Count
     """The number of generated texts that were compared in addition to the cases."""
-
     differing: Count
     """How many of all texts differ."""
-
     unexplained: Count
     """How many of these remain when everything that is lost is left out of the comparison."""
-
     untransportable: tuple[str, ...]
     """What the target format cannot express."""
-
     explained: tuple[int, ...]
     """How many of the differing texts each of these explains by itself."""
-
     report: Report
     """The comparison: the cases, then a minimal text for each cause of differences in the generated texts."""
 

@@ -21,10 +21,8 @@ class Replacement:
 
     span: Span
     """In the text of the stretch."""
-
     before: str
     """Empty where something is inserted."""
-
     after: str
     """Empty where something is dropped."""
 
@@ -35,10 +33,8 @@ class PatternMatch:
 
     pattern_index: int
     pattern: str
-
     alternative_index: int | None
     """The alternative that matched; None for text between two matches of the pattern."""
-
     alternative: str
 
 
@@ -48,9 +44,7 @@ class PreToken:
 
     span: Span
     """In the normalized text."""
-
     text: str
-
     made_by: PatternMatch | None
     """None where no pattern matched."""
 
@@ -61,10 +55,8 @@ class Pair:
 
     left: str
     right: str
-
     weight: float
     """The rank of the merge, or the score of the merged piece."""
-
     places: int
     """How often the pair occurs in the word."""
 
@@ -75,18 +67,13 @@ class Merge:
 
     symbol_index: int
     """The index of the left symbol among the symbols that the word started with."""
-
     pair: Pair
-
     competitors: tuple[Pair, ...]
     """The best of the other pairs, best first."""
-
     competitors_left_out: int
     """How many more there were."""
-
     symbols: tuple[str, ...]
     """The symbols after this merge; empty for long words."""
-
     merged_index: int
     """The index of the merged symbol in `symbols`."""
 
@@ -96,10 +83,8 @@ class ByteFallback:
     """A symbol that is not a piece, and the tokens of its bytes."""
 
     symbol: str
-
     ids: tuple[int | None, ...]
     """One per byte; None for a byte without a token, which is dropped."""
-
     pieces: tuple[str | None, ...]
 
 
@@ -109,10 +94,8 @@ class Merging:
 
     by: str
     """What decides: `rank` (the lowest wins) or `score` (the highest wins)."""
-
     symbols: tuple[str, ...]
     """The symbols before the first merge."""
-
     merges: tuple[Merge, ...]
     byte_fallbacks: tuple[ByteFallback, ...]
 
@@ -123,18 +106,13 @@ class Candidate:
 
     span: Span
     """In the normalized text."""
-
     id: int
     """-1 for a character that is encoded byte by byte."""
-
     piece: str
-
     weight: float
     """Its score or cost."""
-
     total: float
     """The best sum of the path that it completes."""
-
     is_unknown: bool
     """Whether this is the unknown token."""
 
@@ -144,12 +122,9 @@ class LatticeRow:
     """The decision at one position of a lattice."""
 
     best: Candidate
-
     competitors: tuple[Candidate, ...]
     """The best of the other candidates, best first."""
-
     competitors_left_out: int
-
     on_path: bool
     """Whether the best segmentation goes through this row."""
 
@@ -160,7 +135,6 @@ class Lattice:
 
     by: str
     """`score` (summed from the beginning, the highest wins) or `cost` (summed from the end, the lowest wins)."""
-
     rows: tuple[LatticeRow, ...]
     """In the order in which they were decided: by the ends of pieces for scores, by their starts for costs."""
 
@@ -171,13 +145,10 @@ class Attempt:
 
     start: int
     """The position in the normalized text."""
-
     found: str | None
     """The longest piece; None where none fits."""
-
     missing: tuple[str, ...]
     """Longer candidates that are not pieces, longest first."""
-
     missing_left_out: int
 
 
@@ -186,7 +157,6 @@ class Matching:
     """How the longest piece was taken at each position of a word."""
 
     attempts: tuple[Attempt, ...]
-
     complete: bool
     """Whether pieces cover the whole word; otherwise it became the unknown token."""
 
@@ -197,22 +167,16 @@ class Word:
 
     span: Span
     """In the normalized text."""
-
     source_span: Span
     """In the whole text."""
-
     text: str
-
     pre_token: int | None
     """The index of the pre-token that it belongs to."""
-
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
-
     merging: Merging | None = None
     lattice: Lattice | None = None
     matching: Matching | None = None
-
     reason: str | None = None
     """Why the whole word was looked up at once."""
 
@@ -223,7 +187,6 @@ class Stretch:
 
     span: Span
     """In the whole text."""
-
     text: str
     normalized: str
     changes: tuple[Replacement, ...]
@@ -237,13 +200,10 @@ class AddedTokenMatch:
 
     span: Span
     """In the whole text."""
-
     id: int
     piece: str
-
     type: str
     """Its effective type, such as `USER_DEFINED`."""
-
     missing_piece: str | None
     """The piece that the model would need in order to produce this text by itself; None if there is such a piece."""
 
@@ -261,13 +221,10 @@ class ExplainedToken:
     """A token of the result."""
 
     token: Token
-
     span: Span
     """In the whole text."""
-
     source: str
     """`model`, `byte` (one byte of a symbol that is not a piece), `unknown`, `added` or `special`."""
-
     word: int | None = None
     """The index of its word, counted across all stretches; None for added and special tokens."""
 
@@ -286,19 +243,14 @@ class StageComparison:
 
     stage: str
     outcome: StageOutcome
-
     actual: tuple[str, ...] = ()
     """What our side has at the first difference."""
-
     expected: tuple[str, ...] = ()
     """What the reference has at the first difference."""
-
     actual_code_points: tuple[str, ...] = ()
     """The names of our first characters from the first difference on, where characters are compared."""
-
     expected_code_points: tuple[str, ...] = ()
     """The names of the reference's first characters from the first difference on."""
-
     note: str = ""
     """Why the stage is hidden."""
 
@@ -309,20 +261,14 @@ class StageDivergence:
 
     name: str
     """The name of the reference."""
-
     tokens: tuple[Token, ...]
     """The reference's tokens."""
-
     stages: tuple[StageComparison, ...]
-
     first: str | None
     """The first stage that differs; None where the ids are equal."""
-
     difference: Difference | None
-
     differing_tokens: tuple[int, ...]
     """The indexes of our tokens that the reference does not have, ascending."""
-
     notes: tuple[str, ...]
 
 
@@ -331,38 +277,26 @@ class Explanation:
     """How a text becomes tokens."""
 
     text: str
-
     name: str
     """The name of the model."""
-
     algorithm: str
-
     method: str
     """What the algorithm does, as a predicate such as `takes the longest token at each position`."""
-
     pre: str | None
     """The pre-tokenizer; None for models without one."""
-
     patterns: int
     """How many patterns the pre-tokenizer has."""
-
     add_special: bool
     parse_special: bool
-
     added_tokens: int
     """How many added tokens were searched for."""
-
     prefix: tuple[Token, ...]
     """The tokens added before the text."""
-
     fragments: tuple[Fragment, ...]
-
     suffix: tuple[Token, ...]
     """The tokens added after the text."""
-
     without_user_defined: tuple[Token, ...] | None
     """The tokens without USER_DEFINED tokens being matched in the text; None where none was matched."""
-
     ids: tuple[int, ...]
     tokens: tuple[ExplainedToken, ...]
     warnings: tuple[str, ...]

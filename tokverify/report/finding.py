@@ -36,24 +36,17 @@ class Finding:
     """A problem found by a rule."""
 
     severity: Severity
-
     message: str
-
     ids: tuple[int, ...] = ()
     """All token ids involved."""
-
     keys: tuple[str, ...] = ()
     """All GGUF keys involved."""
-
     repair: str = ""
     """How to repair it, often as a command line in which MODEL, REFERENCE and FIXED stand for files. Empty where the
     only way is to convert the model again."""
-
     code: RuleCode = ""
     """The code of the rule; filled in by the rule."""
-
     name: RuleName = ""
     """The name of the rule; filled in by the rule."""
-
     remedy: Repair = field(default_factory=Repair)
     """`repair` with the files of this audit filled in."""

@@ -50,7 +50,6 @@ class FuzzCoverage:
 
     pieces: Share
     """Token ids that some text produced."""
-
     merges: Share | None
     """Merges that built one of those pieces; None if the model has no merges."""
 
@@ -61,13 +60,10 @@ class FuzzProgress:
 
     strings: Count
     """Texts tried so far."""
-
     failing: Count
     """Texts on which the two sides differ."""
-
     causes: int
     """Distinct causes found."""
-
     coverage: FuzzCoverage
 
 
@@ -94,18 +90,13 @@ class FuzzCause:
 
     case: str
     """The id of the case."""
-
     kind: DifferenceKind
-
     strings: Count
     """How many texts differ for this reason."""
-
     generator: str
     """The generator that made the first of them."""
-
     found: FoundText
     """The first of them, before it was shrunk."""
-
     decoded: DecodedBytes | None = None
     """Set if both sides decode the ids, but to different bytes."""
 
@@ -116,7 +107,6 @@ class GeneratorTally:
 
     strings: Count
     """Texts it made."""
-
     failing: Count
     """Texts among them on which the two sides differ."""
 
@@ -127,29 +117,20 @@ class FuzzReport:
 
     report: Report
     """The comparison, with one result for each of `causes`, in the same order."""
-
     strings: Count
     """Texts tried."""
-
     failing: Count
     """Texts on which the two sides differ."""
-
     skipped: Count
     """Texts that could not be compared."""
-
     unlisted: Count
     """Texts among those that failed or were skipped whose cause is not listed."""
-
     stop: Stop
-
     notes: tuple[str, ...] = ()
     """Options that were off for the whole run, and why."""
-
     coverage: FuzzCoverage
-
     generators: Mapping[str, GeneratorTally]
     """The contribution of each generator, by name."""
-
     causes: tuple[FuzzCause, ...] = ()
 
 

@@ -15,10 +15,8 @@ class TokenRun:
     first: int
     last: int
     """The last id, inclusive."""
-
     first_piece: str
     last_piece: str
-
     repeated: str | None = None
     """The character that all pieces repeat, such as a space; None for other pieces."""
 
@@ -29,7 +27,6 @@ class TypeSummary:
 
     name: str
     """Such as `NORMAL`; `undeclared` where the file declares no type."""
-
     count: int
     runs: tuple[TokenRun, ...]
 
@@ -40,13 +37,10 @@ class SpecialToken:
 
     role: str
     id: int
-
     piece: str
     """Empty if there is no such token."""
-
     declared: bool
     """Whether the file declares it."""
-
     reason: str = ""
     """Why llama.cpp uses this token, where the file does not declare it."""
 
@@ -56,13 +50,10 @@ class Flag:
     """A flag of the tokenizer."""
 
     name: str
-
     declared: bool | None
     """None: not declared."""
-
     effective: bool | None
     """None: unknown, because the tokenizer cannot be loaded."""
-
     reason: str = ""
     """Why the two differ."""
 
@@ -72,13 +63,10 @@ class OverriddenSetting:
     """A setting for which llama.cpp uses another value than the declared one."""
 
     setting: str
-
     declared: object
     """None: not declared."""
-
     effective: object
     reason: str
-
     sentence: str
     """All of this in words."""
 
@@ -97,50 +85,35 @@ class Inspection:
 
     source: str = ""
     """The file."""
-
     model: str
     """`tokenizer.ggml.model`."""
-
     in_llama_cpp: bool = True
     """Whether llama.cpp supports the model; False for tokverify's own."""
-
     tokens: int
     """The size of the vocabulary."""
-
     types: tuple[TypeSummary, ...]
-
     algorithm: str | None = None
     """None if the tokenizer cannot be loaded."""
-
     pre_declared: str | None = None
-
     pre_effective: str | None = None
     """None if the tokenizer cannot be loaded; empty for models without a pre-tokenizer."""
-
     merges: int | None = None
-
     scores: tuple[float, float] | None = None
     """The lowest and the highest score."""
-
     charsmap_bytes: int | None = None
     added_tokens: int = 0
     special: tuple[SpecialToken, ...] = ()
     eog: tuple[EogToken, ...] = ()
     flags: tuple[Flag, ...] = ()
     overrides: tuple[OverriddenSetting, ...] = ()
-
     fingerprint: str | None = None
     """None if the tokenizer cannot be loaded."""
-
     chat_template_length: int | None = None
     """In characters."""
-
     has_huggingface_json: bool = False
     """Whether the file contains the model's tokenizer.json."""
-
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the file says about its origin: key without `general.` -> value."""
-
     refusal: str | None = None
     """Why the tokenizer cannot be loaded."""
 
@@ -151,16 +124,12 @@ class TokenDetails:
 
     id: int
     piece: str
-
     token_bytes: HexBytes | None
     """None if the tokenizer cannot be loaded."""
-
     declared: str | None
     """Its declared type."""
-
     effective: str | None
     """Its effective type; None if the tokenizer cannot be loaded."""
-
     score: float | None
 
 

@@ -34,7 +34,7 @@ class CaseChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """How a case came out in one report."""
+    """The outcome of a case in one report."""
 
     status: Status
     message: str | None
@@ -51,7 +51,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CaseChange:
-    """A case that came out differently."""
+    """A case whose outcome changed."""
 
     case: str
     """The case, as suite/id."""

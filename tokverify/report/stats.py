@@ -31,16 +31,12 @@ class TokenCount:
 
     name: str
     """The name of the tokenizer."""
-
     tokens: Count | None
     """None if the tokenizer cannot encode one of the texts; then the rates are None too."""
-
     unknown: Count
     """Tokens among them that represent text for which there is no token, perhaps a lot of it."""
-
     per_byte: float | None = None
     per_character: float | None = None
-
     per_word: float | None = None
     """None if the words are not counted."""
 
@@ -50,22 +46,16 @@ class MeasuredTexts:
     """All texts with the same kind and name."""
 
     kind: TextKind
-
     name: str
     """The language or the script."""
-
     pieces: Count
     """The number of pieces that the texts were encoded in."""
-
     bytes: Count
     characters: Count
-
     words: Count | None
     """Stretches between white space; None if the script has no spaces between words."""
-
     trailing: Count
     """Lines that end in spaces or tabs."""
-
     counts: tuple[TokenCount, ...]
     """One for each tokenizer, in the order of the report."""
 
@@ -79,28 +69,20 @@ class ProbeResult:
 
     single_numbers: Count | None = None
     """How many of `SHORT_NUMBERS` are a single token."""
-
     tokens_per_long_number: float | None = None
     """Tokens per number from 1,000 to 999,999, on average."""
-
     indentation: Mapping[int, int] | None = None
     """Number of spaces at the start of a line -> tokens that they take."""
-
     spaces_per_token: float | None = None
     """Spaces that one token holds in an indentation of 1 to 16, on average."""
-
     trailing_space: bool | None = None
     """Whether a space at the end of a prompt becomes a token that would not be there if the text continued."""
-
     language_tokens: Mapping[str, int] | None = None
     """Language -> tokens of the same text; languages with unknown tokens are left out."""
-
     against_english: Mapping[str, float] | None = None
     """Language other than English -> tokens of the same text, as a multiple of those in English."""
-
     mean_against_english: float | None = None
     """The mean of these multiples."""
-
     languages: Count = 0
     """The number of languages other than English that were tested."""
 
@@ -111,41 +93,28 @@ class MeasuredTokenizer:
 
     name: str
     """A name that no other tokenizer in the report has."""
-
     source: str
     """Where the tokenizer came from."""
-
     fingerprint: Digest | None = None
     """Set for a tokenizer that tokverify encodes with itself."""
-
     sha256: Digest | None = None
     """The digest of a reference's file."""
-
     vocab_size: Count
-
     ordinary: Count
     """Tokens that ordinary text can use."""
-
     excluded: Mapping[str, int]
     """Kind of token -> number of tokens that ordinary text cannot use."""
-
     probe: ProbeResult
-
     long_tokens: Count
     """Ordinary tokens that represent more than `LONG_TOKEN` characters."""
-
     longest: tuple[Token, ...]
     """The longest ordinary tokens."""
-
     longest_used: tuple[Token, ...]
     """The longest of those that the texts used."""
-
     unused: Count | None
     """Ordinary tokens that no text used; None if the texts are the samples, which are too short."""
-
     unused_examples: tuple[Token, ...]
     """The longest of those."""
-
     failures: tuple[str, ...] = ()
     """The texts that could not be encoded, and why."""
 
@@ -156,16 +125,12 @@ class StatsReport:
 
     versions: Mapping[str, str] = field(default_factory=dict)
     """The versions of tokverify and the libraries it used."""
-
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
-
     files: tuple[str, ...] = ()
     """The files that were measured; empty if the texts are the samples."""
-
     tokenizers: tuple[MeasuredTokenizer, ...]
     texts: tuple[MeasuredTexts, ...]
-
     remarks: tuple[str, ...] = ()
     """What to know when reading the numbers."""
 

@@ -6,7 +6,7 @@ from tokverify.diagnosis.repair import add_repairs
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report, Side, VocabularyDifference
 
 
 def explanation(*, expressible: bool) -> Explanation:
@@ -25,7 +25,9 @@ def explanation(*, expressible: bool) -> Explanation:
 def test_possible_repairs_are_listed(format: str):
     found = tuple(explanation(expressible=expressible) for expressible in (False, True, True))
     options = {"model": "m.gguf", "reference": "r.json"}
-    report = Report(Side("m", "m"), Side("r", "r"), None, (), options, diagnosis=Diagnosis(found, 1, 3))
+    report = Report(
+        Side("m", "m"), Side("r", "r"), VocabularyDifference(1, 1), (), options, diagnosis=Diagnosis(found, 1, 3)
+    )
     text = FORMATS["run"][format](add_repairs(report), RenderOptions())
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text

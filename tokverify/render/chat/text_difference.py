@@ -32,7 +32,6 @@ class Part:
 
     shown: str
     """The text; it has passed `visible`."""
-
     changed: bool
     """Whether the other side has a different text here."""
 
@@ -43,7 +42,6 @@ class TextLine:
 
     mark: str
     """`ACTUAL`, `EXPECTED` or `BOTH`."""
-
     parts: tuple[Part, ...]
 
     @property
