@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import encode_both
+from tokverify.audit.behavior import encode_both, probes
 from tokverify.audit.cutting import find_agreeing_names, find_cut_differences, is_neutral, normalize, pre_tokenize
-from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
