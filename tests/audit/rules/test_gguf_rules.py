@@ -58,7 +58,7 @@ TRIGGERS = [
     ("TV103", replace(SPM, add_bos=None), INFO, "add_bos: not declared, effective True"),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a")), ERROR, '"a" as 260 (type 1), 261 (type 1)'),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a\0b")), ERROR, "1 text stands for more than one token"),
-    ("TV104", replace(SPM, tokens=tokens(SPM, id261="")), WARNING, "llama.cpp calls it [EMPTY_261]"),
+    ("TV104", replace(SPM, tokens=tokens(SPM, id261="")), WARNING, "renamed by llama.cpp: [EMPTY_261]"),
     ("TV105", replace(SPM, scores=[0.0]), ERROR, "tokenizer.ggml.scores has 1 element for 265 tokens"),
     ("TV105", replace(SPM, types=[1, 1]), ERROR, "tokenizer.ggml.token_type has 2 elements"),
     ("TV105", declared(SPM, embedding_rows=300), ERROR, "token_embd.weight has 300 rows for 265 tokens"),
@@ -92,7 +92,7 @@ TRIGGERS = [
     ("TV108", replace(T5, model="plamo3", scores=None), ERROR, "nothing ranks the tokens"),
     ("TV108", replace(T5, scores=None), ERROR, "nothing ranks the tokens"),
     ("TV109", replace(SPM, tokens=tokens(SPM, id13="x")), ERROR, "1 byte token missing (<0x0A>): llama.cpp stops"),
-    ("TV109", replace(SPM, types=types(SPM, id13=1)), ERROR, "so it is decoded to its name"),
+    ("TV109", replace(SPM, types=types(SPM, id13=1)), ERROR, "and therefore decoded as text"),
     ("TV109", replace(SPM, types=types(SPM, id260=BYTE)), ERROR, "typed BYTE but not named like one"),
     ("TV109", replace(GEMMA4, tokens=["x", *GEMMA4.tokens[1:]]), ERROR, "drops the character"),
     (
@@ -109,7 +109,7 @@ TRIGGERS = [
     ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which falls apart into pieces: 6 "<extra_id_0>'),
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),
     ("TV112", replace(SPM, chat_template=CHATML), WARNING, "for which there is no token"),
-    ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that begins something"),
+    ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that marks a beginning"),
     ("TV113", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'EOS is 1 "<s>"'),
     (
         "TV113",

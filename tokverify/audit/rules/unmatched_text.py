@@ -62,7 +62,7 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
         token.id for token in settings.added_tokens if any(mark in token.text for mark in (space, line_end, tab))
     )
     if ids:
-        message = f"{plural(len(ids), 'added token')} in the byte alphabet, matched in the original text: "
+        message = f"{plural(len(ids), 'added token')} written in the byte alphabet, but compared with the text itself: "
         yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
@@ -88,7 +88,7 @@ def _nested(subject: Subject) -> Iterator[Finding]:
     pairs = [(part, whole) for whole in ids for part in _parts(whole, lengths) if part in ids]
     if pairs:
         shown = listed(f"{quoted(part)} in {quoted(whole)}" for part, whole in pairs)
-        message = f"special tokens contain each other: {shown}; llama.cpp matches the longest first"
+        message = f"some special tokens contain others: {shown}; llama.cpp matches the longest first"
         yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for pair in pairs for text in pair)))
 
 
