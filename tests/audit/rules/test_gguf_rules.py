@@ -140,7 +140,7 @@ TRIGGERS = [
         "4 tokens begin with ▁",
     ),
     ("TV118", replace(SPM, tokens=tokens(SPM, id259="Ġa", id260="Ġb", id261="Ġc")), ERROR, "3 tokens begin with Ġ"),
-    ("TV119", bpe_spec([], {"Ċ": USER_DEFINED}, tokens=["Ċ"]), WARNING, "1 added token in the byte alphabet"),
+    ("TV119", bpe_spec([], {"Ċ": USER_DEFINED}, tokens=["Ċ"]), WARNING, "1 added token written in the byte alphabet"),
     ("TV119", bpe_spec([], tokens=["\n"]), WARNING, "outside the byte alphabet"),
     ("TV119", bpe_spec([], {"<|a|>": CONTROL, "x<|a|>": CONTROL}), INFO, '"<|a|>" in "x<|a|>"'),
     ("TV120", replace(SPM, tokens=tokens(SPM, id262="  ")), ERROR, "1 ordinary token with a real space"),
