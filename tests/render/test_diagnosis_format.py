@@ -5,7 +5,7 @@ import pytest
 from tokverify.diagnosis.repair import with_repairs
 from tokverify.render import FORMATS, RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report, Side, VocabularyDifference
 
 
 def explanation(*, expressible: bool) -> Explanation:
@@ -24,7 +24,8 @@ def explanation(*, expressible: bool) -> Explanation:
 def test_what_can_be_done_is_told(format: str):
     found = tuple(explanation(expressible=expressible) for expressible in (False, True, True))
     options = {"model": "m.gguf", "reference": "r.json"}
-    report = Report(Side("m", "m"), Side("r", "r"), None, (), options, diagnosis=Diagnosis(found, 1, 3))
+    sides = Side("m", "m"), Side("r", "r")
+    report = Report(*sides, VocabularyDifference(1, 1), (), options, diagnosis=Diagnosis(found, 1, 3))
     text = FORMATS[format](with_repairs(report), RenderOptions())
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
