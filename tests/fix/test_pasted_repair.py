@@ -21,7 +21,7 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report, Side, VocabularyDifference
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
 
@@ -41,7 +41,7 @@ def explanation(*, expressible: bool = True, gguf_command: str | None = None) ->
 def report(*explanations: Explanation, **options: object) -> Report:
     found = explanations or (explanation(),)
     sides = Side("m", "m"), Side("sentencepiece", "sentencepiece")
-    return Report(*sides, None, (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
+    return Report(*sides, VocabularyDifference(1, 1), (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
 
 
 def repairs(report: Report) -> list[Repair]:
@@ -94,7 +94,7 @@ def test_unknown_files_are_placeholders():
 
 
 def test_expected_ids_of_cases_are_no_reference_for_fix():
-    of_expect = replace(report(reference=None), expected=Side("expect", "cases"))
+    of_expect = replace(report(reference=None), expected=Side("expect", "cases"), vocabulary=None)
     assert commands(of_expect) == ["repair: tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"]
 
 

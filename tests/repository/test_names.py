@@ -12,6 +12,7 @@ from tokverify.references import REFERENCES
 PACKAGE = Path(tokverify.__file__).parent
 NAMES = {*FAMILIES, *(load().algorithm for load in FAMILIES.values()), *REFERENCES}
 QUESTIONS = {"algorithm", "model", "name", "pre"}
+BEGINS_OR_ENDS = {"startswith", "endswith"}
 
 
 def find_comparisons(source: str) -> list[str]:
@@ -23,12 +24,21 @@ def find_comparisons(source: str) -> list[str]:
             constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
             if subjects & QUESTIONS and constants & NAMES:
                 found.append(ast.unparse(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BEGINS_OR_ENDS:
+            constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+            if getattr(node.func.value, "attr", "") in QUESTIONS and constants & NAMES:
+                found.append(ast.unparse(node))
     return found
 
 
 @pytest.mark.parametrize(
     "comparison",
-    ['settings.algorithm == "spm"', 'spec.model not in {"llama", "t5"}', 'reference.name != "tokenizers"'],
+    [
+        'settings.algorithm == "spm"',
+        'spec.model not in {"llama", "t5"}',
+        'reference.name != "tokenizers"',
+        'settings.pre.startswith("gemma4")',
+    ],
 )
 def test_the_check_finds_a_comparison(comparison):
     assert find_comparisons(f"if {comparison}:\n    pass\n") == [comparison.replace('"', "'")]

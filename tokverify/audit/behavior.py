@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tokverify.audit.subject import NotEvaluatedError
+from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
+from tokverify.verify.alignment import split_around
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
+
+
+_MAX_LENGTH = 400
+"""Characters; longer cases test speed, and are cut like shorter ones."""
+
+
+@cache
+def probes() -> tuple[str, ...]:
+    """Return the texts of the bundled cases, and texts that distinguish pre-tokenizers.
+
+    Texts with characters that are too new for llama.cpp's Unicode tables are left out: they differ for every model.
+    """
+    from tokverify.cases.loading import load_cases
+    from tokverify.engine.pre_search import PROBES
+
+    texts = (case.text for case in load_cases() if 0 < len(case.text) <= _MAX_LENGTH)
+    return tuple(dict.fromkeys([*PROBES, *(text for text in texts if not has_unassigned(text))]))
 
 
 def encode_both(subject: Subject, text: str) -> tuple[list[int], list[int]]:
@@ -52,18 +72,13 @@ def ids_around(subject: Subject) -> tuple[tuple[list[int], list[int]], tuple[lis
     sides = (subject.encoder.encode, subject.expected.encode)
     try:
         actual, expected = (
-            _around(
+            split_around(
                 encode("a", add_special=True, parse_special=True), encode("a", add_special=False, parse_special=True)
             )
             for encode in sides
         )
     except EncodeError as error:
         raise NotEvaluatedError(f"a text cannot be encoded with special tokens around it: {error}") from error
+    if actual is None or expected is None:
+        raise NotEvaluatedError("a text is encoded differently with special tokens around it than without")
     return actual, expected
-
-
-def _around(whole: list[int], inner: list[int]) -> tuple[list[int], list[int]]:
-    for start in range(len(whole) - len(inner) + 1):
-        if whole[start : start + len(inner)] == inner:
-            return whole[:start], whole[start + len(inner) :]
-    raise NotEvaluatedError("a text is encoded differently with special tokens around it than without")

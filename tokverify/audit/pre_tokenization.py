@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.audit.probe import probes
+from tokverify.audit.behavior import probes
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces

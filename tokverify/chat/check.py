@@ -5,20 +5,20 @@ To add a check, write a function, add it to `CHECKS`, and describe it in `tokver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.audit.marker import STRONG
-from tokverify.chat.content import all_strings, tool_name, trimmed_texts
 from tokverify.chat.subject import ANSWER, QUESTION
 from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.chat import message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
 
 if TYPE_CHECKING:
     from tokverify.chat.subject import ChatSubject
-    from tokverify.report.chat import Rendering
+    from tokverify.report.chat import Conversation, Rendering
     from tokverify.tokenizer import Token, Tokenizer
 
 _MAX_CONTEXT = 30
@@ -105,7 +105,7 @@ def split_marker(subject: ChatSubject) -> Iterator[Problem]:
         return
     found = {subject.actual.piece(id) for id in set(subject.rendered.actual_ids)}
     literal = subject.markers.strong
-    given = list(all_strings(subject.conversation))
+    given = list(_all_strings(subject.conversation))
     for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
@@ -126,11 +126,11 @@ def turn_end(subject: ChatSubject) -> Iterator[Problem]:
     content = messages[-1].get("content")
     if messages[-1]["role"] != "assistant" or not isinstance(content, str) or not content.strip():
         return
-    after = _text_after(subject.text, trimmed_texts(messages))
+    after = _text_after(subject.text, _trimmed_texts(messages))
     if after is None:
         return
     followed = (
-        _text_after(subject.probes.followed.text or "", trimmed_texts(messages)) if subject.probes.followed else None
+        _text_after(subject.probes.followed.text or "", _trimmed_texts(messages)) if subject.probes.followed else None
     )
     before_next = (followed or "").partition(QUESTION)[0]
     if any(not subject.settings.eog_ids.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
@@ -163,10 +163,10 @@ def lost_content(subject: ChatSubject) -> Iterator[Problem]:
         return
     lost = [
         f"the content of the {role} message"
-        for role, content in trimmed_texts(conversation.messages)
+        for role, content in _trimmed_texts(conversation.messages)
         if content not in subject.text
     ]
-    lost += [f"the tool `{name}`" for name in map(tool_name, conversation.tools or ()) if name not in subject.text]
+    lost += [f"the tool `{name}`" for name in map(_tool_name, conversation.tools or ()) if name not in subject.text]
     for what in dict.fromkeys(lost):
         yield Problem(INFO if conversation.needs or subject.as_in_reference else WARNING, f"drops {what}")
 
@@ -238,6 +238,31 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
 def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:
     """Check whether there is only white space between the text and an answer."""
     before, found, _ = (answered.text or "").partition(ANSWER)
-    ends = (_text_after(text, trimmed_texts(subject.conversation.messages)) for text in (subject.text, before))
+    ends = (_text_after(text, _trimmed_texts(subject.conversation.messages)) for text in (subject.text, before))
     prompt, before_answer = (None if end is None else end.strip() for end in ends)
     return bool(found) and prompt is not None and prompt == before_answer
+
+
+def _trimmed_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
+    """Yield the role and the text of each message, without the surrounding white space, which templates trim."""
+    for role, text in message_texts(messages):
+        yield role, text.strip()
+
+
+def _tool_name(tool: Mapping[str, object]) -> str:
+    """Return the name of a tool."""
+    function = tool.get("function")
+    return str(function.get("name", "") if isinstance(function, dict) else tool.get("name", ""))
+
+
+def _all_strings(conversation: Conversation) -> Iterator[str]:
+    """Yield every string that a conversation passes to a template."""
+    yield from _find_strings([conversation.messages, conversation.tools, conversation.variables])
+
+
+def _find_strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for item in items:
+        yield from _find_strings(item)

@@ -144,8 +144,7 @@ class _Job:
     ) -> Conversion:
         spec = opened.spec
         family = find_family(spec.model)
-        is_bpe = family is not None and family.is_bpe
-        has_name = self.format.kind == "gguf" and opened.kind != "sentencepiece" and is_bpe
+        has_name = self.format.kind == "gguf" and family is not None and family.is_bpe
         return Conversion(
             source=str(self.source),
             target=str(self.target),

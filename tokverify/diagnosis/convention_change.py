@@ -16,7 +16,7 @@ from tokverify.diagnosis.array_change import compare_merges
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import kind_of, types_of
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
-from tokverify.engine.families import find_family
+from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import Alphabet, Ranking
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
@@ -163,7 +163,7 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     family = find_family(spec.model)
     if evidence.facts.spec is not None or not spec.merges or (family and family.uses_pre_tokenizer):
         return
-    for model in ("gemma4", "gpt2"):
+    for model in sorted(name for name, load in FAMILIES.items() if load().is_bpe):
         yield TokenizerChange(
             kind="model",
             sentence=f"setting the model to {model} instead of {spec.model}, which ignores merges "

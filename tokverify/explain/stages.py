@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
+from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.tokenizer import Staged, tokens_of
-from tokverify.verify.alignment import compare
+from tokverify.verify.alignment import compare, split_around
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -120,16 +121,9 @@ def _compare_results(
     if explained.add_special:
         is_same = own != theirs or explained.ids == tuple(ids)
         added = tuple(token.piece for token in (*explained.prefix, *explained.suffix))
-        others = tuple(map(reference.piece, _ids_around(list(ids), theirs)))
+        around = split_around(list(ids), theirs)
+        others = tuple(map(reference.piece, chain(*around) if around else ids))
         yield StageComparison("special tokens", StageOutcome.SAME if is_same else StageOutcome.DIFFERS, added, others)
-
-
-def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
-    """Return the ids before and after `inner`; all of them if they do not contain it."""
-    for start in range(len(ids) - len(inner) + 1):
-        if ids[start : start + len(inner)] == inner:
-            return ids[:start] + ids[start + len(inner) :]
-    return ids
 
 
 def _compare_added_tokens(
@@ -217,7 +211,7 @@ def _comparable(ours: str, theirs: str, family: Family, *, whole: bool) -> tuple
 
 def _differing_texts(actual: str, expected: str) -> StageComparison:
     """Record a few characters of both texts from just before their first difference."""
-    same = _common_length(actual, expected)
+    same = common_length(actual, expected)
     near = slice(max(0, same - _BEFORE), same + _MAX_SHOWN)
     named = slice(same, same + _MAX_CODE_POINTS)
     return StageComparison(
@@ -243,14 +237,8 @@ def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Ite
         actual = [unescape_spaces(pre_token.text) for pre_token in ours.pre_tokens]
         expected = [unescape_spaces(text.decode("utf-8", "surrogateescape")) for text in theirs.pre_tokens]
         if actual != expected:
-            same = _common_length(actual, expected)
+            same = common_length(actual, expected)
             near = slice(max(0, same - 1), same + _BEFORE + 1)
             yield StageComparison("pre-tokens", StageOutcome.DIFFERS, tuple(actual[near]), tuple(expected[near]))
             return
     yield StageComparison("pre-tokens", StageOutcome.SAME)
-
-
-def _common_length(actual: Sequence[str], expected: Sequence[str]) -> int:
-    """Count the leading items, or characters, that both share."""
-    pairs = enumerate(zip(actual, expected, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(actual), len(expected)))

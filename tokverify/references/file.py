@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from tokverify.files.location import kind_of
@@ -11,35 +13,17 @@ from tokverify.references.reference import FoundReference, Request
 Loader = Callable[[Request], FoundReference]
 
 
-def _tokenizers(request: Request) -> FoundReference:
-    from tokverify.references import huggingface
-
-    return huggingface.load(request)
-
-
-def _sentencepiece(request: Request) -> FoundReference:
-    from tokverify.references import sentencepiece
-
-    return sentencepiece.load(request)
-
-
-def _tiktoken(request: Request) -> FoundReference:
-    from tokverify.references import tiktoken
-
-    return tiktoken.load(request)
-
-
-def _tekken(request: Request) -> FoundReference:
-    from tokverify.references import tekken
-
-    return tekken.load(request)
+def load_with(module: str, request: Request) -> FoundReference:
+    """Call the loader in a module of this package, which is imported only then."""
+    found: FoundReference = import_module(f"tokverify.references.{module}").load(request)
+    return found
 
 
 FILE_REFERENCES: Mapping[str, Loader] = {
-    "tokenizers": _tokenizers,
-    "sentencepiece": _sentencepiece,
-    "tiktoken": _tiktoken,
-    "tekken": _tekken,
+    "tokenizers": partial(load_with, "huggingface"),
+    "sentencepiece": partial(load_with, "sentencepiece"),
+    "tiktoken": partial(load_with, "tiktoken"),
+    "tekken": partial(load_with, "tekken"),
 }
 """Kind of a file, as `kind_of` returns it -> its loader."""
 

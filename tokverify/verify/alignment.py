@@ -167,3 +167,11 @@ def _head(text: bytes, start: int) -> str:
 
 def _text(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
+
+
+def split_around(ids: list[int], inner: list[int]) -> tuple[list[int], list[int]] | None:
+    """Return the ids before and after `inner`; None if `ids` does not contain it."""
+    for start in range(len(ids) - len(inner) + 1):
+        if ids[start : start + len(inner)] == inner:
+            return ids[:start], ids[start + len(inner) :]
+    return None

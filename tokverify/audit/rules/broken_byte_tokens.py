@@ -81,7 +81,7 @@ def _check_types(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
         return
     others = tuple(id for id in ids.values() if types[id] != TokenType.BYTE)
     if others:
-        message = f"{plural(len(others), 'byte token')} not typed BYTE, so it is decoded to its name: "
+        message = f"{plural(len(others), 'byte token')} not typed BYTE, and therefore decoded as text: "
         yield Finding(ERROR, message + list_tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
     byte_ids = frozenset(ids.values())
     wrong = tuple(id for id, type in enumerate(types) if type == TokenType.BYTE and id not in byte_ids)

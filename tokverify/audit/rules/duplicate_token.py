@@ -42,9 +42,7 @@ def duplicate_token(subject: Subject) -> Iterator[Finding]:
     empty = tuple(id for id, token in enumerate(read) if not token)
     if empty:
         shown = list_items(f"[EMPTY_{id}]" for id in empty)
-        message = (
-            f"{plural(len(empty), 'token')} without a text, or with a NUL at its start; llama.cpp calls it {shown}"
-        )
+        message = f"{plural(len(empty), 'token')} without a text before the first NUL, renamed by llama.cpp: {shown}"
         yield Finding(WARNING, message, ids=empty, keys=(TOKENS,))
     if len(set(read)) - bool(empty) < len(read) - len(empty):
         yield _report_duplicates(subject, read)
@@ -61,7 +59,7 @@ def _report_duplicates(subject: Subject, read: Sequence[str]) -> Finding:
         f"{quote(token)} as {list_items(_describe(id, types) for id in same)}" for token, same in ids.items()
     )
     verb = "stands" if len(ids) == 1 else "stand"
-    message = f"{plural(len(ids), 'text')} {verb} for more than one token, on which llama.cpp aborts: {shown}"
+    message = f"{plural(len(ids), 'text')} {verb} for more than one token, so llama.cpp aborts: {shown}"
     return Finding(ERROR, message, ids=tuple(chain.from_iterable(ids.values())), keys=(TOKENS,))
 
 

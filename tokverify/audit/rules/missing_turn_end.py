@@ -27,7 +27,7 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
     What it does:
         Determines the tokens that end a generation as llama.cpp does (EOS, EOT, EOM, and tokens recognized by their
         text), and expects one of the tokens that end a turn in the chat template among them. Also checks that EOS
-        itself is among them, and that EOS is not a token that begins something.
+        itself is among them, and that EOS is not a token that marks a beginning.
 
     Why it is bad:
         The model ends its turn and nothing stops it: it continues, writes the user's turns too, and stops when the
@@ -62,5 +62,5 @@ def _check_eos(settings: Settings) -> Iterator[Finding]:
         message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
         yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
     if settings.pieces[eos] in _BEGINNINGS and eos != bos:
-        message = f"EOS is {eos} {piece}, a token that begins something"
+        message = f"EOS is {eos} {piece}, a token that marks a beginning"
         yield Finding(ERROR, message, (eos,), (key_of("eos"),), set_special_id("eos", "ID"))

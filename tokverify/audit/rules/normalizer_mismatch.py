@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import encode_both
+from tokverify.audit.behavior import encode_both, probes
 from tokverify.audit.pre_tokenization import normalize
-from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces

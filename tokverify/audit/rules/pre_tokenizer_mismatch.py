@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import encode_both
+from tokverify.audit.behavior import encode_both, probes
 from tokverify.audit.pre_tokenization import (
     find_agreeing_names,
     find_split_differences,
@@ -14,7 +14,6 @@ from tokverify.audit.pre_tokenization import (
     normalize,
     pre_tokenize,
 )
-from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.audit.behavior import find_differing
-from tokverify.audit.probe import probes
+from tokverify.audit.behavior import find_differing, probes
 from tokverify.audit.repair import FIX, set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute

@@ -62,7 +62,7 @@ def _find_mapped(subject: Subject) -> Iterator[Finding]:
         token.id for token in settings.added_tokens if any(mark in token.text for mark in (space, line_end, tab))
     )
     if ids:
-        message = f"{plural(len(ids), 'added token')} in the byte alphabet, matched in the original text: "
+        message = f"{plural(len(ids), 'added token')} written in the byte alphabet, but compared with the text itself: "
         yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
@@ -90,7 +90,7 @@ def _find_nested(subject: Subject) -> Iterator[Finding]:
         pairs += [(part, whole) for part in _parts(whole, lengths) if part in ids]
     if pairs:
         shown = list_items(f"{quote(part)} in {quote(whole)}" for part, whole in pairs)
-        message = f"special tokens contain each other: {shown}; llama.cpp matches the longest first"
+        message = f"some special tokens contain others: {shown}; llama.cpp matches the longest first"
         yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for text in chain.from_iterable(pairs))))
 
 

@@ -43,24 +43,17 @@ def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
     return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)
 
 
-_SUMMARY = "takes the segmentation with the lowest total cost"
-_SPECIAL_IDS = {"bos": 1, "eos": 2, "unk": 0, "pad": 3}
+def _make_family(kind: type[_Plamo2Family], name: str) -> Family:
+    return kind(
+        model=name,
+        algorithm=name,
+        summary="takes the segmentation with the lowest total cost",
+        special_ids={"bos": 1, "eos": 2, "unk": 0, "pad": 3},
+        ranking=Ranking.SCORE_SUM,
+        reads_types=True,
+        has_byte_pieces=True,
+    )
 
-PLAMO2 = _Plamo2Family(
-    model="plamo2",
-    algorithm="plamo2",
-    summary=_SUMMARY,
-    special_ids=_SPECIAL_IDS,
-    ranking=Ranking.SCORE_SUM,
-    reads_types=True,
-    has_byte_pieces=True,
-)
-PLAMO3 = _Plamo3Family(
-    model="plamo3",
-    algorithm="plamo3",
-    summary=_SUMMARY,
-    special_ids=_SPECIAL_IDS,
-    ranking=Ranking.SCORE_SUM,
-    reads_types=True,
-    has_byte_pieces=True,
-)
+
+PLAMO2 = _make_family(_Plamo2Family, "plamo2")
+PLAMO3 = _make_family(_Plamo3Family, "plamo3")
