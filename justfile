@@ -37,7 +37,7 @@ docs:
     {{bin}}/mkdocs build --strict
 
 # Rewrite the output of the console sessions in the documentation
-sessions +pages:
+sessions +pages="docs/*.md":
     for page in {{pages}}; do PYTHONPATH=tests {{bin}}/python tests/support/console.py "$page"; done
 
 # Rewrite the golden files; review the changes before you commit them

@@ -20,10 +20,8 @@ import checkout  # noqa: F401
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.fuzz.cause import MAX_CAUSES
-from tokverify.render import FORMATS, RenderOptions, present
-from tokverify.render.diff import present as present_change
-from tokverify.render.fuzz import present as present_fuzz
-from tokverify.render.kinds import PRESENTERS
+from tokverify.render.kinds import FORMATS, present
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read_any
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import (
@@ -42,7 +40,7 @@ from tokverify.verify.comparison import verify_tokenizers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokverify.render.presentation import Presentation
+    from tokverify.render.kinds import Presentation
 
 TEXT = "the tokenizer that a model was trained with answers only worse\tand nobody sees why 🦙 é \n [/INST] <b>"
 WORDS = TEXT.split(" ")
@@ -97,9 +95,9 @@ def large_change(cases: int, mismatches: int) -> ChangeReport:
 
 
 MADE: Mapping[str, Callable[[int, int], Presentation]] = {
-    "run": lambda cases, mismatches: present(large_report(cases, mismatches)),
-    "fuzz": lambda cases, mismatches: present_fuzz(large_fuzz(cases, mismatches)),
-    "diff": lambda cases, mismatches: present_change(large_change(cases, mismatches)),
+    "run": lambda cases, mismatches: present("run", large_report(cases, mismatches)),
+    "fuzz": lambda cases, mismatches: present("fuzz", large_fuzz(cases, mismatches)),
+    "diff": lambda cases, mismatches: present("diff", large_change(cases, mismatches)),
 }
 
 
@@ -119,7 +117,7 @@ def measure(name: str, make: Callable[[], Presentation], *, making_counts: bool)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("formats", nargs="*", default=list(FORMATS))
+    parser.add_argument("formats", nargs="*", default=list(FORMATS["run"]))
     parser.add_argument("--kind", choices=list(MADE), default="run", help="the command whose report is rendered")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--mismatches", type=int, default=2_000)
@@ -143,7 +141,7 @@ def measure_here(arguments: argparse.Namespace) -> None:
     """Measure the first format."""
     name, kind = arguments.formats[0], arguments.kind
     if arguments.saved:
-        measure(name, lambda: PRESENTERS[kind](read_any(arguments.file, [kind]).report), making_counts=True)
+        measure(name, lambda: present(kind, read_any(arguments.file, [kind]).report), making_counts=True)
     else:
         measure(name, lambda: MADE[kind](arguments.cases, arguments.mismatches), making_counts=False)
 

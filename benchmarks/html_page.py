@@ -12,7 +12,8 @@ from pathlib import Path
 from formats import large_report
 from playwright.sync_api import sync_playwright
 
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 
 ACTIONS = {
     "show all": "document.getElementById('clear').click()",
@@ -33,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         file = Path(directory) / "report.html"
         report = large_report(arguments.cases, arguments.mismatches)
-        file.write_text(FORMATS["html"](report, RenderOptions()), encoding="utf-8")
+        file.write_text(FORMATS["run"]["html"](report, RenderOptions()), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         print("| | seconds |\n|---|--:|")

@@ -175,8 +175,8 @@ def _verify(model: ConfiguredModel) -> Mapping[str, Report] | TokverifyError:
 
 def _render(report: Report) -> str:
     """Render a report of one case like `tokverify run`."""
-    from tokverify.render import RenderOptions
     from tokverify.render.draw_table import draw_sections
+    from tokverify.render.options import RenderOptions
     from tokverify.render.run.cases import case_sections
     from tokverify.system.ci import escape_for_log
 

@@ -206,16 +206,16 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
 
 
-def shown_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
+def tokens_for_display(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the tokens of `ids` for display; one outside the vocabulary has an empty piece and no bytes."""
     known = range(tokenizer.vocab_size)
     return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
 
 
-def shown_pairs(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:
+def pairs_for_display(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:
     """Look up each id on both sides for display; ascending by id."""
     distinct = sorted(set(ids))
-    sides = (shown_tokens(tokenizer, distinct) for tokenizer in (actual, expected))
+    sides = (tokens_for_display(tokenizer, distinct) for tokenizer in (actual, expected))
     return dict(zip(distinct, zip(*sides, strict=True), strict=True))
 
 

@@ -38,7 +38,7 @@ def test_template():
         ("", False),
     ],
 )
-def test_begins_with_bos(template, begins):
+def test_the_ids_begin_with_bos(template, begins):
     assert read_template(template).begins_with("<s>") is begins
 
 

@@ -14,16 +14,17 @@ from click.testing import CliRunner
 
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
-from tokverify.audit.repair import FIX, find_remedy, set_flag, with_remedies
+from tokverify.audit.repair import FIX, add_remedies, find_remedy, set_flag
 from tokverify.cli import main
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
-from tokverify.render import RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
+from tokverify.tasks.audit import audit_model
 
 SPEC = read_spec(SAMPLE / "sample.gguf")
 
@@ -106,43 +107,27 @@ def test_the_command_repairs_the_file_when_pasted(
     assert Path(command[-1]).read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 
-UNKNOWN_REFERENCE = "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"
-
-
-def report(source: str = "m.gguf", **options: object) -> AuditReport:
-    return AuditReport(findings=(), source=source, options=options)
+@pytest.mark.parametrize("reference", [None, "rebuilt", "llama.cpp"])
+def test_a_reference_that_reads_the_model_cannot_repair_it(reference: str | None):
+    if reference == "llama.cpp":
+        pytest.importorskip("xllamacpp")
+    report = audit_model(SAMPLE / "sample-broken.gguf", reference, select=["TV120"])
+    repaired = [finding.remedy for finding in report.findings if finding.repair == FIX]
+    assert repaired
+    assert all("-r REFERENCE" in str(remedy.commands[0]) for remedy in repaired)
 
 
 @pytest.mark.parametrize(
-    ("repair", "of", "command", "remark"),
+    ("repair", "model", "command", "remark"),
     [
-        (
-            FIX,
-            report(reference=None),
-            UNKNOWN_REFERENCE,
-            "shipped cases reveal",
-        ),
-        (FIX, report(reference="rebuilt"), UNKNOWN_REFERENCE, "shipped cases reveal"),
-        (
-            FIX,
-            report(reference="llama.cpp"),
-            UNKNOWN_REFERENCE,
-            "shipped cases reveal",
-        ),
-        (FIX, report(""), "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "shipped cases reveal"),
-        # Of a saved report that somebody wrote by hand.
-        (
-            FIX,
-            report(reference={}),
-            UNKNOWN_REFERENCE,
-            "shipped cases reveal",
-        ),
-        ("tokverify fix 'MODEL", report(), "tokverify fix 'MODEL", "shipped cases reveal"),
-        (set_flag("a.key", value=False, declared=True), report(), "gguf-set-metadata m.gguf a.key ''", "in place"),
+        (FIX, "m.gguf", "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases reveal"),
+        (FIX, None, "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "shipped cases reveal"),
+        ("tokverify fix 'MODEL", "m.gguf", "tokverify fix 'MODEL", "shipped cases reveal"),
+        (set_flag("a.key", value=False, declared=True), "m.gguf", "gguf-set-metadata m.gguf a.key ''", "in place"),
     ],
 )
-def test_unknown_files_are_left_to_be_filled_in(repair: str, of: AuditReport, command: str, remark: str):
-    remedy = find_remedy(repair, of)
+def test_unknown_files_are_left_to_be_filled_in(repair: str, model: str | None, command: str, remark: str):
+    remedy = find_remedy(repair, model, None)
     assert [str(each) for each in remedy.commands] == [command]
     assert remark in remedy.remark
 
@@ -150,6 +135,7 @@ def test_unknown_files_are_left_to_be_filled_in(repair: str, of: AuditReport, co
 def test_a_repair_that_is_not_a_command_is_shown_in_words():
     words = set_flag("a.key", value=True, declared=False)
     finding = Finding(ERROR, "x", repair=words, code="TV206", name="x")
-    assert find_remedy(words, report()) == find_remedy(words, report(reference="r"))
-    text = AUDIT_FORMATS["table"](with_remedies(replace(report(), findings=(finding,))), RenderOptions())
+    assert find_remedy(words, "m.gguf", None) == find_remedy(words, "m.gguf", "r")
+    report = AuditReport(findings=(finding,), source="m.gguf")
+    text = FORMATS["audit"]["table"](add_remedies(report, None), RenderOptions())
     assert f"  repair: {words[:60]}" in text

@@ -15,7 +15,7 @@ from tokverify.cases.selection import select
 from tokverify.errors import TokverifyError
 
 
-def test_complaints_of_all_files_at_once(tmp_path: Path):
+def test_errors_of_all_files_are_reported_at_once(tmp_path: Path):
     write(tmp_path, "cases: 1\n", "a.yaml")
     write(tmp_path, "cases: 2\n", "b.yaml")
     assert [Path(line.split(":")[0]).name for line in complaints(tmp_path)] == ["a.yaml", "b.yaml"]

@@ -50,7 +50,7 @@ def test_select(filters: dict, ids: list[str]):
         ([], {}, ["contain no cases"]),
     ],
 )
-def test_nothing_selected(cases: list[Case], filters: dict, fragments: list[str]):
+def test_selecting_nothing_is_an_error(cases: list[Case], filters: dict, fragments: list[str]):
     with pytest.raises(TokverifyError) as caught:
         select(cases, **filters)
     message = str(caught.value)

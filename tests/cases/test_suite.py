@@ -97,7 +97,7 @@ def test_bad_suite(tmp_path: Path, text: str, line: int, fragments: list[str]):
         assert fragment in first
 
 
-def test_all_complaints_at_once_in_order_of_lines(tmp_path: Path):
+def test_all_errors_are_reported_at_once_by_line(tmp_path: Path):
     text = "cases:\n  - id: a\n    text: no\n    oops: 1\n  - id: a\n    text: 5\n"
     lines = complaints(write(tmp_path, text))
     assert [line.split(":")[1] for line in lines] == ["3", "4", "5", "6"]
@@ -109,7 +109,7 @@ def test_too_many_complaints_are_counted(tmp_path: Path):
     assert "more complaints omitted" in lines[-1]
 
 
-def test_complaints_hide_nothing_and_escape_everything(tmp_path: Path):
+def test_errors_hide_nothing_and_escape_everything(tmp_path: Path):
     [line, *_] = complaints(write(tmp_path, 'cases:\n  - {id: "\\e[31m\\u202e", text: x}\n'))
     assert "\\x1b[31m\\u202e" in line
     assert line.isprintable()
@@ -131,7 +131,7 @@ def test_file_that_is_too_large(tmp_path: Path):
     assert "larger than 16 MiB" in complaints(path)[0]
 
 
-def test_every_field(tmp_path: Path):
+def test_every_field_is_read(tmp_path: Path):
     path = write(
         tmp_path,
         "suite: demo\n"

@@ -1,4 +1,4 @@
-"""Recording into the text of a suite: what is added, what is replaced, and that nothing else changes."""
+"""Recording edits the text of a suite: it adds and replaces expectations and changes nothing else."""
 
 import pytest
 import yaml
@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
-from tokverify.cases.suite_edit import with_expected
+from tokverify.cases.suite_edit import insert_expected
 
-# A suite, what is recorded for case `a` under the key `g`, and the suite then.
+# A suite, the ids recorded for case `a` under the key `g`, and the resulting suite.
 EDITS = {
     "no expect": (
         "cases:\n  - id: a\n    text: x\n  - id: b\n    text: y\n",
@@ -88,9 +88,9 @@ def _each_parser(request, monkeypatch):
 
 @pytest.mark.usefixtures("_each_parser")
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_only_what_is_recorded_changes(before, after):
-    assert with_expected(before, "g", {"a": (1, 2)}) == after
-    assert with_expected(after, "g", {"a": (1, 2)}) == after
+def test_only_recorded_expectations_change(before, after):
+    assert insert_expected(before, "g", {"a": (1, 2)}) == after
+    assert insert_expected(after, "g", {"a": (1, 2)}) == after
     old, new = parse_suite(before, "f", "s"), parse_suite(after, "f", "s")
     assert not old.complaints + new.complaints
     assert [case.text for case in old.cases] == [case.text for case in new.cases]
@@ -100,19 +100,19 @@ def test_only_what_is_recorded_changes(before, after):
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
 def test_other_newlines_stay(before, after):
     windows = before.replace("\n", "\r\n")
-    assert with_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "\n") == after
-    assert "\n" not in with_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "")
+    assert insert_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "\n") == after
+    assert "\n" not in insert_expected(windows, "g", {"a": (1, 2)}).replace("\r\n", "")
 
 
-def test_nothing_to_record_changes_nothing():
+def test_recording_nothing_changes_nothing():
     text = "cases:\n  - id: a\n    text: x\n    expect: {g: [1]}\n"
-    assert with_expected(text, "g", {}) == text
-    assert with_expected(text, "g", {"absent": (1,)}) == text
+    assert insert_expected(text, "g", {}) == text
+    assert insert_expected(text, "g", {"absent": (1,)}) == text
 
 
-def test_several_cases_at_once():
+def test_expectations_of_several_cases_are_added_at_once():
     text = "cases:\n  - {id: a, text: x}\n  - {id: b, text: y}\n  - {id: c, text: z}\n"
-    assert with_expected(text, "g", {"c": (3,), "a": ()}) == (
+    assert insert_expected(text, "g", {"c": (3,), "a": ()}) == (
         "cases:\n  - {id: a, text: x, expect: {g: []}}\n  - {id: b, text: y}\n  - {id: c, text: z, expect: {g: [3]}}\n"
     )
 
@@ -121,22 +121,23 @@ def test_several_cases_at_once():
     "key", ["gemma-3", "no", "1e5", "12345678", "a: b", "a b", "x'\"\\\n\u202e", "~", "*a", "é", "y"]
 )
 def test_any_key_reads_back(key):
-    text = with_expected("cases:\n  - {id: a, text: x}\n  - id: b\n    text: y\n", key, {"a": (1,), "b": (2,)})
+    text = insert_expected("cases:\n  - {id: a, text: x}\n  - id: b\n    text: y\n", key, {"a": (1,), "b": (2,)})
     suite = parse_suite(text, "f", "s")
     assert not suite.complaints
     assert [case.expect for case in suite.cases] == [{key: (1,)}, {key: (2,)}]
-    assert with_expected(text, key, {"a": (1,), "b": (2,)}) == text
+    assert insert_expected(text, key, {"a": (1,), "b": (2,)}) == text
 
 
+@pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("case", ["- {id: a, text: x}", "- id: a\n    text: x"])
 def test_long_lists_are_broken_into_lines(case):
     ids = tuple(range(0, 100_000, 7))
-    text = with_expected(f"cases:\n  {case}\n", "g", {"a": ids})
+    text = insert_expected(f"cases:\n  {case}\n", "g", {"a": ids})
     suite = parse_suite(text, "f", "s")
     assert not suite.complaints
     assert suite.cases[0].expect["g"] == ids
     assert max(map(len, text.split("\n"))) <= 140
-    assert with_expected(text, "g", {"a": (1,)}).count("\n") < 6
+    assert insert_expected(text, "g", {"a": (1,)}).count("\n") < 6
 
 
 @pytest.mark.parametrize("path", sorted(shipped_suites().glob("*.yaml")), ids=lambda path: path.stem)
@@ -144,7 +145,7 @@ def test_the_shipped_suites_keep_every_line(path):
     text = path.read_text(encoding="utf-8")
     before = parse_suite(text, "f", path.stem)
     recorded = {case.id: (number, number + 1) for number, case in enumerate(before.cases)}
-    edited = with_expected(text, "new model", recorded)
+    edited = insert_expected(text, "new model", recorded)
     after = parse_suite(edited, "f", path.stem)
     assert not after.complaints
     assert len(after.hints) == len(before.hints)
@@ -161,7 +162,7 @@ def test_the_shipped_suites_keep_every_line(path):
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff"), max_size=20), max_size=4
     )
 )
-def test_any_texts_are_left_alone(texts):
+def test_any_text_is_left_unchanged(texts):
     from tokverify.cases.case import Case
     from tokverify.cases.suite_writer import render_suite
 
@@ -170,6 +171,6 @@ def test_any_texts_are_left_alone(texts):
     ]
     before = render_suite(cases, note="n")
     recorded = {case.id: (1, 2, 3) for case in cases}
-    suite = parse_suite(with_expected(before, "g", recorded), "f", "s")
+    suite = parse_suite(insert_expected(before, "g", recorded), "f", "s")
     assert [case.text for case in suite.cases] == [case.text for case in cases]
     assert all(case.expect == {"g": (1, 2, 3)} for case in suite.cases)

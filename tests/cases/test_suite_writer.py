@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases, load_suites
-from tokverify.cases.suite_writer import quoted, render_suite
+from tokverify.cases.suite_writer import quote_yaml, render_suite
 from tokverify.cases.yaml_node import Mapping, Scalar, parse
 
 HOSTILE = (
@@ -25,7 +25,7 @@ HOSTILE = (
 
 
 def read_back(text: str) -> str:
-    root = parse(f"text: {quoted(text)}\n")
+    root = parse(f"text: {quote_yaml(text)}\n")
     assert isinstance(root, Mapping)
     (_, value), *_ = root.pairs()
     assert isinstance(value, Scalar)
@@ -36,7 +36,7 @@ def case(text: str, number: int, **options) -> Case:
     return Case(id=f"ids-{number}", suite="found", text=text, note=f"of {text}", tags=("fuzz", "odd"), **options)
 
 
-def test_a_suite_reads_back_as_it_was_written_without_a_complaint_or_a_hint(tmp_path: Path):
+def test_a_written_suite_reads_back_unchanged_without_errors_or_hints(tmp_path: Path):
     cases = [
         case(text, number, add_special=number % 2 == 0, parse_special=number % 3 == 0)
         for number, text in enumerate(HOSTILE)
@@ -50,7 +50,7 @@ def test_a_suite_reads_back_as_it_was_written_without_a_complaint_or_a_hint(tmp_
     assert load_suites([path])[0].hints == []
 
 
-def test_what_is_expected_is_written_too(tmp_path: Path):
+def test_expectations_are_written_too(tmp_path: Path):
     expect = {"gemma-3": (1, 20), "12345678": ("▁the", "no", "\n", '"'), "yes": ()}
     path = tmp_path / "found.yaml"
     path.write_text(render_suite([case("x", 1, expect=expect)], note="n"), encoding="utf-8")
@@ -70,10 +70,11 @@ def test_what_is_expected_is_written_too(tmp_path: Path):
         ("e\u0301", r'"e\u0301"'),
     ],
 )
-def test_what_cannot_be_seen_is_escaped(text, written):
-    assert quoted(text) == written
+def test_invisible_characters_are_escaped(text, written):
+    assert quote_yaml(text) == written
 
 
+@pytest.mark.process  # takes seconds
 @given(st.text())
 def test_any_text_reads_back(text):
     assert read_back(text) == text

@@ -1,4 +1,4 @@
-"""What is found in templates: one small tokenizer, and templates that are wrong in one way each."""
+"""Findings in templates: one small tokenizer, and templates with one fault each."""
 
 import json
 from dataclasses import replace
@@ -17,6 +17,8 @@ from tokverify.files.config import chat_templates, special_texts
 from tokverify.report.chat import Conversation, chat_exit_code
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
+
+pytestmark = pytest.mark.process  # templates are rendered in a child process
 
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -86,7 +88,7 @@ def test_nothing_is_found_in_a_good_template():
         ),
     ],
 )
-def test_finds_what_is_wrong_and_where(ours, theirs, expected):
+def test_each_fault_is_found_where_it_is(ours, theirs, expected):
     severity, kind, conversations, words = expected
     all_found = found(encoder(ours), reference(theirs) if theirs else None)
     matching = [f for f in all_found if f[:2] == (severity, kind) and words in f[3]]
@@ -100,7 +102,7 @@ def test_bos_from_both_is_a_hint():
     assert "the tokenizer adds too" in message
 
 
-def test_a_marker_typed_normal_is_split_and_so_is_the_reference_s():
+def test_a_marker_typed_normal_is_split_by_both_sides():
     ours = encoder(types={"<|im_start|>": 1})
     assert ("ERROR", "split-marker") in {f[:2] for f in found(ours)}
     assert ("INFO", "split-marker") in {f[:2] for f in found(ours, reference(ours=ours))}
@@ -113,7 +115,7 @@ def test_equal_texts_with_other_ids_are_an_error():
     assert ("ERROR", "ids") in {f[:2] for f in without_template}
 
 
-def test_markers_that_a_template_puts_together_are_looked_at():
+def test_markers_that_a_template_composes_are_checked():
     ours = encoder(GOOD.replace("<|im_start|>{{ m.role }}", "{{ '<|' + m.role + '|>' }}"), types={"<|user|>": 3})
     assert [f for f in found(ours) if f[1] == "split-marker"] == [
         (
@@ -134,13 +136,13 @@ def test_a_template_without_a_prompt_is_right_where_the_answer_comes_next():
     assert found(ours, conversations=[ASKED, TURN]) == []
 
 
-def test_the_same_as_in_the_reference_is_a_hint():
+def test_a_problem_that_the_reference_shares_is_a_hint():
     assert [f[:2] for f in found(encoder(TURNS), reference(TURNS), [ASKED])] == [("INFO", "generation-prompt")]
     bare = "{% for m in messages %}{{ m.content }}{% endfor %}" + PROMPT
     assert ("INFO", "turn-end") in {f[:2] for f in found(encoder(bare), reference(bare), [TURN])}
 
 
-def test_a_turn_may_be_ended_by_the_next_one():
+def test_a_turn_can_end_at_the_next_one():
     glm = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}<|assistant|>\n"
     kinds = {"<|user|>": 3, "<|assistant|>": 3}
     ids = {"bos": 256, "eos": 257, "eot": 259}
@@ -152,14 +154,14 @@ def test_a_turn_may_be_ended_by_the_next_one():
 
 
 @pytest.mark.parametrize("answer", ["end", "i", "|", "im_end", "user"])
-def test_an_answer_that_is_also_in_a_marker(answer: str):
+def test_an_answer_that_also_occurs_in_a_marker_causes_no_finding(answer: str):
     short = Conversation(id="short", messages=[USER, {"role": "assistant", "content": answer}])
     assert found(encoder(), conversations=[short]) == []
     never = found(encoder(GOOD.replace("<|im_end|>", "<|im_start|>")), conversations=[short])
     assert ("ERROR", "turn-end") in {f[:2] for f in never}
 
 
-def test_what_cannot_be_encoded_is_told():
+def test_a_text_that_cannot_be_encoded_is_reported():
     theirs = ChatReference(FakeTokenizer(*"abc"), {"default": GOOD}, {})
     assert [(f[0], f[1], f[3][:52]) for f in found(encoder(), theirs, [ASKED])] == [
         ("ERROR", "ids", "the reference cannot encode the text of the chat: no")
@@ -169,7 +171,7 @@ def test_what_cannot_be_encoded_is_told():
     assert result.expected_refusal.startswith("no piece for")
 
 
-def test_a_drift_that_is_the_same_is_told_once():
+def test_identical_drifts_are_reported_once():
     several = [replace(ASKED, id=word, messages=[{"role": "user", "content": word}]) for word in ("fish", "chips")]
     [drift] = [f for f in found(encoder(GOOD.replace("<|im_end|>", "</s>")), reference(), several) if f[1] == "drift"]
     assert drift[2:] == (
@@ -188,7 +190,7 @@ def test_other_ids_are_shown_as_tokens():
     assert [(token.id, token.piece) for token in first.expected] == [(258, "<|im_start|>")]
 
 
-def test_what_a_template_need_not_have_is_a_hint():
+def test_an_unsupported_optional_feature_of_a_template_is_a_hint():
     parts = [{"type": "text", "text": "hi"}]
     needing = Conversation(id="parts", needs="parts", messages=[{"role": "user", "content": parts}])
     ours = encoder(GOOD.replace("{{ m.content }}", "{{ 'a' + m.content }}"))
@@ -200,7 +202,7 @@ def test_an_empty_answer_marks_no_end():
     assert found(encoder(), conversations=[empty]) == []
 
 
-def test_missing_templates_are_told_in_one_order():
+def test_missing_templates_are_reported_in_a_fixed_order():
     names = [f"t{number}" for number in range(20)]
     theirs = ChatReference(encoder(), dict.fromkeys(names, GOOD) | {"default": GOOD}, {})
     assert [f.template for f in try_templates(encoder(), [], theirs).findings] == sorted(names)
@@ -226,7 +228,7 @@ def test_templates_with_names():
     ]
 
 
-def test_the_template_for_tools_is_taken_for_them_alone():
+def test_the_template_for_tools_is_used_only_with_tools():
     ours = encoder(named_chat_templates={"tool_use": "{{ tools | length }}" + GOOD, "rag": "{{ documents }}"})
     report = try_templates(ours, (*CONVERSATIONS, TOOLS))
     tried = {
@@ -243,7 +245,7 @@ def test_the_template_for_tools_is_taken_for_them_alone():
     ]
 
 
-def test_every_check_is_tried_above():
+def test_every_check_has_a_test():
     tried = Path(__file__).read_text()
     assert all(f'"{kind}"' in tried for kind in CHECKS)
 
@@ -268,13 +270,13 @@ def test_every_kind_is_explained_here_and_in_the_docs():
             {"default": "a", "b": "c"},
         ),
         ({"tokenizer_config.json": {}, "chat_template.jinja": "j"}, {"default": "j"}),
-        # As transformers has it, and unlike llama.cpp's converter, which takes what the config holds.
+        # As in transformers, and unlike llama.cpp's converter, which copies the value in the config.
         ({"tokenizer_config.json": {"chat_template": "a"}, "chat_template.jinja": "j"}, {"default": "j"}),
         ({"tokenizer_config.json": {"chat_template": [{"name": "b", "template": "c"}, "?"]}}, {"b": "c"}),
         ({}, {}),
     ],
 )
-def test_templates_beside_a_reference(tmp_path, files, expected):
+def test_templates_next_to_a_reference_are_read(tmp_path, files, expected):
     for name, content in files.items():
         (tmp_path / f"x.{name}").write_text(content if isinstance(content, str) else json.dumps(content))
     assert chat_templates(tmp_path / "x.tokenizer.json") == expected
@@ -289,7 +291,7 @@ def test_no_false_alarm_on_real_templates(encoder_of, name):
         assert chat_exit_code(report) == 0, report.findings
 
 
-def test_of_very_many_templates_the_rest_is_told_of(monkeypatch):
+def test_many_templates_are_tried_up_to_a_limit_and_the_rest_is_reported(monkeypatch):
     monkeypatch.setattr("tokverify.chat.trial._MAX_TEMPLATES", 2)
     report = try_templates(encoder(named_chat_templates={"b": GOOD, "c": GOOD, "d": GOOD}), [ASKED])
     assert {result.template for result in report.results} == {"default", "b"}

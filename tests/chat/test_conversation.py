@@ -47,7 +47,7 @@ def test_reads_messages_as_json_would_have_them(tmp_path):
         ("- id: a\n  tools: [x]\n  messages: [{role: user}]", "own.yaml:2: a tool is the string 'x'"),
     ],
 )
-def test_complains_with_file_and_line(tmp_path, text, complaint):
+def test_errors_name_the_file_and_the_line(tmp_path, text, complaint):
     path = tmp_path / "own.yaml"
     path.write_text(text)
     with pytest.raises(TokverifyError, match=r"own\.yaml") as raised:

@@ -1,4 +1,4 @@
-"""Rendering in a child process: what transformers' environment offers, and templates that mean harm."""
+"""Rendering in a child process: the environment that transformers offers, and hostile templates."""
 
 import subprocess
 import sys
@@ -31,17 +31,17 @@ def one(template: str, seconds: float = 10, **variables: object) -> Rendering:
         ("{{ '<b>' }}", {}, "<b>"),
     ],
 )
-def test_renders_as_transformers_does(template, variables, text):
+def test_rendering_equals_that_of_transformers(template, variables, text):
     messages = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
     assert one(template, messages=messages, **variables) == Rendering(text)
 
 
-def test_tells_what_the_template_itself_refuses():
+def test_a_refusal_by_the_template_is_reported():
     assert one("{{ raise_exception('no system message') }}") == Rendering(error="no system message", deliberate=True)
 
 
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "message"),
     [
         ("a\n{% if %}", "line 2: "),
         ("{{ 1 + 'a' }}", "unsupported operand"),
@@ -53,10 +53,10 @@ def test_tells_what_the_template_itself_refuses():
         ("{{ range(10 ** 9) }}", "too big"),
     ],
 )
-def test_a_template_that_goes_wrong_is_an_error(template, told):
+def test_a_template_that_raises_is_an_error(template, message):
     rendering = one(template, messages=[])
     assert rendering.text is None
-    assert told in rendering.error
+    assert message in rendering.error
     assert not rendering.deliberate
 
 
@@ -72,7 +72,7 @@ def test_a_template_without_end_is_stopped_and_the_others_are_rendered():
     ]
 
 
-def test_a_template_that_never_ends_is_given_up_and_another_is_not():
+def test_an_endless_template_is_stopped_and_others_are_rendered():
     endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     found = render([Task(endless, {})] * 9 + [Task("x", {})], seconds=0.5)
     assert found == [Rendering(error="it exceeds the time limit")] * 9 + [Rendering("x")]
@@ -82,11 +82,11 @@ STARTS_A_CHILD = """
 import subprocess
 from tokverify.chat.rendering import Task, render
 start = subprocess.Popen
-def told(*arguments, **options):
+def record(*arguments, **options):
     process = start(*arguments, **options)
     print(process.pid, flush=True)
     return process
-subprocess.Popen = told
+subprocess.Popen = record
 render([Task("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", {})])
 """
 
@@ -124,7 +124,7 @@ def test_a_refusal_of_any_length_is_cut():
     assert len(one("{{ raise_exception('x' * 100000) }}").error) == 1000
 
 
-def test_a_child_that_dies_is_told_of(monkeypatch, tmp_path):
+def test_a_child_that_dies_is_reported(monkeypatch, tmp_path):
     worker = tmp_path / "worker.py"
     worker.write_text("import sys; sys.stdin.read(); sys.exit(7)")
     monkeypatch.setattr("tokverify.chat.rendering._WORKER", worker)
@@ -143,14 +143,14 @@ def test_the_patience_is_for_one_task_not_for_all():
     assert render(tasks, seconds=0.6) == [Rendering(str(n)) for n in range(300)]
 
 
-def test_what_is_not_tried_any_more_is_told_as_that_template_ended():
+def test_an_endless_template_is_stopped_each_time_and_others_are_rendered():
     endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     found = render([Task(endless, {}), Task(endless, {}), Task("x", {}), Task(endless, {})], seconds=0.5)
     late = Rendering(error="it exceeds the time limit")
     assert found == [late, late, Rendering("x"), late]
 
 
-def test_what_is_random_is_the_same_again():
+def test_random_choices_are_reproducible():
     task = Task("{{ range(10 ** 5) | random }}", {})
     first, again = render([task, task])
     assert first == again == render([task])[0]

@@ -29,7 +29,7 @@ def stretches(actual: str, expected: str) -> list[tuple[str, str]]:
         ("a\n", "a", [("a", "a"), ("\n", "")]),
     ],
 )
-def test_what_differs(actual: str, expected: str, parts: list[tuple[str, str]]):
+def test_differing_parts_are_found(actual: str, expected: str, parts: list[tuple[str, str]]):
     assert stretches(actual, expected) == parts
 
 
@@ -37,7 +37,7 @@ TEXTS = strategies.text("ab \n<>|", max_size=30)
 
 
 @given(TEXTS, TEXTS)
-def test_the_parts_tile_both_texts_and_are_equal_and_different_in_turn(actual: str, expected: str):
+def test_the_parts_cover_both_texts_and_alternate_between_equal_and_different(actual: str, expected: str):
     parts = stretches(actual, expected)
     assert "".join(part for part, _ in parts) == actual
     assert "".join(part for _, part in parts) == expected

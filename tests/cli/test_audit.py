@@ -101,7 +101,7 @@ def test_hostile_file(tmp, name, code, options):
     assert len(result.stdout) < 100_000
 
 
-# What is really wrong with real vocabularies: mpt's reference normalizes with NFC, BERT's cleans text and decomposes
+# Real faults of real vocabularies: mpt's reference normalizes with NFC, BERT's cleans text and decomposes
 # Hangul, and llama.cpp begins anew after XLNet's user-defined pieces.
 REAL = {
     ("bert-bge", "json"): {"TV205"},

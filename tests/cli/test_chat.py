@@ -11,7 +11,7 @@ from support.spec_maker import bpe_spec
 from tokverify.cli import main
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import gguf_values
-from tokverify.render.chat import CHAT_FORMATS
+from tokverify.render.kinds import FORMATS
 
 ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}
 TEMPLATE = (
@@ -68,7 +68,7 @@ def test_table(tmp, arguments, exit_code, stdout, stderr):
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("name", CHAT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["chat"])
 def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]
     path = tmp / "saved.json"

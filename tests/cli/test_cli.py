@@ -153,6 +153,7 @@ def test_stdin_is_read_unchanged():
     assert decoded.stdout_bytes == b" a\r\n\xf0\x9f\xa6\x99 "
 
 
+@pytest.mark.process  # takes seconds
 def test_two_runs_give_the_same_report():
     first, second = (run("run", BROKEN, "-r", REFERENCE, "-f", "json").stdout for _ in range(2))
     assert first == second

@@ -108,7 +108,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
         ([MODEL, "-o", "x.gguf", "--with-config"], "x.gguf: a tokenizer_config.json is found only beside"),
     ],
 )
-def test_an_impossible_conversion_is_one_line_and_exit_code_2(run, arguments, problem):
+def test_an_impossible_conversion_gives_one_line_and_exit_code_2(run, arguments, problem):
     before = sorted(Path().iterdir())
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")

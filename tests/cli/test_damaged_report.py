@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from support.hostile import FORBIDDEN
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.kinds import FORMATS
 
 BROKEN, REFERENCE = (str(SAMPLE / name) for name in ("sample-broken.gguf", "sample.tokenizer.model"))
 HOSTILE = "\x1b[31m\x00\u202e"
@@ -92,10 +92,10 @@ def test_no_path_is_too_odd_for_ci_systems(saved: Path, name: str, file: str):
     result.stdout_bytes.decode()
 
 
-@pytest.mark.parametrize("name", AUDIT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS["audit"])
 @pytest.mark.parametrize(
     "place", [["findings", 0, "code"], ["rules", 0, "code"], ["rules"], ["not_evaluated", 0, "code"]]
 )
-def test_an_audit_by_other_rules_is_shown(saved: Path, place: list[object], name: str):
+def test_a_difference_in_rules_is_shown(saved: Path, place: list[object], name: str):
     result = show(saved, "audit", place, [] if place == ["rules"] else "TV999", name)
     assert result.exit_code == 1, result.output

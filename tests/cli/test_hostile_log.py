@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from support.hostile_piece import COMMANDS, fill
+from tokverify import render
 from tokverify.cli import main
-from tokverify.render import html
 from tokverify.system.ci import escape_commands
 
 # Wherever this is folded, a line soon begins with a command, since no usual width is a multiple of 11.
@@ -80,7 +80,7 @@ def test_error_messages_contain_no_workflow_commands(directory: Path, option: st
 
 def test_html_pages_contain_no_workflow_commands():
     # A browser rejects styles and scripts whose digests are not in the page's policy.
-    parts = [path for path in Path(html.__file__).parent.iterdir() if path.suffix in {".css", ".js", ".jinja"}]
+    parts = [path for path in Path(render.__file__).parent.rglob("*.*") if path.suffix in {".css", ".js", ".jinja"}]
     assert len(parts) > 5
     assert [path.name for path in parts if escape_commands(path.read_text()) != path.read_text()] == []
 

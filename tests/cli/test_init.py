@@ -37,7 +37,7 @@ def init(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["init", *arguments])
 
 
-def test_the_configuration_that_is_written_can_be_run(directory):
+def test_the_written_configuration_runs(directory):
     fill(directory, "sample.gguf", "sample.tokenizer.model")
     (directory / "own.yaml").write_text("suite: own\ncases:\n- {id: a, text: test}\n")
     result = init()

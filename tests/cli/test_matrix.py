@@ -88,6 +88,7 @@ def test_a_weak_reference_is_mentioned_in_the_summary():
     assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
 
 
+@pytest.mark.process  # starts processes
 def test_parallel_and_serial_runs_give_the_same_output():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []
@@ -195,7 +196,7 @@ def test_one_baseline_accepts_the_failures_of_several_models():
     assert ["broken", "1", "1", "ok"] in [line.split() for line in result.stdout.splitlines()]
 
 
-def test_nothing_configured():
+def test_without_configured_models_the_command_fails():
     result = run()
     assert result.exit_code == 2
     assert "name a MODEL, or configure models in tokverify.toml; `tokverify init` creates that file" in result.stderr

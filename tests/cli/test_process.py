@@ -24,7 +24,7 @@ def tokverify(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*COMMAND, *arguments], check=False, **streams)
 
 
-def test_runs_as_a_module():
+def test_the_package_runs_as_a_module():
     result = tokverify("--version")
     assert result.returncode == 0
     assert result.stdout.startswith(b"tokverify")
@@ -159,7 +159,7 @@ def test_waiting_for_input_can_be_interrupted(
 
 
 def once_there_is_a_reader(pipe: Path) -> int:
-    """Open a pipe for writing, which fails until somebody reads from it."""
+    """Open a pipe for writing, which fails until a process reads from it."""
     deadline = time.monotonic() + 60
     while True:
         try:

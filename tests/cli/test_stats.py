@@ -5,7 +5,7 @@ from click.testing import CliRunner, Result
 
 from support.paths import ROOT, SAMPLE
 from tokverify.cli import main
-from tokverify.render.stats import STATS_FORMATS
+from tokverify.render.kinds import FORMATS
 
 MODEL, REFERENCE = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.tokenizer.model")
 
@@ -55,7 +55,7 @@ def test_saved_statistics_are_rendered_like_the_original(tmp_path):
     ours, theirs = document["tokenizers"]
     assert (ours["sha256"], theirs["fingerprint"]) == (None, None)
     assert len(ours["fingerprint"]) == len(theirs["sha256"]) == 64
-    for name in STATS_FORMATS:
+    for name in FORMATS["stats"]:
         shown = CliRunner().invoke(main, ["report", "show", str(path), "-f", name, "-v"])
         assert (shown.exit_code, shown.stdout) == (0, run(*arguments, "-f", name, "-v").stdout), name
     assert (tmp_path / "stats.md").read_text() == run(*arguments, "-f", "markdown").stdout
@@ -81,7 +81,7 @@ def test_an_unwritable_output_is_an_error_before_any_work(tmp_path):
         ([MODEL, "{tmp}/empty.txt"], "{tmp}/empty.txt: nothing to measure"),
     ],
 )
-def test_errors_are_one_line(arguments, message, tmp_path):
+def test_errors_take_one_line(arguments, message, tmp_path):
     (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
     (tmp_path / "empty.txt").write_bytes(b"")
     result = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))

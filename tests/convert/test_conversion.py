@@ -17,6 +17,7 @@ from tokverify.files.gguf import writer as gguf_writer
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status
+from tokverify.report.run_summary import count_status
 
 SAMPLE = Path(convert.__code__.co_filename).parents[1] / "sample"
 END = AddedToken("<|end|>", special=True, normalized=False)
@@ -31,7 +32,7 @@ def test_a_tokenizer_json_becomes_a_gguf_file(byte_level, to_gguf, tmp_path):
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (True, 0, 0, 0)
     assert (done.kinds, done.model, done.strings, done.untransportable) == (("tokenizers", "gguf"), "gpt2", 300, ())
     assert done.size == len(read_spec(tmp_path / "out.gguf").tokens)
-    assert done.report.count(Status.MATCH) == 2
+    assert count_status(done.report, Status.MATCH) == 2
     assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
     assert read_spec(tmp_path / "out.gguf").general["name"] == "out"
 
@@ -54,7 +55,7 @@ def test_an_unknown_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_ggu
         to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}))
 
 
-def test_roles_and_templates_come_from_the_config_beside_it(byte_level, to_gguf, tmp_path):
+def test_roles_and_templates_come_from_the_config_next_to_the_file(byte_level, to_gguf, tmp_path):
     source = byte_level(END)
     config = {"eos_token": "<|end|>", "chat_template": "{{ messages }}"}
     (tmp_path / "in.tokenizer_config.json").write_text(json.dumps(config))
@@ -215,7 +216,7 @@ def test_a_text_that_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path)
     (tmp_path / "in.model").write_bytes(make_model(pieces, {3: BPE}, {4: 0}))
     done = to_gguf(tmp_path / "in.model", "a", "b", count=0)
     assert (done.written, done.differing, done.unexplained) == (False, 1, 1)
-    assert done.report.count(Status.ERROR) == 1
+    assert count_status(done.report, Status.ERROR) == 1
 
 
 def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):

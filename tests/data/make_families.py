@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from tokverify.engine.byte_level import byte_alphabet
-from tokverify.files.gguf.writer import named, write_gguf
+from tokverify.files.gguf.writer import with_name, write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 BYTE_PIECES = [f"<0x{byte:02X}>" for byte in range(0x100)]
@@ -32,7 +32,7 @@ def plamo(model: str) -> TokenizerSpec:
 
 
 def byte_pair(model: str, *further: str) -> TokenizerSpec:
-    """The byte-level alphabet, what a few merges make, and further tokens."""
+    """The byte-level alphabet, the results of a few merges, and further tokens."""
     made = [merge.replace(" ", "") for merge in MERGES]
     tokens = [*BYTE_ALPHABET, *made, *further]
     return TokenizerSpec(model=model, tokens=tokens, types=_types(tokens), merges=MERGES, pre="default")
@@ -56,7 +56,7 @@ def write_families(directory: Path) -> None:
     """Write one file a family into `directory`."""
     directory.mkdir(exist_ok=True)
     for name, spec in FAMILIES.items():
-        write_gguf(directory / f"{name}.gguf", named(spec, name))
+        write_gguf(directory / f"{name}.gguf", with_name(spec, name))
 
 
 def main() -> None:

@@ -98,6 +98,7 @@ def test_unigram_scores_are_sorted_in_falling_order():
     assert found.transform(wrong).scores == list(UNIGRAM.scores)
 
 
+@pytest.mark.process  # takes seconds
 def test_a_charsmap_of_sentencepiece_is_found():
     import sentencepiece
 
@@ -121,7 +122,7 @@ def test_tokens_beyond_our_last_one_are_added():
     assert found.sentence == "adding 4 tokens (ids 257-260) from the reference"
     made = found.transform(wrong)
     assert made.tokens == right.tokens
-    # Nothing tells that `<y>` is no control token.
+    # Nothing shows that `<y>` is not a control token.
     assert made.types[257:] == [TokenType.NORMAL, CONTROL, CONTROL, TokenType.UNUSED]
 
 

@@ -21,9 +21,10 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.huggingface import read_spec as json_spec
 from tokverify.files.sentencepiece.reader import read_spec as sentencepiece_spec
-from tokverify.fix.fixing import Plan, Verification
 from tokverify.render.fix import render_plan
+from tokverify.report.fix import FixReport, Verification
 from tokverify.report.run import Status
+from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.tokenizer import Tokenizer
 from tokverify.verify.comparison import verify_tokenizers
@@ -39,8 +40,8 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
     report = verify_tokenizers(
         actual, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
-    assert report.count(Status.MATCH) == len(texts)
-    assert report.exit_code == 0
+    assert count_status(report, Status.MATCH) == len(texts)
+    assert run_exit_code(report) == 0
     return diagnose(wrong, facts_of(expected), report.results, encoder=actual)
 
 
@@ -83,7 +84,7 @@ def test_differing_ids_are_explained_before_decoding():
     actual, expected = Encoder(wrong), Encoder(right, "right")
     cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
     report = verify_tokenizers(actual, expected, cases)
-    assert report.decode_differences == 1
+    assert count_decode_differences(report) == 1
     diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual).diagnosis
     assert not diagnosis.decoding
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
@@ -101,7 +102,7 @@ def test_a_change_that_would_change_ids_is_not_reported():
     report = verify_tokenizers(
         actual, expected, [Case(id="a", suite="s", text="a"), Case(id="b", suite="s", text="▁a")]
     )
-    assert (report.exit_code, report.decode_differences) == (0, 2)
+    assert (run_exit_code(report), count_decode_differences(report)) == (0, 2)
     assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
 
 
@@ -115,7 +116,7 @@ def test_an_unknown_token_is_never_renamed():
     spec = spm_spec({"▁": -5, "a": -1, "▁a": -4}, special_ids={"bos": 0})
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
-    assert report.decode_differences == 1
+    assert count_decode_differences(report) == 1
     result = diagnose(spec, facts_of(expected), report.results, encoder=actual)
     (found,) = result.diagnosis.explanations
     assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
@@ -128,7 +129,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
     report = verify_tokenizers(
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
-    assert (report.exit_code, report.decode_differences) == (0, len(texts))
+    assert (run_exit_code(report), count_decode_differences(report)) == (0, len(texts))
     best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).diagnosis.explanations[0]
     assert (best.explained, best.expressible) == (len(texts), False)
     return best.sentence
@@ -173,7 +174,7 @@ def test_unexplained_decoding_is_not_diagnosed():
 
     actual, expected = Encoder(SPM), Shouting(SPM, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="ab")])
-    assert report.decode_differences == 1
+    assert count_decode_differences(report) == 1
     assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
 
 
@@ -196,6 +197,7 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
+@pytest.mark.process  # takes seconds
 def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
     code, output = invoke("run", mistyped)
     assert code == 0
@@ -207,6 +209,7 @@ def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
     assert "DIAGNOSIS" not in invoke("run", mistyped, "--no-diagnose")[1]
 
 
+@pytest.mark.process  # takes seconds
 def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     code, output = invoke("fix", mistyped, "--dry-run")
     assert code == 0
@@ -217,6 +220,7 @@ def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     assert (tmp_path / "fixed.gguf").read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 
+@pytest.mark.process  # takes seconds
 def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
     path, fixed = tmp_path / "model.gguf", tmp_path / "fixed.gguf"
     spec = read_spec(SAMPLE / "sample.gguf")
@@ -231,5 +235,5 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
 
 
 def test_fix_reports_that_it_cannot_repair_the_decoding():
-    text = render_plan(Plan(Verification(3, 0, 1), None, None, {}), Path("m.gguf"), None)
+    text = render_plan(FixReport(Verification(3, 0, 1)), Path("m.gguf"), None)
     assert text == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"

@@ -9,7 +9,7 @@ from support.repository import make_versions
 
 @pytest.fixture
 def own_git(monkeypatch):
-    """Have git without the settings of whoever runs the tests, but with a name."""
+    """Make git ignore the settings of the user who runs the tests, and give it a name to commit with."""
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
         monkeypatch.setenv(name, "/dev/null")
     for role in ("AUTHOR", "COMMITTER"):

@@ -1,4 +1,4 @@
-"""What a comparison reports besides the differences: the file and the options."""
+"""The parts of a comparison other than its differences: the file and the options."""
 
 import json
 import shutil

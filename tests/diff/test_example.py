@@ -1,11 +1,11 @@
-"""The examples of `tokverify diff`: which cases share a cause, and what is known of it."""
+"""The examples of `tokverify diff`: which cases share a cause, and the facts about it."""
 
 from dataclasses import replace
 
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.tokenizer import Token
@@ -27,7 +27,7 @@ def examples(report: ChangeReport) -> list[tuple[str, tuple[str, ...], tuple[str
     results = report.report.results
     return [
         (results[example.index].case.id, example.others, example.parts, example.is_only)
-        for example in with_examples(report).examples
+        for example in add_examples(report).examples
     ]
 
 

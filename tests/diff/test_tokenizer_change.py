@@ -56,7 +56,7 @@ def test_tokens_are_added_removed_and_moved():
     }
 
 
-def test_a_control_token_of_another_name():
+def test_a_control_token_with_another_name_is_reported():
     old, new = (bpe_spec([], {name: CONTROL, "<e>": CONTROL}) for name in ("<x>", "<y>"))
     assert changes(new, old)["tokens"] == [
         PartChange("removed", "<x>", "id 256", None),
@@ -65,14 +65,14 @@ def test_a_control_token_of_another_name():
 
 
 class Bytewise(Encoder):
-    """Tells the text of each token in place of its piece, as a server does."""
+    """A tokenizer that reports the text of each token instead of its piece, as a server does."""
 
     def piece(self, id: int) -> str:
         return self.token_bytes(id).decode(errors="replace")
 
 
 @pytest.mark.parametrize("flip", [False, True])
-def test_pieces_that_a_server_writes_otherwise_are_no_changes(flip):
+def test_pieces_that_a_server_writes_differently_are_not_changes(flip):
     encoder, server = load_gguf(GOOD), Bytewise(load_gguf(GOOD).spec, "server")
     versions = [Version(encoder, side_of(encoder), encoder.spec), Version(server, side_of(server), None, "a server")]
     parts, not_compared = compare_parts(*(versions[::-1] if flip else versions))
@@ -97,7 +97,7 @@ def test_settings_added_tokens_and_templates():
     assert template.old != template.new
 
 
-def test_a_special_id_that_changes_is_told_alone():
+def test_a_changed_special_id_is_reported_separately():
     old, new = (bpe_spec([], {"<x>": CONTROL}, special_ids={"eos": id}) for id in (1, 2))
     assert changes(new, old)["settings"][0] == PartChange("changed", "special_ids.eos", "1", "2")
 
@@ -173,7 +173,7 @@ def test_table(arguments, exit_code, said):
         ([GOOD, "rebuilt"], "GGUF"),
     ],
 )
-def test_bad_input_is_one_line(arguments, complaint):
+def test_bad_input_gives_one_line(arguments, complaint):
     result = run(*arguments)
     assert result.exit_code == 2, result.output
     assert complaint in result.stderr
@@ -198,7 +198,7 @@ def git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], check=True, capture_output=True)  # noqa: S607 - the git on the path
 
 
-def test_a_file_of_a_git_revision(repository):
+def test_a_file_of_a_git_revision_is_read(repository):
     result = run("HEAD~1:models/model.gguf", "models/model.gguf", "-k", "seed/*", "-f", "json")
     assert result.exit_code == 1, result.output
     document = json.loads(result.stdout)

@@ -10,7 +10,7 @@ from tokverify.text.utf8 import to_bytes
 
 
 def added(*texts: str, lstrip: str = "", rstrip: str = "") -> list[AddedToken]:
-    """Added tokens whose ids are their places in `texts`, in the order the module wants them."""
+    """Return added tokens whose ids are their positions in `texts`, in the order that the module expects."""
     tokens = [AddedToken(id, text, False, text == lstrip, text == rstrip) for id, text in enumerate(texts)]
     return sorted(tokens, key=lambda token: -len(token.text.encode("utf-8", "surrogateescape")))
 
@@ -44,7 +44,7 @@ def split_literally(text: str, tokens: list[AddedToken]) -> list[Fragment]:
         (["▁"], " ▁", [" ", 0]),
     ],
 )
-def test_splits_at_each_token(texts: list[str], text: str, fragments: list[Fragment]):
+def test_the_text_is_split_at_each_token(texts: list[str], text: str, fragments: list[Fragment]):
     assert splitter(added(*texts))(text) == fragments
 
 
@@ -56,7 +56,7 @@ def test_a_longer_token_wins_though_it_begins_later():
 
 
 def test_length_is_in_bytes():
-    # `é` is two bytes long, so that `bé` goes before `ab`, but after `abc`.
+    # `é` is two bytes long, so `bé` comes before `ab`, but after `abc`.
     assert splitter(added("ab", "bé"))("abé") == ["a", 1]
     assert splitter(added("abcd", "dé"))("abcdé") == [0, "é"]
 
@@ -82,12 +82,12 @@ def test_included_whitespace_is_not_available_to_other_tokens():
 
 
 @pytest.mark.parametrize("texts", [["\n", "\n\n", "\n\n\n"], ["<a>", "<b>", "<a><b>"], ["aba"], ["abc", "b"], []])
-def test_these_cannot_overlap(texts: list[str]):
+def test_these_tokens_cannot_overlap(texts: list[str]):
     assert not can_overlap(texts)
 
 
 @pytest.mark.parametrize("texts", [["ab", "bc"], ["ab", "bcd"], ["aab", "bé"], ["  \n", "\n\n\n"]])
-def test_these_can_overlap(texts: list[str]):
+def test_these_tokens_can_overlap(texts: list[str]):
     assert can_overlap(texts)
 
 
@@ -123,7 +123,7 @@ def test_a_token_that_is_part_of_a_character_leaves_the_other_bytes(
     assert [text.encode()[start:end] for _, start, end in located] == list(map(to_bytes, spelled))
 
 
-def test_such_a_token_includes_whitespace_too():
+def test_a_token_that_strips_whitespace_includes_it():
     assert splitter(added("\udcc3", lstrip="\udcc3", rstrip="\udcc3"))("a é b") == ["a", 0, "\udca9 b"]
 
 
@@ -137,7 +137,9 @@ def test_the_result_is_that_of_the_literal_algorithm(tokens: list[str], text: st
 
 
 @given(token_texts, texts, st.data())
-def test_it_is_with_whitespace_swallowed_too(tokens: list[str], text: str, data: st.DataObject):
+def test_splitting_with_whitespace_stripping_equals_the_literal_algorithm(
+    tokens: list[str], text: str, data: st.DataObject
+):
     stripping = [
         dataclasses.replace(token, lstrip=data.draw(st.booleans()), rstrip=data.draw(st.booleans()))
         for token in added(*tokens)

@@ -44,8 +44,8 @@ def test_an_end_of_generation_text_is_always_a_control_token(text: str):
     assert attribute(settings, text) == Attribute.NORMAL | Attribute.CONTROL
     assert settings.ids[text] in settings.eog_ids
     assert [(token.text, token.special) for token in settings.added_tokens] == [(text, True)]
-    (told,) = [override for override in settings.overrides if "type of" in override.setting]
-    assert (told.declared, told.effective) == ("NORMAL", "NORMAL|CONTROL")
+    (found,) = [override for override in settings.overrides if "type of" in override.setting]
+    assert (found.declared, found.effective) == ("NORMAL", "NORMAL|CONTROL")
 
 
 def test_a_control_token_is_not_changed():
@@ -99,7 +99,7 @@ def test_the_end_of_a_message_ends_no_generation_beside_such_tokens(texts: tuple
 
 
 @pytest.mark.parametrize("texts", [("<|return|>", "<|flush|>"), ("<|call|>", "<|calls|>"), ("<|return|>",), ()])
-def test_it_does_beside_others(texts: tuple[str, ...]):
+def test_the_end_of_a_message_ends_a_generation_beside_other_tokens(texts: tuple[str, ...]):
     settings = resolve_texts("<|end|>", *texts)
     assert settings.ids["<|end|>"] in settings.eog_ids
     assert attribute(settings, "<|end|>") & Attribute.CONTROL

@@ -13,7 +13,7 @@ ENDS, FAR = 1 << 8, 1 << 9
 
 
 def replace(charsmap: Charsmap, text: str) -> bytes:
-    """Replace from left to right; what is not in the map stays, a byte at a time."""
+    """Replace from left to right; bytes that are not in the map stay, one at a time."""
     data, replaced, start = text.encode(), b"", 0
     while start < len(data):
         length, replacement = charsmap.match(data, start) or (1, data[start : start + 1])
@@ -31,7 +31,7 @@ def test_the_longest_string_is_replaced():
     assert replace(charsmap, "aﬁ\nabcxz!") == b"1fi 2cx!"
 
 
-def test_an_entry_by_hand():
+def test_a_hand_written_entry_is_found():
     # The base of the root is 0x100, so "a" is at 0x161; the base of that is 0x161 ^ 0x261 = 0x300, where its offset is.
     entries = [0] * 0x400
     entries[0] = 0x100 << 10
@@ -40,7 +40,7 @@ def test_an_entry_by_hand():
     assert Charsmap(pack_charsmap(entries, b"xyz\0one\0")).match(b"a", 0) == (1, b"one")
 
 
-def test_a_step_that_is_far():
+def test_a_distant_step_is_found():
     entries = [0] * 0x400
     entries[0] = 1 << 10 | FAR  # 1 << 8
     entries[0x161] = 2 << 10 | FAR | ENDS | ord("a")  # to 0x161 ^ 0x200
@@ -57,12 +57,12 @@ def test_a_nul_in_the_text_ends_the_search():
 @pytest.mark.parametrize(
     "data", [b"", b"\0\0\0", b"\0\0\0\0", b"\4\0\0\0abcd", b"\5\0\0\0abcd", b"\xff\xff\xff\xffabcd"]
 )
-def test_what_llama_cpp_refuses_to_load(data: bytes):
+def test_charsmaps_that_llama_cpp_refuses_to_load_are_refused(data: bytes):
     with pytest.raises(BrokenFileError, match="precompiled_charsmap"):
         Charsmap(data)
 
 
-def test_a_trie_of_no_entries_replaces_nothing():
+def test_an_empty_trie_replaces_nothing():
     charsmap = Charsmap(b"\3\0\0\0abc\0")
     assert charsmap.match(b"abc", 0) is None
     assert charsmap.outline().alone == {}
@@ -140,7 +140,7 @@ letters = st.text("abé–—か\u3099\n ", max_size=4)
 
 
 @given(st.dictionaries(letters.filter(bool), letters), st.lists(letters).map("".join))
-def test_finds_what_a_dictionary_finds(replacements: dict[str, str], text: str):
+def test_the_trie_finds_what_a_dictionary_finds(replacements: dict[str, str], text: str):
     charsmap = Charsmap(make_charsmap(replacements))
     data = text.encode()
     for start in range(len(data)):

@@ -137,7 +137,7 @@ def test_a_charsmap_sees_the_bytes_and_not_their_replacement():
     assert pieces(encoder, "\ufffd€") == ["a", "b", "\ufffd", "\udcac"]
 
 
-def test_the_way_is_shown_where_bytes_are_replaced():
+def test_the_byte_mapping_is_shown_if_bytes_are_replaced():
     encoder = Encoder(with_parts(bpe_spec([]), ["\udcac"]))
     before, match, after = encoder.trace("a€b").fragments
     assert [before.start, before.end, match.start, match.end, after.start, after.end] == [0, 3, 3, 4, 4, 5]
@@ -147,10 +147,10 @@ def test_the_way_is_shown_where_bytes_are_replaced():
     assert [change.before for change in before.trace.rewriting.changes] == [b"\xe2", b"\x82"]
 
 
-def test_the_way_is_not_shown_where_bytes_are_taken_as_they_are():
+def test_the_byte_mapping_is_not_shown_if_bytes_are_unchanged():
     encoder = Encoder(with_parts(spm_spec({"a": 0.0}), ["\udcac"]))
     assert encoder.trace("a")
-    with pytest.raises(UnsupportedError, match="cuts a character in two"):
+    with pytest.raises(UnsupportedError, match="splits a character"):
         encoder.trace("€")
 
 

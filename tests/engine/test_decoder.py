@@ -28,12 +28,12 @@ def token_bytes(type: int, piece: str) -> bytes:
         ("<unk>", b"<unk>"),
     ],
 )
-def test_what_a_token_stands_for(piece: str, expected: bytes):
+def test_each_token_represents_its_bytes(piece: str, expected: bytes):
     assert SPM.token_bytes(SPM.settings.ids[piece]) == expected
 
 
 @pytest.mark.parametrize("type", [0, 5, 7, -1])
-def test_unused_and_undefined_tokens_stand_for_nothing(type: int):
+def test_unused_and_undefined_tokens_represent_no_bytes(type: int):
     assert token_bytes(type, "abc") == b""
 
 
@@ -64,7 +64,7 @@ def test_bytes_that_are_no_utf8_survive():
     assert token_bytes(1, "\udcff▁") == b"\xff "
 
 
-def test_one_space_is_taken_off_the_first_token_only():
+def test_one_space_is_removed_from_the_first_token_only():
     first, blank = SPM.settings.ids["▁a"], SPM.settings.ids["▁"]
     assert SPM.decode([first, first]) == b"a a"
     assert SPM.decode([blank, first]) == b" a"
@@ -102,7 +102,7 @@ def test_cleaning_up(decoded: bytes, cleaned: bytes):
 
 
 def clean_up_literally(text: bytes) -> bytes:
-    """Three passes over the bytes, each of which may drop the byte before."""
+    """Make three passes over the bytes, each of which can drop the preceding byte."""
     for is_dropped in (_space_before_mark, _space_around_apostrophe, _space_before_contraction):
         text = bytes(byte for index, byte in enumerate(text) if not is_dropped(text, index))
     return text
@@ -138,7 +138,7 @@ def test_only_names_that_clean_up_do_so_and_only_when_asked():
         assert encoder.decode(encoder.encode("a .")) == b"a ."
 
 
-def test_a_character_comes_out_when_it_is_complete():
+def test_a_character_is_emitted_when_it_is_complete():
     decoder = SPM.decoder()
     llama = [SPM.settings.ids[f"<0x{byte:02X}>"] for byte in "🦙".encode()]
     assert [decoder.push(id) for id in llama] == ["", "", "", "🦙"]
@@ -153,13 +153,13 @@ def test_a_character_that_is_never_completed_is_shown_at_the_end():
     assert decoder.finish() == "\ufffd"
 
 
-def test_what_can_become_no_character_is_shown_at_once():
+def test_bytes_that_cannot_become_a_character_are_shown_at_once():
     decoder = SPM.decoder()
     first, letter = SPM.settings.ids["<0xF0>"], SPM.settings.ids["▁a"]
     assert [decoder.push(first), decoder.push(letter)] == ["", "\ufffd a"]
 
 
-def test_the_first_space_is_taken_off_in_a_stream_too():
+def test_the_first_space_is_removed_in_a_stream_too():
     decoder = SPM.decoder()
     assert [decoder.push(id) for id in [SPM.settings.ids["▁a"]] * 2] == ["a", " a"]
 

@@ -99,7 +99,7 @@ def test_a_special_token_to_be_added_but_unknown_is_an_error(role: str):
         encoder.encode("a", add_special=True)
 
 
-def test_a_doubled_bos_or_eos_is_told():
+def test_a_doubled_bos_or_eos_is_reported():
     encoder = Encoder(replace(SPM, add_eos=True))
     assert encoder.warnings(encoder.encode("a", add_special=True)) == []
     (bos,) = encoder.warnings(encoder.encode("<s>a", add_special=True))
@@ -110,7 +110,7 @@ def test_a_doubled_bos_or_eos_is_told():
     assert encoder.warnings([]) == []
 
 
-def test_no_doubled_bos_is_told_where_none_is_added():
+def test_no_doubled_bos_is_reported_if_none_is_added():
     assert Encoder(replace(SPM, add_bos=False)).warnings([1, 1]) == []
 
 
@@ -136,7 +136,7 @@ def test_ids_outside_the_vocabulary(id: int):
             call()
 
 
-def test_what_cannot_be_built():
+def test_an_unusable_vocabulary_is_refused():
     with pytest.raises(UnsupportedError, match=r"tokenizer\.ggml\.model"):
         Encoder(TokenizerSpec(model="new", tokens=["a"]))
     with pytest.raises(BrokenFileError, match="twice"):
@@ -157,7 +157,7 @@ def test_special_ids_are_the_effective_ones():
     assert Encoder(SPM).special_ids == {"bos": 1, "eos": 2, "unk": 0}
 
 
-def test_what_is_remembered_is_not_the_callers():
+def test_changing_a_result_does_not_change_the_cache():
     encoder = Encoder(SPM)
     for _ in range(2):
         ids = encoder.encode("a")
@@ -184,7 +184,7 @@ class TestFingerprint:
             {"pre": "default"},
         ],
     )
-    def test_is_the_same_without(self, change: dict[str, object]):
+    def test_the_fingerprint_ignores_what_does_not_decide_ids(self, change: dict[str, object]):
         assert Encoder(replace(SPM, **change)).fingerprint == Encoder(SPM).fingerprint
 
     @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ class TestFingerprint:
             {"pre": "jina-v2-de", "tokens": [*SPM.tokens[:-1], "<mask>"]},
         ],
     )
-    def test_changes_with_what_decides_ids_by_score(self, change: dict[str, object]):
+    def test_the_fingerprint_by_score_depends_on_what_decides_ids(self, change: dict[str, object]):
         assert Encoder(replace(SPM, **change)).fingerprint != Encoder(SPM).fingerprint
 
     @pytest.mark.parametrize(
@@ -217,20 +217,20 @@ class TestFingerprint:
             {"add_bos": True},
         ],
     )
-    def test_changes_with_what_decides_ids_by_rank(self, change: dict[str, object]):
+    def test_the_fingerprint_by_rank_depends_on_what_decides_ids(self, change: dict[str, object]):
         assert Encoder(replace(BPE, **change)).fingerprint != Encoder(BPE).fingerprint
 
-    def test_changes_with_the_name_where_that_decides_what_is_stripped(self):
+    def test_the_fingerprint_depends_on_the_name_if_it_decides_what_is_stripped(self):
         added = dict.fromkeys(["</s>", "<unk>", "<s>", "<|endoftext|>", "<|user|>"], CONTROL)
         named = [
             Encoder(bpe_spec([], added, general={"name": name})).fingerprint for name in ("Phi-3", "phi3", "Phi-4")
         ]
         assert named[0] == named[1] != named[2]
 
-    def test_is_a_sha256(self):
+    def test_the_fingerprint_is_a_sha256(self):
         assert len(bytes.fromhex(Encoder(SPM).fingerprint)) == 32
 
-    def test_differs_between_real_vocabularies(self, encoder_of):
+    def test_the_fingerprints_of_real_vocabularies_differ(self, encoder_of):
         names = ["llama-spm", "gpt-2", "mpt", "qwen2", "gemma-3", "gemma-4"]
         assert len({encoder_of(name).fingerprint for name in names}) == len(names)
 

@@ -15,7 +15,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
 
 
-def test_what_a_bert_file_need_not_say():
+def test_defaults_of_a_bert_file():
     settings = resolve(spec_of("bert", [f"t{id}" for id in range(200)]))
     assert settings.special_ids == {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103}
     assert (settings.algorithm, settings.pre) == ("wordpiece", "default")
@@ -23,12 +23,12 @@ def test_what_a_bert_file_need_not_say():
     assert not any([settings.add_eos, settings.add_space_prefix])
 
 
-def test_a_lower_case_that_is_not_declared_is_told():
-    told = [str(override) for override in resolve(spec_of("bert", ["a"])).overrides]
-    assert "lowercase: not declared, effective True (llama.cpp's default for the model bert)" in told
+def test_undeclared_lowercasing_is_reported():
+    overrides = [str(override) for override in resolve(spec_of("bert", ["a"])).overrides]
+    assert "lowercase: not declared, effective True (llama.cpp's default for the model bert)" in overrides
 
 
-def test_bert_puts_two_tokens_around_a_text_whatever_the_flags_say():
+def test_bert_adds_two_tokens_around_a_text_regardless_of_the_flags():
     special_ids = {"bos": 1, "sep": 2, "eos": 0}
     encoder = Encoder(
         spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁a"], special_ids=special_ids, add_bos=False, add_eos=True)
@@ -37,7 +37,7 @@ def test_bert_puts_two_tokens_around_a_text_whatever_the_flags_say():
 
 
 @pytest.mark.parametrize("role", ["bos", "sep"])
-def test_bert_without_them_is_an_error_of_the_text(role: str):
+def test_bert_without_byte_tokens_is_an_error_of_the_text(role: str):
     special_ids = {"bos": 1, "sep": 1}
     del special_ids[role]
     encoder = Encoder(spec_of("bert", ["[UNK]", "▁a"], special_ids=special_ids))
@@ -45,7 +45,7 @@ def test_bert_without_them_is_an_error_of_the_text(role: str):
         encoder.encode("a", add_special=True)
 
 
-def test_a_word_that_no_token_stands_for_is_minus_one():
+def test_a_word_without_a_token_is_minus_one():
     encoder = Encoder(spec_of("bert", ["▁a"]))
     assert encoder.encode("b a") == [-1, 0]
     assert encoder.piece(-1) == ""
@@ -63,7 +63,7 @@ def test_decoding_bert_takes_spaces_from_before_punctuation():
 
 
 @pytest.mark.parametrize("model", ["plamo2", "plamo3"])
-def test_what_a_plamo_file_need_not_say(model: str):
+def test_defaults_of_a_plamo_file(model: str):
     spec = spec_of(model, ["<unk>", *BYTE_PIECES], dict.fromkeys(BYTE_PIECES, BYTE))
     settings = resolve(spec)
     assert settings.special_ids == {"unk": 0, "bos": 1, "eos": 2, "pad": 3}
@@ -75,7 +75,7 @@ def test_what_a_plamo_file_need_not_say(model: str):
 
 @pytest.mark.parametrize(("model", "space"), [("rwkv", " "), ("plamo2", " "), ("plamo3", " "), ("bert", None)])
 def test_only_spm_and_byte_pairs_heed_the_flag_for_spaces(model: str, space: str | None):
-    """llama.cpp has it on for these too, and looks for a space as it is, or cuts there."""
+    """llama.cpp enables it for these too, and searches for a plain space or splits there."""
     tokens = ["<unk>", *BYTE_PIECES, "a", " ", "▁", "▁a", "\\n"]
     encoder = Encoder(spec_of(model, tokens, dict.fromkeys(BYTE_PIECES, BYTE) if model != "bert" else {}))
     assert encoder.settings.escape_whitespaces
@@ -107,7 +107,7 @@ def test_rwkv_shows_every_token_unescaped_whatever_its_type():
 
 
 def merges_of(letters: str, count: int, choose: random.Random) -> list[str]:
-    """Invent merges of what the letters and earlier merges make."""
+    """Invent merges of the letters and of the results of earlier merges."""
     parts, merges = [*letters], []
     for _ in range(count):
         left, right = choose.choice(parts), choose.choice(parts)

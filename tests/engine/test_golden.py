@@ -17,7 +17,7 @@ golden files were made."""
 
 
 def differences(encoder: Encoder, path: Path) -> Iterator[str]:
-    """Describe the rows of a golden file that we encode otherwise."""
+    """Describe the rows of a golden file that we encode differently."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         row = json.loads(line)
         options = {name: row[name] for name in ("add_special", "parse_special")}
@@ -57,7 +57,7 @@ def test_pre_tokenizer(shared: Path, encoder_with: Callable[[str], Encoder], nam
 @pytest.mark.parametrize("name", ["llama-spm", "gpt-2", "mpt", "qwen2", "gemma-4", "bert-bge"])
 def test_llama_cpps_own_strings(vocabs: Path, encoder_of, name: str, parse_special: bool):
     texts = (vocabs / f"{name}.gguf.inp").read_bytes().decode().split(SEPARATOR)
-    # The files end in an empty line, which for most of them stands for an empty text.
+    # The files end in an empty line, which in most of them represents an empty text.
     lines = (vocabs / f"{name}.gguf.out").read_text().split("\n")[: len(texts)]
     expected = [[int(id) for id in line.split()] for line in lines]
     assert [encoder_of(name).encode(text, parse_special=parse_special) for text in texts] == expected

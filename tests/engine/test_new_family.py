@@ -74,7 +74,7 @@ def run(*arguments: object, code: int = 0) -> str:
     return result.stdout
 
 
-def test_it_encodes_and_decodes(model):
+def test_the_new_family_encodes_and_decodes(model):
     encoder = Encoder(SPEC)
     assert encoder.encode("ab xa", add_special=True) == [1, 3, 4, 2, 0, 3]
     assert encoder.decode([3, 4, 2, 3]) == b"ab a"
@@ -82,18 +82,18 @@ def test_it_encodes_and_decodes(model):
     assert run("decode", model, "3 2 4") == "a·b\n"
 
 
-def test_explain_traces_it(model):
+def test_explain_traces_the_new_family(model):
     explained = run("explain", model, "ab x")
     assert "takes each character as a token" in explained
     assert "every character is a piece" in explained
-    assert json.loads(run("explain", model, "ab x", "--json"))["model"]["algorithm"] == "characters"
+    assert json.loads(run("explain", model, "ab x", "--json"))["algorithm"] == "characters"
 
 
-def test_inspect_describes_it(model):
+def test_inspect_describes_the_new_family(model):
     assert json.loads(run("inspect", model, "--json"))["algorithm"] == "characters"
 
 
-def test_audit_checks_it(model):
+def test_audit_checks_the_new_family(model):
     report = json.loads(run("audit", model, "-f", "json"))
     assert [skipped["code"] for skipped in report["not_evaluated"] if skipped["code"] < "TV200"] == [
         "TV112",
@@ -102,7 +102,7 @@ def test_audit_checks_it(model):
     ]
 
 
-def test_run_and_fuzz_verify_it(model, tmp_path, monkeypatch):
+def test_run_and_fuzz_verify_the_new_family(model, tmp_path, monkeypatch):
     cases = tmp_path / "cases.yaml"
     cases.write_text("suite: s\ncases:\n- {id: a, text: ab ab, expect: {model: [3, 4, 2, 3, 4]}}\n", encoding="utf-8")
     assert run("run", model, "-r", "expect", "--cases", cases)

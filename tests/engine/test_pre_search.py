@@ -1,5 +1,5 @@
 from tokverify.engine.byte_level import to_byte_level
-from tokverify.engine.pre_search import PROBES, best_name, match_of, names_that_cut
+from tokverify.engine.pre_search import PROBES, choose_name, find_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 
 
@@ -13,11 +13,11 @@ def test_every_name_is_found_by_what_it_does():
     for name, pre_tokenizer in PRE_TOKENIZERS.items():
         if pre_tokenizer.byte_level:
             names.setdefault(pre_tokenizer.patterns, name)
-    assert all(name in names_that_cut(cut_by(name)) for name in names.values())
+    assert all(name in find_matching_names(cut_by(name)) for name in names.values())
 
 
 def test_a_match_names_the_alternatives():
-    match = match_of("llama-bpe")
+    match = find_match("llama-bpe")
     assert match.texts == PROBES
     assert match.pre_tokens == sum(map(len, cut_by("llama-bpe")))
     assert {"llama3", "pixtral", "glm4"} <= set(match.alike)
@@ -26,9 +26,9 @@ def test_a_match_names_the_alternatives():
 
 
 def test_the_common_name_is_chosen_if_several_give_the_same_ids():
-    assert best_name(["stablelm2", "deepseek-r1-qwen", "qwen2"], adds_bos=False) == "qwen2"
-    assert best_name(["glm4", "llama3", "llama-bpe", "minicpm5"], adds_bos=True) == "llama-bpe"
+    assert choose_name(["stablelm2", "deepseek-r1-qwen", "qwen2"], adds_bos=False) == "qwen2"
+    assert choose_name(["glm4", "llama3", "llama-bpe", "minicpm5"], adds_bos=True) == "llama-bpe"
     # One that implies something of BOS which the file does not say comes after one that does not.
-    assert best_name(["llama-bpe", "minicpm5"], adds_bos=False) == "minicpm5"
-    assert best_name(["minicpm5", "llama-bpe"]) == "llama-bpe"
-    assert best_name(["chatglm-bpe", "dbrx"]) == "dbrx"
+    assert choose_name(["llama-bpe", "minicpm5"], adds_bos=False) == "minicpm5"
+    assert choose_name(["minicpm5", "llama-bpe"]) == "llama-bpe"
+    assert choose_name(["chatglm-bpe", "dbrx"]) == "dbrx"

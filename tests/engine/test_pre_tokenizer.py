@@ -26,7 +26,7 @@ TEXTS = st.text(OLD + LETTERS_OF_15 + NUMBERS_OF_15 + UNKNOWN_IN_15 + "'  \n\nas
 
 
 def kind(character: str) -> str:
-    """What a character is in Unicode 15.1: `L` a letter, `N` a number, ` ` a space, `.` anything else, `` the end."""
+    """Return the class of a character in Unicode 15.1: `L` letter, `N` number, ` ` space, `.` other, `` the end."""
     if character in SPACES or not character:
         return character and " "
     if character in LETTERS_OF_15 or character in NUMBERS_OF_15:
@@ -36,7 +36,7 @@ def kind(character: str) -> str:
 
 
 def scan(text: str, step: Callable[[str], int]) -> list[str]:
-    """Cut a text by a function that tells how long the next pre-token is."""
+    """Split a text with a function that returns the length of the next pre-token."""
     found = []
     while text:
         length = step(text)

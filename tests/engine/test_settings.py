@@ -12,7 +12,7 @@ from tokverify.spec import TokenizerSpec
 NORMAL = 1
 
 
-def test_what_a_llama_file_need_not_say():
+def test_defaults_of_a_llama_file():
     settings = resolve(spm_spec({"a": 0}))
     assert settings.algorithm == "spm"
     assert settings.special_ids == {"bos": 1, "eos": 2, "unk": 0}
@@ -24,7 +24,7 @@ def test_what_a_llama_file_need_not_say():
     assert not settings.ignore_merges
 
 
-def test_what_a_gpt2_file_need_not_say():
+def test_defaults_of_a_gpt2_file():
     settings = resolve(bpe_spec([]))
     assert settings.algorithm == "bpe"
     assert settings.special_ids == {"bos": 11, "eos": 11}
@@ -34,7 +34,7 @@ def test_what_a_gpt2_file_need_not_say():
     assert settings.clean_spaces
 
 
-def test_what_a_file_says_counts():
+def test_declared_values_take_precedence():
     spec = spm_spec({"a": 0}, add_bos=False, add_eos=True, add_space_prefix=False, special_ids={"bos": 5, "pad": 0})
     settings = resolve(spec)
     assert not settings.add_bos
@@ -48,14 +48,14 @@ def test_a_default_id_outside_the_vocabulary_is_none():
     assert resolve(TokenizerSpec(model="llama", tokens=["a", "b"])).special_ids == {"bos": 1, "unk": 0}
 
 
-def test_defaults_taken_are_told():
-    told = {override.setting: str(override) for override in resolve(spm_spec({"a": 0})).overrides}
-    assert told["add_bos"] == "add_bos: not declared, effective True (llama.cpp's default for the model llama)"
-    assert told["bos id"] == "bos id: not declared, effective 1 (llama.cpp's default for the model llama: '<s>')"
+def test_defaults_in_use_are_reported():
+    overrides = {override.setting: str(override) for override in resolve(spm_spec({"a": 0})).overrides}
+    assert overrides["add_bos"] == "add_bos: not declared, effective True (llama.cpp's default for the model llama)"
+    assert overrides["bos id"] == "bos id: not declared, effective 1 (llama.cpp's default for the model llama: '<s>')"
     assert str(Override("x", 1, 2, "y")) == "x: declared 1, effective 2 (y)"
 
 
-def test_nothing_is_told_where_the_file_says_it_all():
+def test_nothing_is_reported_if_the_file_declares_everything():
     flags = {"add_bos": True, "add_space_prefix": True}
     types = {"</s>": CONTROL}
     assert resolve(spm_spec({"a": 0}, types, special_ids={"bos": 1, "eos": 2, "unk": 0}, **flags)).overrides == ()
@@ -96,8 +96,8 @@ def test_gemma4_implies_its_pre_tokenizer_and_bos():
     assert settings.add_bos
     assert settings.escape_whitespaces
     assert settings.special_ids == {}
-    told = {override.setting: (override.declared, override.effective) for override in settings.overrides}
-    assert told == {"pre": ("qwen2", "gemma4"), "add_bos": (False, True)}
+    overrides = {override.setting: (override.declared, override.effective) for override in settings.overrides}
+    assert overrides == {"pre": ("qwen2", "gemma4"), "add_bos": (False, True)}
 
 
 def test_names_that_imply_settings():
@@ -149,7 +149,7 @@ def stripping(spec: TokenizerSpec) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["Phi-3 mini", "my PHI3"])
-def test_phi_3_is_known_by_its_name(name: str):
+def test_phi_3_is_recognized_by_its_name(name: str):
     assert stripping(bpe_spec([], PHI3, general={"name": name})) == {"</s>": "rstrip", "<|user|>": "rstrip"}
     assert stripping(bpe_spec([], PHI3, general={"name": "Phi 3"})) == {}
     assert stripping(bpe_spec([], PHI3)) == {}
@@ -183,7 +183,7 @@ def test_masks_strip_by_the_models_names(fields: dict[str, object], expected: di
     assert stripping(bpe_spec([], MASKS, **fields)) == expected
 
 
-def test_a_mask_that_is_missing_is_no_error():
+def test_a_missing_mask_token_is_not_an_error():
     assert stripping(bpe_spec([], pre="jina-v2-de")) == {}
 
 
@@ -205,7 +205,7 @@ def test_normalizer_flags_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"special_ids": {"eos": 3}}, "the eos id 3 is out of range for 3 tokens"),
         ({"special_ids": {"bos": -1}}, "the bos id -1 is out of range for 3 tokens"),
@@ -214,6 +214,6 @@ def test_normalizer_flags_follow_each_other():
         ({"types": [1, 1, 1, 1]}, "there are 4 types for 3 tokens"),
     ],
 )
-def test_what_does_not_fit_the_number_of_tokens_is_broken(fields: dict[str, object], told: str):
-    with pytest.raises(BrokenFileError, match=told):
+def test_a_list_of_another_length_than_the_tokens_is_broken(fields: dict[str, object], message: str):
+    with pytest.raises(BrokenFileError, match=message):
         resolve(TokenizerSpec(model="llama", tokens=["<unk>", "<s>", "a"], **fields))

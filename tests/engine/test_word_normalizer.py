@@ -97,7 +97,7 @@ def test_characters_since_unicode_15_1_are_parts_of_words_and_stay_as_they_are()
     ],
 )
 def test_every_code_point_is_what_it_is_in_llama_cpp(flag: bool, digest: str):
-    """The digests are those of what the tables in llama.cpp's `src/unicode-data.cpp` give."""
+    """The digests are those of the results of the tables in llama.cpp's `src/unicode-data.cpp`."""
     code_points = [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200)]
     normalized = normalize("\n".join(map(chr, code_points)), lowercase=flag, strip_accents=flag)
     assert hashlib.sha256(normalized.encode()).hexdigest() == digest

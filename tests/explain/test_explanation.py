@@ -247,7 +247,7 @@ class TestPreTokens:
             assert all(joined[token.start : token.end].decode() == part for part, token in cut)
 
 
-def test_rewriting_leads_back():
+def test_spans_lead_back_through_rewriting():
     first, second = Rewriting(), Rewriting()
     first.keep("a")
     first.replace(" ", "▁")
@@ -282,7 +282,7 @@ def test_every_shipped_case_on_every_vocabulary(encoder_of, name):
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "t5", "bert-bge", "gemma-3"])
-def test_llama_cpps_own_ids_too(shared, encoder_of, name):
+def test_llama_cpps_ids_are_equal_too(shared, encoder_of, name):
     rows = map(json.loads, (shared / "golden" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[::8])
     for row in rows:
         options = {key: row[key] for key in ("add_special", "parse_special")}
@@ -296,7 +296,7 @@ class TestSeeds:
         assert [(match.id, match.missing_piece) for match in matches(explained)] == [(139, "▁▁▁")]
         assert [token.piece for token in explained.without_user_defined] == ["word", "▁", "▁", "▁with"]
 
-    def test_lattice_of_seed_001(self, encoder_of):
+    def test_the_lattice_of_seed_001(self, encoder_of):
         rows = [row for word in words(encoder_of("t5"), "What is LoRA?") for row in word.how.rows]
         recorded = [(row.best.end, row.best.id, row.best.start) for row in rows]
         assert recorded == [

@@ -53,7 +53,7 @@ def test_the_content_determines_the_format(tmp_path, name, data, model):
         ("tekken.json", b'{"config": {"pattern": ""}}', UnsupportedError, "a tekken file can only be the reference"),
     ],
 )
-def test_anything_else_is_one_clear_line(tmp_path, name, data, error, problem):
+def test_anything_else_gives_one_clear_line(tmp_path, name, data, error, problem):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(error, match=problem) as raised:
@@ -66,7 +66,7 @@ def test_a_directory_is_an_error(tmp_path):
         read_spec(tmp_path)
 
 
-def test_every_reader_is_reached():
+def test_every_reader_is_used():
     assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken"}
 
 
@@ -91,7 +91,7 @@ def test_the_seeds_comparison_is_one_command(run):
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_encode_and_decode_accept_it_too(run):
+def test_encode_and_decode_accept_such_a_file(run):
     model = SAMPLE / "sample.tokenizer.model"
     ids = json.loads(run("encode", model, "a    b", "--json").stdout)["ids"]
     assert ids == json.loads(run("encode", SAMPLE / "sample.gguf", "a    b", "--json").stdout)["ids"]

@@ -13,11 +13,12 @@ from click.testing import CliRunner
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.run import Report, Side
@@ -44,7 +45,7 @@ def report(*explanations: Explanation, **options: object) -> Report:
 
 
 def repairs(report: Report) -> list[Repair]:
-    return [found.repair for found in with_repairs(report).diagnosis.explanations]
+    return [found.repair for found in add_repairs(report).diagnosis.explanations]
 
 
 def commands(report: Report) -> list[str]:
@@ -64,7 +65,7 @@ def commands(report: Report) -> list[str]:
         ({"reference": "o/n", "revision": "v1"}, "tokverify fix m.gguf -r o/n@v1 -o m-fixed.gguf"),
         ({"reference": "a\nb"}, "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf"),
         ({"cases": ["a b", "c"]}, "tokverify fix m.gguf -r r.json -o m-fixed.gguf --cases 'a b' --cases c"),
-        # Of a saved report that somebody wrote by hand.
+        # From a saved report that was written by hand.
         ({"model": 5, "reference": {}, "cases": 7}, "tokverify fix MODEL -o FIXED.gguf"),
     ],
 )
@@ -80,9 +81,9 @@ def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
 
 
 def test_an_empty_command_is_shown_as_it_is():
-    # Of a saved report that somebody wrote by hand.
+    # From a saved report that was written by hand.
     blank = report(explanation(), explanation(gguf_command=" "))
-    assert "     repair:\n" in FORMATS["table"](with_repairs(blank), RenderOptions())
+    assert "     repair:\n" in FORMATS["run"]["table"](add_repairs(blank), RenderOptions())
 
 
 def test_unknown_files_are_placeholders():
@@ -123,7 +124,7 @@ def test_the_repaired_copy_has_a_valid_file_name(letter: str):
     assert name.endswith("-fixed.gguf") or name == "FIXED.gguf"
 
 
-def test_fix_is_offered_for_the_explanation_that_it_repairs():
+def test_fix_is_suggested_for_the_explanation_that_it_repairs():
     first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"
@@ -165,7 +166,7 @@ def test_the_pasted_command_repairs_the_file(files: tuple[str, str, str], format
     elif format == "saved":
         assert run("run", *options, "-o", "saved.json")[0] == 1
         narrow = RenderOptions(width=50)
-        command = from_table(FORMATS["table"](read("saved.json", Report), narrow), "repair: ")
+        command = from_table(FORMATS["run"]["table"](read("saved.json", Report), narrow), "repair: ")
     else:
         command = from_table(text, "repair: ")
     assert command[:2] == ["tokverify", "fix"]
@@ -198,7 +199,7 @@ def test_the_pasted_command_of_the_gguf_package_repairs_the_file(files: tuple[st
 
 def test_a_command_is_wrapped_only_between_arguments():
     long = "directory/" * 9 + "m.gguf"
-    text = FORMATS["table"](with_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
+    text = FORMATS["run"]["table"](add_repairs(report(model=long, cases=["a.yaml"])), RenderOptions(width=40))
     lines = text[text.index("repair: ") :].split("\n")[:5]
     assert lines == [
         "repair: tokverify fix \\",

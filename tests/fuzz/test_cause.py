@@ -46,24 +46,24 @@ def test_two_causes_in_one_text_are_both_found():
     assert [found.strings for found in causes.listed] == [1, 1]
 
 
-def test_known_causes_that_appear_where_others_are_cut_out_are_cut_out_too():
+def test_known_causes_that_appear_after_removing_others_are_removed_too():
     causes = sorted_causes([], ["xy", "qu"], ["oxygen", "quiet", "xquy", "qxyu xquy"])
     assert minimal_texts(causes) == ["xy", "qu"]
     assert sum(found.strings for found in causes.listed) == 4
 
 
-def test_shrinking_does_not_slip_to_a_cause_that_is_known():
+def test_shrinking_does_not_switch_to_a_known_cause():
     # Three newlines could become two spaces, which fail as well.
     causes = sorted_causes([], ["  ", "\n\n\n"], ["a  b", "a\n\n\nb"])
     assert minimal_texts(causes) == ["  ", "\n\n\n"]
 
 
-def test_causes_that_are_alike_are_listed_up_to_a_limit():
+def test_similar_causes_are_listed_up_to_a_limit():
     accented = LETTERS[-5:]
     extra = [f"{letter}{letter}" for letter in accented]
     causes = sorted_causes([], extra, [*extra, "a\u00edb\u00ed\u00ed"])
     assert len(causes.listed) == cause.MAX_ALIKE == 3
-    # The fourth shows that there are more, the fifth is taken for one of them.
+    # The fourth shows that there are more, the fifth counts as one of them.
     assert causes.unlisted == 1
     assert sum(found.strings for found in causes.listed) == 5
 
@@ -115,7 +115,7 @@ def test_ids_outside_the_vocabulary_are_shown(monkeypatch):
     assert causes.listed[0].result.expected == (99,)
 
 
-def test_a_reference_that_is_not_steady_is_not_sorted(monkeypatch):
+def test_a_nondeterministic_reference_gets_no_causes(monkeypatch):
     trial = Trial(FakeTokenizer(*LETTERS), FakeTokenizer(*LETTERS, "xy"))
     outcome = trial.outcome(Sample("xy", False, False))
     causes = Causes(trial)

@@ -34,7 +34,7 @@ def test_steps_end_where_merging_does(sample):
         assert len(merge(list(piece), costs, "")) == len(piece) - len(taken)
 
 
-def test_by_score_each_normal_piece_is_a_merge(sample):
+def test_merges_by_score_count_each_normal_piece(sample):
     counter = CoverageCounter(sample)
     normal = [
         piece
@@ -57,7 +57,7 @@ def _costs(encoder: Encoder) -> dict[str, float]:
     return dict(zip(encoder.settings.pieces, (-score for score in encoder.spec.scores), strict=True))
 
 
-def test_by_rank_the_listed_merges_count():
+def test_merges_by_rank_count_those_listed():
     spec = TokenizerSpec(
         model="gpt2",
         pre="gpt-2",
@@ -75,7 +75,7 @@ def test_by_rank_the_listed_merges_count():
     assert counter.pieces == Share(5, 7)
 
 
-def test_a_tokenizer_that_is_not_ours_has_no_known_merges():
+def test_a_foreign_tokenizer_has_no_known_merges():
     counter = CoverageCounter(FakeTokenizer("a", "b"))
     counter.add([1])
     assert (counter.pieces, counter.coverage.merges) == (Share(1, 2), None)

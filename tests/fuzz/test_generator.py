@@ -9,7 +9,7 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
 from tokverify.files.load import load_gguf
 from tokverify.fuzz import alphabet
-from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, Vocabulary, vocabulary_of
 from tokverify.fuzz.stream import scatter
 
@@ -41,7 +41,7 @@ def test_a_generator_is_reproducible_and_makes_encodable_texts(name, vocabulary)
         sample.text.encode()
 
 
-def test_scattered_numbers_are_all_there_once_and_go_on_where_they_left_off():
+def test_scattered_numbers_cover_each_number_once_and_resume():
     for size in (1, 2, 3, 10, 84, 97):
         numbers = list(scatter(size, 0))
         assert sorted(numbers) == list(range(size))
@@ -52,7 +52,7 @@ def test_scattered_numbers_are_all_there_once_and_go_on_where_they_left_off():
     assert {number // 250 for number in islice(scatter(1000, 0), 8)} == {0, 1, 2, 3}
 
 
-def test_added_tokens_come_in_every_context_and_mode_before_any_comes_again():
+def test_every_context_and_mode_of_an_added_token_is_tried_before_any_repeats():
     vocabulary = Vocabulary(["a"], added=["<x>", "<y>"])
     samples = take("added-tokens", vocabulary, 1000)
     every = {text.replace("<y>", "<x>") for text, _, _ in samples[: 2 * 4 * 21]}
@@ -61,9 +61,9 @@ def test_added_tokens_come_in_every_context_and_mode_before_any_comes_again():
     assert any("<x>" in text and "<y>" in text for text, _, _ in samples[2 * 4 * 21 :])
 
 
-def test_what_is_exhaustive_goes_on_through_the_batches():
+def test_exhaustive_generators_continue_through_the_batches():
     vocabulary = Vocabulary(["a"], added=[f"<{index}>" for index in range(50)])
-    samples = [sample for number in range(7) for sample in batch(["added-tokens"], vocabulary, 0, number)]
+    samples = [sample for number in range(7) for sample in make_batch(["added-tokens"], vocabulary, 0, number)]
     assert len(samples) == len(set(samples)) == 4200 == 50 * 4 * 21
 
 
@@ -73,7 +73,7 @@ def test_every_token_comes_up_in_the_first_lap():
     assert all(text in found for text in vocabulary.texts)
 
 
-def test_generators_make_what_they_are_for(vocabulary):
+def test_generators_produce_their_kind_of_text(vocabulary):
     assert "'s" in texts("apostrophes", vocabulary)
     assert "\u200d" in texts("marks", vocabulary)
     assert {"\0", "\ufeff", "\ue000", "\u0378", "\uffff"} <= set(texts("odd", vocabulary))
@@ -98,21 +98,21 @@ def test_a_corpus_is_cut_into_excerpts_and_mutated(vocabulary):
 
 
 def test_generators_without_material_are_left_out(vocabulary):
-    assert "corpus" in usable(["words", "corpus"], vocabulary)
+    assert "corpus" in select_usable(["words", "corpus"], vocabulary)
     bare = Vocabulary(["a"])
-    assert usable(list(GENERATORS), bare) == [
+    assert select_usable(list(GENERATORS), bare) == [
         name for name in GENERATORS if name not in {"added-tokens", "near-misses", "stored", "corpus"}
     ]
-    assert usable(["pieces"], Vocabulary([])) == []
+    assert select_usable(["pieces"], Vocabulary([])) == []
 
 
 def test_a_batch_takes_generators_in_turn_and_depends_on_seed_and_number_alone(vocabulary):
-    samples = batch(["digits", "code"], vocabulary, 7, 3)
+    samples = make_batch(["digits", "code"], vocabulary, 7, 3)
     assert len(samples) == 600
     assert sum(any(c.isnumeric() for c in text) for text, _, _ in samples[::2]) == 300
-    assert samples == batch(["digits", "code"], vocabulary, 7, 3)
-    assert samples != batch(["digits", "code"], vocabulary, 8, 3)
-    assert samples != batch(["digits", "code"], vocabulary, 7, 4)
+    assert samples == make_batch(["digits", "code"], vocabulary, 7, 3)
+    assert samples != make_batch(["digits", "code"], vocabulary, 8, 3)
+    assert samples != make_batch(["digits", "code"], vocabulary, 7, 4)
 
 
 def test_the_vocabulary_of_an_encoder(vocabulary):

@@ -19,8 +19,8 @@ from tokverify.fuzz.coverage import ratio
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import load_reference
-from tokverify.render import RenderOptions
-from tokverify.render.fuzz import FUZZ_FORMATS
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import FuzzReport, Stop, fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.tasks.opening import open_tokenizers
@@ -39,7 +39,7 @@ def minimal_texts(fuzzed: FuzzReport) -> list[str]:
 
 
 def as_json(fuzzed: FuzzReport) -> str:
-    return FUZZ_FORMATS["json"](fuzzed, RenderOptions())
+    return FORMATS["fuzz"]["json"](fuzzed, RenderOptions())
 
 
 def test_a_tokenizer_agrees_with_itself(sample):
@@ -55,11 +55,11 @@ def test_a_tokenizer_agrees_with_itself(sample):
 
 def test_the_sample_agrees_with_its_reference_but_for_the_mark_of_a_space(sample):
     fuzzed = fuzz(sample, load_reference(REFERENCE), FuzzPlan(count=3000))
-    # sentencepiece cannot tell a "▁" in the text from the one it puts for a space; llama.cpp can.
+    # sentencepiece cannot distinguish a "▁" in the text from the one it writes for a space; llama.cpp can.
     assert all("▁" in text for text in minimal_texts(fuzzed))
 
 
-def test_the_broken_sample_is_found_out():
+def test_the_faults_of_the_broken_sample_are_found():
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
     fuzzed = fuzz(broken, load_reference(REFERENCE), FuzzPlan(count=3000))
     assert sorted(minimal_texts(fuzzed)) == ["\t\t\t", "  "]
@@ -146,25 +146,25 @@ def test_two_runs_are_the_same_and_with_two_processes(sample):
     assert as_json(fuzz(broken, expected, replace(plan, seed=6))) != first
 
 
-def test_an_error_in_another_process_is_told(sample, tmp_path):
+def test_an_error_in_another_process_is_reported(sample, tmp_path):
     open_again = partial(open_tokenizers, tmp_path / "absent.gguf", REFERENCE)
     with pytest.raises(TokverifyError, match=r"absent\.gguf"):
         fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=open_again)
 
 
-def test_a_worker_that_dies_is_told(sample):
+def test_a_worker_that_dies_is_reported(sample):
     with pytest.raises(TokverifyError, match="a worker process died"):
         fuzz(sample, sample, FuzzPlan(count=2500), jobs=2, open_again=partial(os._exit, 1))
 
 
-def test_it_stops_at_the_coverage(sample):
+def test_fuzzing_stops_at_the_requested_coverage(sample):
     fuzzed = fuzz(sample, sample, FuzzPlan(count=100_000, coverage=0.5, generators=("pieces",)))
     assert fuzzed.stop is Stop.COVERAGE
     assert ratio(fuzzed.coverage.pieces) >= 0.5
     assert fuzzed.strings < 3000
 
 
-def test_it_stops_when_the_time_is_up(sample, monkeypatch):
+def test_fuzzing_stops_when_the_time_is_up(sample, monkeypatch):
     now = iter(range(1000))
     monkeypatch.setattr(fuzz_module.time, "monotonic", lambda: next(now))
     fuzzed = fuzz(sample, sample, FuzzPlan(seconds=4.0, generators=("digits",)))
@@ -172,7 +172,7 @@ def test_it_stops_when_the_time_is_up(sample, monkeypatch):
     assert fuzzed.strings % 600 == 0
 
 
-def test_what_fails_when_the_time_is_up_is_counted(monkeypatch):
+def test_a_failure_when_the_time_is_up_is_counted(monkeypatch):
     monkeypatch.setattr(fuzz_module._Run, "_is_late", property(lambda run: True))
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
     fuzzed = fuzz(broken, load_reference(REFERENCE), FuzzPlan(seconds=1, generators=("whitespace",)))
@@ -180,7 +180,7 @@ def test_what_fails_when_the_time_is_up_is_counted(monkeypatch):
     assert fuzzed.unlisted == fuzzed.failing > 0
 
 
-def test_an_interrupted_run_tells_what_it_found():
+def test_an_interrupted_run_reports_what_it_found():
     def interrupt(progress):
         if progress.causes:
             raise KeyboardInterrupt
@@ -191,12 +191,12 @@ def test_an_interrupted_run_tells_what_it_found():
     assert "  " in minimal_texts(fuzzed)
 
 
-def test_generators_that_have_nothing_to_work_with_are_an_error():
+def test_selecting_only_generators_without_material_is_an_error():
     with pytest.raises(TokverifyError, match="corpus have no material"):
         fuzz(FakeTokenizer("a"), FakeTokenizer("a"), FuzzPlan(generators=("corpus",), count=1))
 
 
-def test_where_nothing_can_be_encoded_nothing_was_compared(monkeypatch):
+def test_if_no_text_can_be_encoded_nothing_was_compared(monkeypatch):
     def refuse(text, **options):
         raise EncodeError("never")
 
@@ -208,8 +208,8 @@ def test_where_nothing_can_be_encoded_nothing_was_compared(monkeypatch):
     assert [result.status for result in fuzzed.report.results] == [Status.SKIPPED]
 
 
-def test_progress_is_told_after_each_batch(sample):
-    told = []
-    fuzz(sample, sample, FuzzPlan(count=1000), on_progress=told.append)
-    assert [progress.strings for progress in told] == [588, 1000]
-    assert told[0].coverage.pieces.done < told[1].coverage.pieces.done
+def test_progress_is_reported_after_each_batch(sample):
+    reported = []
+    fuzz(sample, sample, FuzzPlan(count=1000), on_progress=reported.append)
+    assert [progress.strings for progress in reported] == [588, 1000]
+    assert reported[0].coverage.pieces.done < reported[1].coverage.pieces.done

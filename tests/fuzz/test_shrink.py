@@ -32,7 +32,7 @@ def shrunk(text: str, fails: Callable[[str], bool]) -> str:
         ("\x1b[0m", lambda text: any(ord(c) < 32 for c in text), "\n"),
     ],
 )
-def test_shrinks_to_what_matters(text, fails, minimal):
+def test_shrinking_keeps_only_what_matters(text, fails, minimal):
     assert shrunk(text, fails) == minimal
 
 
@@ -50,7 +50,7 @@ def test_options_are_dropped_unless_they_are_needed(needs, left):
     assert shrink(Sample("x", True, True), needs) == Sample("", *left)
 
 
-def test_the_same_every_time_and_never_more_often_than_allowed():
+def test_shrinking_is_deterministic_and_respects_the_limit():
     calls: list[Sample] = []
 
     def fails(sample: Sample) -> bool:
@@ -69,7 +69,7 @@ def test_the_same_every_time_and_never_more_often_than_allowed():
 
 
 @given(st.text(max_size=30), st.text(min_size=1, max_size=5), st.text(max_size=30))
-def test_a_needle_is_all_that_is_left(before, needle, after):
+def test_only_the_part_that_fails_is_left(before, needle, after):
     assert shrunk(before + needle + after, lambda text: needle in text) == needle
 
 

@@ -28,7 +28,7 @@ class Batched(FakeTokenizer):
             return error
 
 
-def test_what_agrees_leaves_nothing_but_its_ids():
+def test_a_match_keeps_only_its_ids():
     seen = []
     trial = Trial(FakeTokenizer("a", "b"), FakeTokenizer("a", "b"))
     assert trial.run([sample("ab"), sample("")], seen.append) == [None, None]
@@ -54,7 +54,7 @@ def test_an_error_of_one_side_is_a_failure_and_of_both_none():
     assert outcome.message == f"neither side can encode this text: {reasons}"
 
 
-def test_what_a_reference_is_not_made_for_is_skipped(monkeypatch):
+def test_texts_that_a_reference_does_not_support_are_skipped(monkeypatch):
     expected = FakeTokenizer("a", name="right")
 
     def refuse(text, **options):
@@ -92,7 +92,7 @@ def test_many_texts_of_the_same_options_are_encoded_in_one_call():
 
 
 class Decoder(FakeTokenizer):
-    """Decodes otherwise."""
+    """A tokenizer that decodes differently."""
 
     def decode(self, ids):
         if 2 in ids:
@@ -100,7 +100,7 @@ class Decoder(FakeTokenizer):
         return bytes(ids)
 
 
-def test_decoding_is_compared_where_asked_for():
+def test_decoding_is_compared_on_request():
     actual, expected = FakeTokenizer("a", "b", "c"), Decoder("a", "b", "c")
     assert Trial.of(actual, expected).outcome(sample("ab")) is None
     trial = Trial.of(actual, expected, decoding=True)
@@ -116,7 +116,7 @@ def test_decoding_is_compared_where_asked_for():
     ]
 
 
-def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
+def test_decoding_is_always_compared_with_llama_cpp_in_its_own_way():
 
     from tokverify.files.load import load_gguf
 
@@ -136,7 +136,7 @@ def test_decoding_is_always_compared_with_llama_cpp_and_as_it_does():
     assert trial.run([sample("Hello , you !"), sample("it 's")]) == [None, None]
 
 
-def test_who_does_not_support_an_option_is_named_once():
+def test_a_side_without_support_for_an_option_is_named_once():
     able, left = FakeTokenizer("a"), FakeTokenizer("a", name="left", adds_special=False, parses_special=False)
     assert Trial(able, able).notes == ()
     assert Trial(able, left).notes == Trial(left, left).notes

@@ -107,7 +107,7 @@ def test_the_search_ends_at_the_root_of_the_repository(directory):
         ("a = '\x00'", "not valid TOML"),
     ],
 )
-def test_complaints_name_the_file_and_the_key(directory, text, complaint):
+def test_errors_name_the_file_and_the_key(directory, text, complaint):
     path = directory / "tokverify.toml"
     path.write_text(text)
     with pytest.raises(TokverifyError) as raised:
@@ -116,7 +116,7 @@ def test_complaints_name_the_file_and_the_key(directory, text, complaint):
     assert "\n" not in str(raised.value)
 
 
-def test_complaints_about_a_pyproject_name_the_table(directory):
+def test_errors_in_a_pyproject_name_the_table(directory):
     path = directory / "pyproject.toml"
     path.write_text("[tool.tokverify]\njobs = 0\n")
     with pytest.raises(TokverifyError, match=r"pyproject\.toml: tool\.tokverify\.jobs must be"):

@@ -14,8 +14,8 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import read_configuration
+from tokverify.project.start import render_configuration
 from tokverify.project.survey import survey
-from tokverify.render.start import render_configuration
 
 
 def make(directory: Path, *names: str) -> Path:
@@ -69,7 +69,7 @@ def test_nothing_to_verify_is_an_error(tmp_path):
         survey(make(tmp_path, "readme.md"))
 
 
-def test_what_git_ignores_is_left_out(tmp_path):
+def test_files_that_git_ignores_are_left_out(tmp_path):
     make(tmp_path, "a.gguf", "big/b.gguf")
     (tmp_path / ".gitignore").write_text("big/\n")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - the git on the path

@@ -49,7 +49,7 @@ def named(**keys: str) -> TokenizerSpec:
     return replace(SPEC, general={key.replace("__", "."): value for key, value in keys.items()})
 
 
-def test_files_beside_the_model_in_their_order(model, words, sentencepiece_model):
+def test_files_next_to_the_model_are_tried_in_order(model, words, sentencepiece_model):
     contents = {True: sentencepiece_model, False: words.encode()}
     stem = "fox.Q4_K_M"
     names = (f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model")
@@ -71,16 +71,16 @@ def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     model.with_name("tokenizer.json").write_text(words)
     found = find_reference(model, SPEC)
     assert found.source == str(model.with_name("tokenizer.json"))
-    assert found.reason.endswith("; before it: fox.Q4_K_M.json beside the model is not a tokenizer")
+    assert found.reason.endswith("; tried before: fox.Q4_K_M.json beside the model is not a tokenizer")
 
 
-def test_a_broken_tokenizer_beside_the_model_is_not_passed_over(model):
+def test_a_broken_tokenizer_next_to_the_model_is_not_skipped_silently(model):
     model.with_name("tokenizer.json").write_text("{")
     with pytest.raises(BrokenFileError, match=r"tokenizer\.json: not a tokenizer\.json"):
         find_reference(model, SPEC)
 
 
-def test_a_tokenizer_of_a_kind_we_lack_is_passed_over_and_said(model):
+def test_an_unsupported_tokenizer_is_skipped_and_reported(model):
     model.with_name("tokenizer.model").write_text("IQ== 0\nIg== 1\n")
     found = find_reference(model, SPEC)
     assert found.source == "rebuilt"
@@ -91,25 +91,25 @@ def test_the_tokenizer_json_inside_the_file(model, words, hub):
     found = find_reference(model, replace(SPEC, huggingface_json=words))
     assert found.tokenizer.name == "tokenizers"
     assert found.source == f"tokenizer.huggingface.json in {model}"
-    assert found.reason == "the GGUF file contains its tokenizer.json; before it: no tokenizer beside the model"
+    assert found.reason == "the GGUF file contains its tokenizer.json; tried before: no tokenizer beside the model"
 
 
 @pytest.mark.parametrize("content", ["{", "\udcff"])
-def test_a_broken_tokenizer_json_inside_the_file_is_said(model, content):
+def test_a_broken_tokenizer_json_inside_the_file_is_reported(model, content):
     found = find_reference(model, replace(SPEC, huggingface_json=content))
     assert found.source == "rebuilt"
     assert "tokenizer.huggingface.json" in found.reason
 
 
-def test_the_repository_the_file_names(model, hub):
+def test_the_repository_named_in_the_file_is_tried(model, hub):
     hub["org/fox"] = FoundReference(object(), "org/fox@main", "downloaded from the hub")
     found = find_reference(model, named(source__repo_url="https://huggingface.co/org/fox"))
     assert (found.source, found.caveat) == ("org/fox@main", "")
-    assert found.reason.startswith("general.source.repo_url names it, downloaded from the hub; before it: ")
+    assert found.reason.startswith("general.source.repo_url names it, downloaded from the hub; tried before: ")
     assert hub.asked == [("org/fox", PATIENCE, True)]
 
 
-def test_repositories_nearest_to_the_model_first_and_each_once(model, hub):
+def test_repositories_are_listed_once_nearest_to_the_model_first(model, hub):
     gone = TokverifyError("no such repository")
     hub.update({"org/first": gone, "org/second": gone, "org/base": FoundReference(object(), "base", "cached")})
     spec = named(
@@ -134,17 +134,17 @@ def test_an_unreachable_hub_is_asked_once(model, hub):
     assert "org/fox: no network; org/base: not in the local cache" in found.reason
 
 
-def test_at_last_it_is_rebuilt_with_a_caveat(model):
+def test_as_a_last_resort_the_reference_is_rebuilt_with_a_caveat(model):
     found = find_reference(model, SPEC)
     assert found.tokenizer.encode("ab", add_special=False, parse_special=False) == [2]
     assert found.caveat.startswith("the reference is rebuilt from the GGUF file's own data")
     assert found.reason == (
-        "nothing better was found; before it: no tokenizer beside the model; no tokenizer.json inside it; "
+        "nothing better was found; tried before: no tokenizer beside the model; no tokenizer.json inside it; "
         "no repository named in it"
     )
 
 
-def test_nothing_found_and_nothing_to_rebuild(model):
+def test_no_reference_found_or_rebuilt_is_an_error(model):
     with pytest.raises(UnsupportedError, match=r"fox.Q4_K_M.gguf: found no reference; name one with -r \(rebuilt:"):
         find_reference(model, replace(SPEC, merges=["a a"]))
 
@@ -156,7 +156,7 @@ def test_real_files_side_by_side(vocabs):
     assert found.source == str(vocabs / "t5.tokenizer.model")
 
 
-def test_no_hub_in_reach_does_not_stop_a_run(model, tmp_path, monkeypatch):
+def test_an_unreachable_hub_does_not_stop_a_run(model, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     found = find_reference(model, named(source__huggingface__repository="org/fox"))

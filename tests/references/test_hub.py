@@ -103,14 +103,14 @@ def test_a_broken_file_in_the_cache_is_named(cache):
         open_repository("org/fox")
 
 
-def test_neither_cached_nor_reachable_says_what_to_do(cache):
+def test_an_error_for_a_model_neither_cached_nor_reachable_says_what_to_do(cache):
     with pytest.raises(UnreachableError, match=r"not in the local cache.*\(offline mode is enabled\).*hf download"):
         open_repository("org/fox")
     with pytest.raises(UnreachableError, match=r"org/fox: not in the local cache$"):
         open_repository("org/fox", online=False)
 
 
-def test_what_cannot_be_a_hub_id(cache):
+def test_invalid_hub_ids_are_rejected(cache):
     with pytest.raises(TokverifyError, match="not a hub id"):
         open_repository("org/fox/den")
 
@@ -129,19 +129,19 @@ def test_a_repository_is_downloaded_with_its_chat_template(hub, words):
     assert chat_templates(open_repository("org/fox").path) == {"default": "{{ messages }}"}
 
 
-def test_a_repository_with_a_sentencepiece_model_only(hub, sentencepiece_model):
+def test_a_repository_with_only_a_sentencepiece_model_is_opened(hub, sentencepiece_model):
     hub.files = {"tokenizer.model": sentencepiece_model, "tokenizer_config.json": b'{"add_bos_token": true}'}
     found = open_repository("org/fox")
     assert hub.asked == ["tokenizer.json", "tokenizer.model"]
     assert (found.tokenizer.name, found.tokenizer.adds_special) == ("sentencepiece", True)
 
 
-def test_a_repository_without_a_tokenizer(hub):
+def test_a_repository_without_a_tokenizer_is_an_error(hub):
     with pytest.raises(TokverifyError, match=r"contains none of tokenizer\.json, tokenizer\.model, .*, tekken\.json"):
         open_repository("org/fox")
 
 
-def test_a_download_that_breaks_off(hub, words, monkeypatch):
+def test_an_interrupted_download_is_an_error(hub, words, monkeypatch):
     hub.files = {"tokenizer.json": words}
 
     def download(*args, local_files_only=False, **options):
@@ -160,7 +160,7 @@ def test_a_download_that_breaks_off(hub, words, monkeypatch):
         (errors.RevisionNotFoundError("404", response=RESPONSE), "has no revision v9"),
     ],
 )
-def test_what_the_hub_refuses(hub, monkeypatch, error, message):
+def test_a_refusal_of_the_hub_is_explained(hub, monkeypatch, error, message):
     def refuse(*args, **options):
         raise error
 
@@ -177,7 +177,7 @@ def test_a_repository_with_a_rank_file_alone_says_how_to_name_its_pattern(hub):
     assert hub.asked[-1] == "tiktoken.model"
 
 
-def test_a_repository_with_a_tekken_alone(hub):
+def test_a_repository_with_only_a_tekken_file_is_opened(hub):
     hub.files["tekken.json"] = b'{"config": {"pattern": "x"}}'
     with pytest.raises(TokverifyError, match=r"tekken\.json|mistral-common"):
         open_repository("org/fox")

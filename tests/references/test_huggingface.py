@@ -59,7 +59,7 @@ def test_decode_keeps_special_tokens_and_refuses_unknown_ids(words):
             words.decode([3, id])
 
 
-def test_pieces_and_sizes_where_ids_have_holes(tokenizer_json):
+def test_pieces_and_sizes_with_gaps_between_ids(tokenizer_json):
     tokenizer_json["model"]["vocab"] |= {"<tool>": 5, "late": 9}
     words = tokenizer_of(tokenizer_json)
     assert words.vocab_size == 10
@@ -68,7 +68,7 @@ def test_pieces_and_sizes_where_ids_have_holes(tokenizer_json):
         words.decode([7])
 
 
-def test_special_ids_are_those_the_post_processor_puts_around_a_text(words, tokenizer_json):
+def test_special_ids_are_those_the_post_processor_adds_around_a_text(words, tokenizer_json):
     assert words.special_ids == {"bos": 1, "eos": 2}
     del tokenizer_json["post_processor"]["single"][0]
     assert tokenizer_of(tokenizer_json).special_ids == {"eos": 2}
@@ -87,17 +87,17 @@ def test_two_tokens_before_a_text_have_no_known_role(tokenizer_json):
     assert words.special_ids == {"eos": 2}
 
 
-def test_a_template_with_a_token_it_does_not_define_tells_no_role(tokenizer_json):
+def test_a_template_with_an_undefined_token_implies_no_role(tokenizer_json):
     tokenizer_json["post_processor"]["special_tokens"].pop("<s>")
     assert tokenizer_of(tokenizer_json).special_ids == {"eos": 2}
 
 
-def test_a_template_without_the_text_tells_no_role(tokenizer_json):
+def test_a_template_without_the_text_implies_no_role(tokenizer_json):
     del tokenizer_json["post_processor"]["single"][1]
     assert tokenizer_of(tokenizer_json).special_ids == {}
 
 
-def test_the_config_beside_the_file_names_the_roles(tokenizer_json, tmp_path):
+def test_the_config_next_to_the_file_declares_the_roles(tokenizer_json, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json))
     (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<s>", "unk_token": "[UNK]"}')
     config = {"bos_token": None, "eos_token": {"content": "</s>"}, "pad_token": "<gone>"}
@@ -125,16 +125,16 @@ def test_a_broken_config_is_named(tokenizer_json, tmp_path, config):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "not a tokenizer.json, as it is not valid JSON"),
-        (b"{", "not a tokenizer.json, as it is not valid JSON"),
-        (b"\xff\xfe", "not a tokenizer.json, as it is not valid JSON"),
-        (b"[" * 100_000, "not a tokenizer.json, as it is not valid JSON"),
+        (b"", "not a tokenizer.json, because it is not valid JSON"),
+        (b"{", "not a tokenizer.json, because it is not valid JSON"),
+        (b"\xff\xfe", "not a tokenizer.json, because it is not valid JSON"),
+        (b"[" * 100_000, "not a tokenizer.json, because it is not valid JSON"),
         (b"[]", "JSON, but not a HuggingFace tokenizer.json"),
         (b'{"name": "fox"}', "JSON, but not a HuggingFace tokenizer.json"),
         (b'{"version": "1.0", "model": {"type": "Poem"}}', r"tokenizers [\d.]+ cannot load it \(.+\)"),
     ],
 )
-def test_what_is_not_a_tokenizer_json_gives_one_line(content, why):
+def test_anything_but_a_tokenizer_json_gives_one_line(content, why):
     with pytest.raises(BrokenFileError, match=f"here: {why}") as caught:
         from_json(content, source="here")
     assert "\n" not in str(caught.value)
@@ -224,13 +224,13 @@ def test_mpt_normalizes_where_its_gguf_cannot(vocabs):
         },
     ],
 )
-def test_a_file_that_the_library_panics_over_is_one_line_and_nothing_else(tokenizer_json, part, capfd):
+def test_a_file_that_makes_the_library_panic_gives_one_line_and_nothing_else(tokenizer_json, part, capfd):
     with pytest.raises(BrokenFileError, match="the library panicked"):
         tokenizer_of(tokenizer_json | part)
     assert capfd.readouterr().err == ""
 
 
-def test_so_are_texts_where_it_panics_over_each(tokenizer_json, capfd):
+def test_texts_that_each_make_the_library_panic_are_errors_too(tokenizer_json, capfd):
     template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "X", "type_id": 0}}], "pair": []}
     broken = tokenizer_of(tokenizer_json | {"post_processor": template | {"special_tokens": {}}})
     with pytest.raises(EncodeError, match="the library panicked: no entry found for key"):
@@ -238,7 +238,7 @@ def test_so_are_texts_where_it_panics_over_each(tokenizer_json, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_so_is_a_single_text_that_it_panics_over(tokenizer_json, capfd):
+def test_a_single_text_that_makes_the_library_panic_is_an_error_too(tokenizer_json, capfd):
     # The replacement for `x` is to begin behind the end of all replacements.
     sound = array("I", make_charsmap({"x": "y"})[4:-2])
     broken = pack_charsmap([1 << 31 | 9999 if entry >> 31 else entry for entry in sound], b"y\0")

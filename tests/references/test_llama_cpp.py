@@ -17,6 +17,7 @@ from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
 from tokverify.references.reference import Request
 from tokverify.report.run import Status
+from tokverify.report.run_summary import count_decode_differences, count_status, vocabularies_differ
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -71,7 +72,7 @@ def test_encode_and_decode(tiny):
     assert tiny.decode([]) == b""
 
 
-def test_what_llama_cpp_made_of_the_vocabulary(tiny):
+def test_the_vocabulary_matches_what_llama_cpp_loaded(tiny):
     assert tiny.vocab_size == 7
     assert tiny.special_ids == {"bos": 1, "eos": 2}
     assert tiny.flags == {"add_bos": True, "add_eos": False, "add_sep": False}
@@ -181,7 +182,7 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
     assert open_reference(f"llama.cpp:{SAMPLE}", model=model).tokenizer.vocab_size == 2000
 
 
-def test_a_model_that_is_not_there(tmp_path):
+def test_a_missing_model_is_reported(tmp_path):
     with pytest.raises(TokverifyError, match=r"gone\.gguf: no such file"):
         load(Request("gone.gguf"))
     with pytest.raises(TokverifyError, match=r"name one, as in `llama\.cpp:model\.gguf`"):
@@ -200,13 +201,13 @@ def test_other_versions_are_refused_by_name(model, library):
         LlamaCppTokenizer(model, Library(library.path, "1.2.3"))
 
 
-def test_a_wrong_layout_is_found_out(model, library, monkeypatch):
+def test_a_wrong_layout_is_detected(model, library, monkeypatch):
     monkeypatch.setattr(llama_cpp_library, "VOCAB_ONLY_AT", {library.version: 64})
     with pytest.raises(UnsupportedError, match=f"^xllamacpp {library.version} cannot be used: it fails on a known"):
         LlamaCppTokenizer(model, library)
 
 
-def test_another_library_is_found_out(model, library, tmp_path):
+def test_another_library_is_detected(model, library, tmp_path):
     for path in (tmp_path / "gone.so", Path(model)):
         with pytest.raises(UnsupportedError, match=r"cannot be used: it fails on a known vocabulary \(.+\)"):
             LlamaCppTokenizer(model, Library(path, library.version))
@@ -234,7 +235,7 @@ def test_the_encoder_is_llama_cpp(vocabs, library, name):
 
 def _assert_equal_settings(encoder, real):
     settings, ids = encoder.settings, range(real.vocab_size)
-    assert not compare_vocabularies(encoder, real)
+    assert not vocabularies_differ(compare_vocabularies(encoder, real))
     assert [encoder.token_bytes(id) for id in ids] == [real.token_bytes(id) for id in ids]
     # Above the attributes that a file declares, llama.cpp keeps those for stripping.
     assert list(settings.attributes) == [attribute & 63 for attribute in real.attributes]
@@ -246,7 +247,7 @@ def test_decoding_is_compared_as_llama_detokenize_does_it(library, vocabs):
     model = vocabs / "gpt-2.gguf"
     case = Case(id="spaces", suite="ours", text="a . b , c ' s")
     report = verify_tokenizers(load_gguf(model), LlamaCppTokenizer(model, library), [case])
-    assert (report.count(Status.MATCH), report.decode_differences) == (1, 0)
+    assert (count_status(report, Status.MATCH), count_decode_differences(report)) == (1, 0)
 
 
 def test_a_model_of_another_format_is_converted_to_gguf_first(library):

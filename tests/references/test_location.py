@@ -38,7 +38,7 @@ def write(tmp_path, monkeypatch):
         ("tekken_2.json", b"{}", "tekken"),
     ],
 )
-def test_a_file_is_known_by_its_content_and_else_by_its_name(write, name, content, kind):
+def test_a_file_is_recognized_by_its_content_or_else_by_its_name(write, name, content, kind):
     path = write(name, content)
     assert identify(path, KINDS) == (kind, path)
 
@@ -52,14 +52,14 @@ def test_a_file_is_known_by_its_content_and_else_by_its_name(write, name, conten
         (b"GGUF\x03\0\0\0", UnsupportedError, "a GGUF file cannot be the reference; .* or `llama.cpp:.*fox.bin`"),
     ],
 )
-def test_a_file_that_is_no_reference(write, content, error, message):
+def test_a_file_that_is_not_a_reference_is_refused(write, content, error, message):
     path = write("fox.bin", content)
     with pytest.raises(error, match=message) as caught:
         identify(path, KINDS)
     assert str(caught.value).startswith(path)
 
 
-def test_a_tilde_is_a_home_directory_only_where_no_file_is_called_so(write, tmp_path, monkeypatch):
+def test_a_tilde_means_the_home_directory_unless_a_file_has_that_name(write, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     write("home/fox.json", b"{}")
     assert identify("~/fox.json", KINDS) == ("tokenizers", str(tmp_path / "home/fox.json"))
@@ -69,7 +69,7 @@ def test_a_tilde_is_a_home_directory_only_where_no_file_is_called_so(write, tmp_
         identify("~no-such-user/fox.json", KINDS)
 
 
-def test_a_directory_stands_for_the_first_tokenizer_in_it(write, tmp_path):
+def test_a_directory_means_the_first_tokenizer_in_it(write, tmp_path):
     write("ref/spiece.model", b"\n\x0e\n\x05")
     assert identify("ref", KINDS) == ("sentencepiece", str(Path("ref/spiece.model")))
     write("ref/tokenizer.model", b"\n\x0e\n\x05")
@@ -87,12 +87,12 @@ def test_a_directory_stands_for_the_first_tokenizer_in_it(write, tmp_path):
         ("a.tiktoken", "tiktoken"),
     ],
 )
-def test_what_stands_alone_in_a_directory_is_found(write, name: str, kind: str):
+def test_the_only_tokenizer_in_a_directory_is_found(write, name: str, kind: str):
     write(f"ref/{name}", b'{"config": {"pattern": "x"}}' if kind == "tekken" else b"IQ== 0\n")
     assert identify("ref", KINDS) == (kind, str(Path("ref") / name))
 
 
-def test_a_directory_without_a_tokenizer_says_what_it_holds(write, tmp_path):
+def test_the_error_for_a_directory_without_a_tokenizer_lists_its_contents(write, tmp_path):
     (tmp_path / "ref").mkdir()
     with pytest.raises(BrokenFileError, match=r"ref: contains no tokenizer\.json, .* only nothing"):
         identify("ref", KINDS)
@@ -102,7 +102,7 @@ def test_a_directory_without_a_tokenizer_says_what_it_holds(write, tmp_path):
         identify("ref", KINDS)
 
 
-def test_a_directory_that_may_not_be_read(write, tmp_path, monkeypatch):
+def test_a_directory_without_read_permission_is_an_error(write, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
@@ -112,7 +112,7 @@ def test_a_directory_that_may_not_be_read(write, tmp_path, monkeypatch):
         identify("ref", KINDS)
 
 
-def test_a_file_that_may_not_be_read(write, monkeypatch):
+def test_a_file_without_read_permission_is_an_error(write, monkeypatch):
     def refuse(path, mode):
         raise PermissionError(13, "Permission denied")
 
@@ -129,7 +129,7 @@ def test_a_path_that_exists_comes_before_a_hub_id(write):
     assert identify("hub:org/name", KINDS) == ("hub", "org/name")
 
 
-def test_a_kind_written_out(write):
+def test_an_explicit_kind_is_accepted(write):
     assert identify("rebuilt", KINDS) == ("rebuilt", "")
     assert identify("hub:gpt2", KINDS) == ("hub", "gpt2")
     assert identify("tokenizers:odd.bin", KINDS) == ("tokenizers", "odd.bin")
@@ -138,7 +138,7 @@ def test_a_kind_written_out(write):
 @pytest.mark.parametrize(
     "location", ["", "gone", "gone.json", "dir/gone.json", "./a/b", "/a/b", "a/b/c", "gone:x", "a b/c", "a\0b", "~"]
 )
-def test_what_is_nowhere_and_no_hub_id(write, location):
+def test_a_name_that_is_neither_a_path_nor_a_hub_id_is_an_error(write, location):
     expected = BrokenFileError if location == "~" else TokverifyError
     with pytest.raises(expected):
         identify(location, KINDS)
@@ -160,7 +160,7 @@ def test_a_tiktoken_file_may_be_followed_by_its_pattern(write):
         identify("tokenizer.json:x", KINDS)
 
 
-def test_no_such_file_says_so(write):
+def test_a_missing_file_is_reported(write):
     with pytest.raises(TokverifyError, match=r"^'dir/gone\.json': no such file or directory, and not a hub id"):
         identify("dir/gone.json", KINDS)
 

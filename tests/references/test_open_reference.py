@@ -13,16 +13,16 @@ def test_the_kinds():
     assert list(REFERENCES) == [
         "tokenizers",
         "sentencepiece",
+        "tiktoken",
+        "tekken",
         "hub",
         "rebuilt",
         "llama.cpp",
         "server",
-        "tiktoken",
-        "tekken",
     ]
 
 
-def test_a_file_and_the_directory_it_is_in(tmp_path, tokenizer_json, sentencepiece_model):
+def test_a_file_and_its_directory_find_the_same_reference(tmp_path, tokenizer_json, sentencepiece_model):
     (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model)
     assert load_reference(tmp_path).name == "sentencepiece"
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json))
@@ -38,7 +38,7 @@ def test_rebuilt_needs_the_spec_of_the_model():
         load_reference("rebuilt")
 
 
-def test_a_kind_may_be_written_out(tmp_path, tokenizer_json):
+def test_an_explicit_kind_is_opened(tmp_path, tokenizer_json):
     path = tmp_path / "odd.bin"
     path.write_text(json.dumps(tokenizer_json))
     assert load_reference(f"tokenizers:{path}").name == "tokenizers"

@@ -29,5 +29,5 @@ WORDPIECE = [{"type": "WordPiece", "prefix": "##"}]
         ([], "▁fox", "▁fox".encode()),
     ],
 )
-def test_a_piece_stands_for_what_its_stages_make_of_it(stages, piece, expected):
+def test_a_piece_represents_what_its_stages_produce(stages, piece, expected):
     assert piece_bytes(stages)(piece) == expected

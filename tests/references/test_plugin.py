@@ -58,10 +58,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "sentencepiece":
         return SAMPLE / "sample.tokenizer.model"
-    from support.spec_file import write_spec
+    from tokverify.convert.json_writer import write_json
     from tokverify.files.load import load_gguf
 
-    write_spec(load_gguf(SAMPLE / "sample.gguf").spec, tmp_path / "sample.json")
+    write_json(tmp_path / "sample.json", load_gguf(SAMPLE / "sample.gguf").spec)
     return tmp_path / "sample.json"
 
 
@@ -84,7 +84,7 @@ def results(model: Path, found: FoundReference) -> tuple[object, object]:
 
 
 @pytest.mark.parametrize("name", ["sample.gguf", "sample-broken.gguf"])
-def test_audit_and_diagnosis_learn_as_much_from_it(install, location, name):
+def test_audit_and_diagnosis_get_as_much_from_a_plugin_as_from_the_adapter(install, location, name):
     install("adapter = tokverify_adapter:load")
     built_in, registered = open_reference(location), open_reference(f"adapter:{location}")
     findings, skipped = results(SAMPLE / name, registered)

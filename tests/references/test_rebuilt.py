@@ -59,7 +59,7 @@ def test_spm_never_merges_to_a_control_token():
     assert encode(spec, "<s>", parse_special=False) == [11, 14]
 
 
-def test_spm_falls_back_to_bytes_and_else_to_the_unknown_token():
+def test_spm_falls_back_to_bytes_or_else_to_the_unknown_token():
     tokens = [*SPM.tokens, "<0xC3>", "<0xA9>"]
     spec = replace(SPM, tokens=tokens, types=[*SPM.types, B, B], scores=[*SPM.scores, 0, 0])
     assert encode(replace(spec, add_space_prefix=False), "aé") == [5, 12, 13]
@@ -137,12 +137,12 @@ def test_without_a_gguf_file_there_is_nothing_to_rebuild():
         ({"tokens": [*GPT2.tokens[:-1], "\udcff"]}, "the token 10 is not valid UTF-8"),
     ],
 )
-def test_what_the_library_cannot_hold(change, message):
+def test_a_vocabulary_that_the_library_cannot_hold_is_unsupported(change, message):
     with pytest.raises(UnsupportedError, match=message):
         load(Request("", replace(GPT2, **change)))
 
 
-def test_models_that_cannot_be_rebuilt():
+def test_models_that_cannot_be_rebuilt_are_unsupported():
     settings = resolve(GPT2)
     for change in ({"family": find_family("rwkv")}, {"pre": "tekken"}):
         with pytest.raises(UnsupportedError, match="cannot rebuild the model 'gpt2' with the pre-tokenizer"):

@@ -43,13 +43,13 @@ def test_user_defined_pieces_are_found_and_control_tokens_never(small):
         assert "<turn>" not in pieces(small, "fox<turn>", parse_special=parse_special)
 
 
-def test_byte_pieces_stand_for_bytes_and_nul_is_one_of_them(small):
+def test_byte_pieces_represent_bytes_including_nul(small):
     assert pieces(small, "\x00\n")[1:] == ["<0x00>", "<0x0A>"]
     ids = encode(small, "a\x00\N{LLAMA}")
     assert b"".join(map(small.token_bytes, ids)) == " a\x00\N{LLAMA}".encode()
 
 
-def test_control_and_unknown_tokens_stand_for_their_names_though_the_library_decodes_them_otherwise(small):
+def test_control_and_unknown_tokens_represent_their_names_though_the_library_decodes_them_differently(small):
     assert [small.token_bytes(id) for id in (0, 1, 2)] == [b"<unk>", b"<s>", b"</s>"]
     assert small.decode([1, 2]) == b""
     assert small.decode([0]) == " ⁇ ".encode()
@@ -67,7 +67,7 @@ def test_a_lone_surrogate_is_an_error_of_that_text(small):
         encode(small, "\ud800")
 
 
-def test_without_a_config_nothing_goes_around_a_text(small):
+def test_without_a_config_no_tokens_are_added_around_a_text(small):
     assert small.adds_special is False
     assert encode(small, "fox", add_special=True) == encode(small, "fox")
     assert small.special_ids == {"bos": 1, "eos": 2, "unk": 0}
@@ -83,7 +83,7 @@ def test_without_a_config_nothing_goes_around_a_text(small):
         ({"add_bos_token": None, "eos_token": "</s>"}, False, [], []),
     ],
 )
-def test_the_config_tells_what_goes_around_a_text(model_path, config, adds_special, before, after):
+def test_the_config_declares_the_tokens_around_a_text(model_path, config, adds_special, before, after):
     model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
     tokenizer = load(Request(str(model_path))).tokenizer
     assert tokenizer.adds_special is adds_special
@@ -98,7 +98,7 @@ def test_a_config_that_adds_a_token_the_model_lacks(model_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\n\x05\n\x03ab"])
-def test_what_is_not_a_model_gives_one_line(tmp_path, content):
+def test_anything_but_a_model_gives_one_line(tmp_path, content):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(content)
     with pytest.raises(BrokenFileError, match=r"tokenizer\.model: not a sentencepiece model") as caught:
@@ -106,7 +106,7 @@ def test_what_is_not_a_model_gives_one_line(tmp_path, content):
     assert "\n" not in str(caught.value)
 
 
-def test_a_piece_that_is_not_utf_8_is_one_line(tmp_path):
+def test_a_piece_that_is_not_utf_8_gives_one_line(tmp_path):
     path = tmp_path / "tokenizer.model"
     specials = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
     path.write_bytes(make_model([*specials, (b"\xe0", 0.0, NORMAL)]))

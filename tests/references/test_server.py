@@ -14,6 +14,7 @@ from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, server
 from tokverify.references.reference import Request
 from tokverify.references.server import load
+from tokverify.report.run_summary import vocabularies_differ
 from tokverify.verify.vocabulary import compare_vocabularies
 
 SAMPLE = Path(server.__file__).parents[1] / "sample" / "sample.gguf"
@@ -70,10 +71,10 @@ def test_a_real_server_encodes_and_decodes_like_the_encoder(address, encoder):
             assert tokenizer.decode(ids) == encoder.decode(ids)
 
 
-def test_a_real_server_tells_the_bytes_of_all_its_tokens(address, encoder):
+def test_a_real_server_reports_the_bytes_of_all_its_tokens(address, encoder):
     tokenizer = load(Request(address)).tokenizer
     difference = compare_vocabularies(encoder, tokenizer)
-    assert not difference
+    assert not vocabularies_differ(difference)
     assert difference.respelled > 500
     assert [tokenizer.token_bytes(id) for id in range(-1, 2001)] == [
         b"",
@@ -90,7 +91,7 @@ def test_a_real_server_shows_broken_bytes_as_u_fffd(address, encoder):
     assert tokenizer.piece(id) == "\udc99"
 
 
-def test_what_a_real_server_refuses_is_the_error_of_one_text(address):
+def test_a_refusal_by_a_real_server_is_an_error_of_one_text(address):
     tokenizer = load(Request(address)).tokenizer
     with pytest.raises(EncodeError, match=r"/tokenize: HTTP 400: .*surrogate"):
         encode(tokenizer, "\ud800")
@@ -100,28 +101,28 @@ def test_what_a_real_server_refuses_is_the_error_of_one_text(address):
     assert encode(tokenizer, "a") == [1717]
 
 
-def test_the_stand_in_is_like_the_real_server(address, stand_in):
+def test_the_stand_in_behaves_like_the_real_server(address, stand_in):
     real, double = load(Request(address)).tokenizer, load(Request(stand_in.address)).tokenizer
     for text in ("", "Hello  world", "a\0<turn>\N{LLAMA}"):
         for add_special, parse_special in MODES:
             ids = encode(real, text, add_special=add_special, parse_special=parse_special)
             assert encode(double, text, add_special=add_special, parse_special=parse_special) == ids
             assert double.decode(ids) == real.decode(ids)
-    assert not compare_vocabularies(real, double)
+    assert not vocabularies_differ(compare_vocabularies(real, double))
 
 
-def test_an_address_with_a_path(stand_in):
+def test_an_address_with_a_path_keeps_it(stand_in):
     stand_in.prefix = "/api"
     assert encode(load(Request(f"{stand_in.address}/api/")).tokenizer, "a") == [1717]
 
 
-def test_a_token_that_shows_nothing_still_counts_as_one(stand_in):
+def test_a_token_without_a_piece_gets_a_placeholder(stand_in):
     stand_in.answers["/tokenize"] = (200, {"tokens": [{"id": id, "piece": ""} for id in range(2000)]})
     tokenizer = load(Request(stand_in.address)).tokenizer
     assert (tokenizer.piece(5), tokenizer.token_bytes(5)) == ("<5>", b"")
 
 
-def test_nobody_there():
+def test_no_server_at_the_address_is_an_error():
     with pytest.raises(TokverifyError, match=r"^http://127\.0\.0\.1:1: no response \(Connection refused\)$"):
         open_reference("http://127.0.0.1:1")
 
@@ -142,7 +143,7 @@ def test_nobody_there():
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [256]}]}), UnsupportedError, "the bytes of ids"),
     ],
 )
-def test_what_is_no_llama_server_gives_one_line(stand_in, path, answer, error, message):
+def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, error, message):
     stand_in.answers[path] = answer
     with pytest.raises(error, match=message) as caught:
         load(Request(stand_in.address))
@@ -169,7 +170,7 @@ def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
 
 
 @pytest.mark.parametrize("answer", [(500, "broken"), (200, {"content": 5}), (200, {})])
-def test_a_failure_to_decode(stand_in, answer):
+def test_a_failure_to_decode_is_reported(stand_in, answer):
     tokenizer = load(Request(stand_in.address)).tokenizer
     stand_in.answers["/detokenize"] = answer
     with pytest.raises(EncodeError, match="detokenize"):
@@ -205,7 +206,7 @@ def test_the_key_is_that_of_the_server_itself(stand_in, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http:///path", "http://a b:x"])
-def test_what_is_no_address(address):
+def test_invalid_addresses_are_rejected(address):
     with pytest.raises(TokverifyError, match=r"not a valid address, such as http://127\.0\.0\.1:8080"):
         open_reference(address)
 

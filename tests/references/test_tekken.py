@@ -61,7 +61,7 @@ def test_encode_and_decode(path):
     assert small.decode([1, 267, 268]) == b"<s>fox fox"
 
 
-def test_it_is_found_by_itself(path):
+def test_a_tekken_file_is_found_in_its_directory(path):
     assert open_reference(path.parent).source == str(path)
     found = find_reference(path.with_name("model.gguf"), TokenizerSpec(model="llama", tokens=["a"]))
     assert (found.source, found.reason) == (str(path), "tekken.json is beside the model")
@@ -98,12 +98,12 @@ def test_errors_of_one_text(path):
 
 
 @pytest.mark.parametrize("name", ["tekken.json", "tekken_240911.json", "other.json"])
-def test_it_is_known_by_its_name_or_its_beginning(path, name):
+def test_a_tekken_file_is_recognized_by_its_name_or_first_bytes(path, name):
     assert open_reference(path.rename(path.with_name(name))).tokenizer.name == "mistral-common"
 
 
 @pytest.mark.parametrize("broken", [{"config": {"pattern": "a"}}, {"vocab": []}, {"special_tokens": [{"rank": 0}]}])
-def test_a_file_that_is_broken(path, content, broken):
+def test_a_broken_file_is_an_error(path, content, broken):
     path.write_text(json.dumps(content | broken))
     with pytest.raises(BrokenFileError, match=r"tekken\.json: mistral-common .* cannot load it") as caught:
         load(Request(str(path)))

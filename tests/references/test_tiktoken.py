@@ -13,6 +13,7 @@ from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
 from tokverify.references.tiktoken import load
+from tokverify.report.run_summary import vocabularies_differ
 from tokverify.verify.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
@@ -56,7 +57,7 @@ def test_the_pattern_decides(path, pattern, numbers):
         assert [tokenizer.piece(id) for id in encode(tokenizer, "1234")] == numbers
 
 
-def test_a_pattern_is_known_by_the_name_of_the_file(path):
+def test_a_pattern_is_recognized_by_the_name_of_the_file(path):
     cl100k = path.rename(path.with_name("cl100k_base.tiktoken"))
     tokenizer = open_reference(cl100k).tokenizer
     assert [tokenizer.piece(id) for id in encode(tokenizer, "1234")] == ["123", "4"]
@@ -69,7 +70,7 @@ def test_without_a_pattern_it_says_how_to_name_one(path):
         open_reference(path)
 
 
-def test_a_pattern_that_is_none(path):
+def test_an_invalid_pattern_is_an_error(path):
     with pytest.raises(TokverifyError, match="'cl100k' is neither a pattern nor the name of one; known names: gpt2"):
         open_reference(f"{path}:cl100k")
     with pytest.raises(TokverifyError, match=r"cannot use it with this pattern \(.+\)") as caught:
@@ -77,7 +78,7 @@ def test_a_pattern_that_is_none(path):
     assert "\n" not in str(caught.value)
 
 
-def test_special_tokens_come_from_the_config_beside_the_file(path):
+def test_special_tokens_come_from_the_config_next_to_the_file(path):
     entries = {"263": {"content": "<|end|>"}, "300": {"content": "<|tool|>"}, "3": {"content": "taken"}, "x": 1, "5": 2}
     path.with_name("tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": entries}))
     model = path.rename(path.with_name("tiktoken.model"))
@@ -114,7 +115,7 @@ def test_special_tokens_of_a_published_file_come_with_its_size(tmp_path):
         (b"IQ== 0\n", r"255 of the 256 single bytes are missing"),
     ],
 )
-def test_a_file_that_is_broken(tmp_path, content, message):
+def test_a_broken_file_is_an_error(tmp_path, content, message):
     path = tmp_path / "bad.tiktoken"
     path.write_bytes(content)
     with pytest.raises(BrokenFileError, match=message) as caught:
@@ -122,13 +123,13 @@ def test_a_file_that_is_broken(tmp_path, content, message):
     assert str(caught.value).startswith(str(path))
 
 
-def test_an_id_that_stands_there_twice(path):
+def test_an_id_used_twice_is_refused(path):
     path.write_bytes(path.read_bytes() + b"YWJj 5\n")
     with pytest.raises(BrokenFileError, match="two tokens have the same id"):
         open_reference(f"{path}:gpt2")
 
 
-def test_an_id_that_the_library_cannot_hold(path):
+def test_an_id_that_the_library_cannot_hold_is_an_error(path):
     path.write_bytes(path.read_bytes() + b"YWJj 99999999999\n")
     with pytest.raises(TokverifyError, match=r"small\.tiktoken: tiktoken .* cannot use it"):
         open_reference(f"{path}:gpt2")
@@ -151,7 +152,7 @@ def test_an_encoding_by_name_comes_from_the_library(monkeypatch):
     assert encode(found.tokenizer, "a<e>") == [0, 1]
 
 
-def test_an_encoding_that_cannot_be_downloaded(monkeypatch):
+def test_an_encoding_that_cannot_be_downloaded_is_an_error(monkeypatch):
     def unreachable(name):
         raise ConnectionError("a long story\nof many lines")
 
@@ -160,7 +161,7 @@ def test_an_encoding_that_cannot_be_downloaded(monkeypatch):
         open_reference("tiktoken:gpt2")
 
 
-def test_an_encoding_that_there_is_not():
+def test_an_unknown_encoding_is_an_error():
     with pytest.raises(TokverifyError, match="tiktoken:gpt9: no such file, and not an encoding; known encodings: gpt2"):
         open_reference("tiktoken:gpt9")
 
@@ -191,7 +192,7 @@ def test_gpt_2_agrees_with_its_gguf_file(vocabs, golden, tmp_path):
     tokenizer = open_reference(ranks_file(tmp_path / "gpt2.tiktoken", tokens)).tokenizer
     encoder = load_gguf(vocabs / "gpt-2.gguf")
     difference = compare_vocabularies(encoder, tokenizer)
-    assert (bool(difference), difference.respelled) == (False, 0)
+    assert (vocabularies_differ(difference), difference.respelled) == (False, 0)
     for text in (case.text for case in load_cases()):
         ids = encode(tokenizer, text)
         assert ids == encoder.encode(text)

@@ -4,9 +4,9 @@ import pytest
 from rich.measure import Measurement
 from rich.text import Text
 
-from tokverify.render import RenderOptions
 from tokverify.render.column import Columns, fit
 from tokverify.render.layout import draw
+from tokverify.render.options import RenderOptions
 
 
 def drawn(width: int, *columns: tuple[str, str], rows: list[list[str]]) -> list[str]:
@@ -20,14 +20,14 @@ SUITES = [("suite", "left"), ("cases", "right"), ("mismatch", "right"), ("skippe
 ROWS = [["whitespace", "12", "3", "-"]]
 
 
-def test_headings_stand_side_by_side_where_there_is_room():
+def test_headings_are_side_by_side_if_there_is_space():
     assert drawn(80, *SUITES, rows=ROWS) == [
         "suite       cases  mismatch  skipped",
         "whitespace     12         3        -",
     ]
 
 
-def test_else_each_ends_or_begins_where_its_column_does_on_a_line_of_its_own():
+def test_headings_that_do_not_fit_get_separate_lines_aligned_with_their_columns():
     assert drawn(25, *SUITES, rows=ROWS) == [
         "suite",
         "         cases",

@@ -2,7 +2,6 @@
 
 from textwrap import dedent
 
-from tokverify.render import RenderOptions
 from tokverify.render.document import (
     Bullets,
     Code,
@@ -26,6 +25,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.draw_markdown import draw_markdown
 from tokverify.render.draw_table import draw_table
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Command
 
 
@@ -135,7 +135,7 @@ def test_details_are_folded_in_markdown_only():
     assert body(block) == "<details><summary>a &lt;b&gt;</summary>\n\n```diff\nx  y\n```\n\n</details>\n"
 
 
-def test_a_block_for_one_format():
+def test_a_block_for_one_format_appears_only_there():
     blocks = [Only("table", [Paragraph("for table")]), Only("markdown", [Paragraph("for markdown")])]
     assert "for table" in table(*blocks)
     assert "for markdown" not in table(*blocks)

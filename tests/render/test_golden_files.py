@@ -3,7 +3,8 @@ import json
 import pytest
 
 from support.make_golden import GOLDEN, OUTPUTS, hostile_report, render
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import SCHEMA_VERSION
 
 
@@ -18,7 +19,7 @@ def test_no_golden_file_is_left_over():
 
 @pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(verbose=True), RenderOptions(width=40)])
 def test_nothing_hostile_reaches_the_terminal(options):
-    text = FORMATS["table"](hostile_report(), options)
+    text = FORMATS["run"]["table"](hostile_report(), options)
     assert all(line.isprintable() for line in text.split("\n"))
 
 
@@ -26,13 +27,13 @@ def test_nothing_hostile_reaches_the_terminal(options):
 def test_no_line_is_wider_than_asked(width):
     from rich.cells import cell_len
 
-    text = FORMATS["table"](hostile_report(), RenderOptions(width=width))
+    text = FORMATS["run"]["table"](hostile_report(), RenderOptions(width=width))
     assert max(cell_len(line) for line in text.split("\n")) <= width
 
 
-def test_json_gives_back_what_the_report_holds():
+def test_json_contains_what_the_report_contains():
     report = hostile_report()
-    document = json.loads(FORMATS["json"](report, RenderOptions()))
+    document = json.loads(FORMATS["run"]["json"](report, RenderOptions()))
     assert [result["case"]["text"] for result in document["results"]] == [r.case.text for r in report.results]
     assert document["results"][3]["case"]["text"] == "a\ud800"
     assert [result["actual"] for result in document["results"]] == [list(r.actual) for r in report.results]
@@ -41,6 +42,6 @@ def test_json_gives_back_what_the_report_holds():
 
 
 def test_json_is_ascii_and_stable():
-    first, second = (FORMATS["json"](hostile_report(), RenderOptions()) for _ in range(2))
+    first, second = (FORMATS["run"]["json"](hostile_report(), RenderOptions()) for _ in range(2))
     assert first == second
     assert first.isascii()

@@ -5,8 +5,8 @@ from rich.cells import cell_len
 
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.render import RenderOptions
 from tokverify.render.listing import list_cases
+from tokverify.render.options import RenderOptions
 
 LONG = "x" * 200
 
@@ -15,12 +15,12 @@ def case(id: str, text: str, *tags: str) -> Case:
     return Case(id=id, suite="suite", text=text, tags=tags)
 
 
-def test_texts_stand_beside_names_where_there_is_room():
+def test_texts_are_next_to_names_if_there_is_space():
     listed = list_cases([case("a", "x y", "t"), case("bcd", "", "u", "v")], RenderOptions(width=40))
     assert listed == "case       tags  text\nsuite/a    t     x·y\nsuite/bcd  u v\n\n2 cases in 1 suite\n"
 
 
-def test_texts_stand_below_names_where_there_is_not():
+def test_texts_are_below_names_if_space_is_short():
     listed = list_cases([case("a-long-name", LONG, "some", "tags")], RenderOptions(width=30))
     assert listed.splitlines()[:3] == ["suite/a-long-name  some tags", f"  {'x' * 28}", f"  {'x' * 28}"]
 

@@ -12,20 +12,16 @@ from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
 from support.markdown_reading import check_plain, tokens
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
-from tokverify.render.chat import CHAT_FORMATS
-from tokverify.render.diff import CHANGE_FORMATS
-from tokverify.render.fuzz import FUZZ_FORMATS
+from tokverify.render.kinds import FORMATS
 from tokverify.render.markdown_text import block, cell_code, code, details, prose, table
-from tokverify.render.stats import STATS_FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
 
 ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u202e·🦙http1")) | st.text(max_size=30)
 
 
 @given(ANY)
-def test_prose_stays_what_it_is(text: str):
+def test_markdown_keeps_prose_unchanged(text: str):
     read = list(tokens(f"x {prose(text)} x"))
     assert {token.type for token in read} <= {"paragraph_open", "paragraph_close", "inline", "text"}
     seen = "".join(token.content for token in read if token.type == "text")
@@ -33,13 +29,13 @@ def test_prose_stays_what_it_is(text: str):
 
 
 @given(ANY)
-def test_code_stays_what_it_is(text: str):
+def test_markdown_keeps_code_unchanged(text: str):
     if text:
         assert [t.content for t in tokens(f"x {code(visible(text))} x") if t.type == "code_inline"] == [visible(text)]
 
 
 @given(ANY, ANY)
-def test_cells_stay_what_they_are(first: str, second: str):
+def test_markdown_keeps_cells_unchanged(first: str, second: str):
     read = list(tokens(table(("a", "b"), [(cell_code(visible("x" + first)), prose(f"x{second}x"))])))
     assert [token.type for token in read].count("td_open") == 2
     assert [token.content for token in read if token.type == "code_inline"] == [visible("x" + first)]
@@ -48,20 +44,20 @@ def test_cells_stay_what_they_are(first: str, second: str):
 
 
 @given(st.lists(ANY, max_size=4))
-def test_blocks_stay_what_they_are(lines: list[str]):
+def test_markdown_keeps_blocks_unchanged(lines: list[str]):
     lines = [visible(line) for line in lines]
     (fence,) = tokens(details("s", block(lines)).partition("\n\n")[2].partition("\n</details>")[0])
     assert fence.content == "".join(f"{line}\n" for line in lines)
 
 
-def test_a_report_holds_only_what_is_meant():
-    write = FORMATS["markdown"]
+def test_markdown_contains_no_unintended_syntax():
+    write = FORMATS["run"]["markdown"]
     for text in (
         write(hostile_report(), RenderOptions()),
         write(hostile_report(), RenderOptions(verbose=True)),
-        AUDIT_FORMATS["markdown"](hostile_audit(), RenderOptions()),
-        CHAT_FORMATS["markdown"](hostile_chat(), RenderOptions(verbose=True)),
-        STATS_FORMATS["markdown"](hostile_stats(), RenderOptions(verbose=True)),
+        FORMATS["audit"]["markdown"](hostile_audit(), RenderOptions()),
+        FORMATS["chat"]["markdown"](hostile_chat(), RenderOptions(verbose=True)),
+        FORMATS["stats"]["markdown"](hostile_stats(), RenderOptions(verbose=True)),
     ):
         check_plain(text)
 
@@ -69,22 +65,22 @@ def test_a_report_holds_only_what_is_meant():
 def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     report = hostile_report()
     nothing = replace(report.diagnosis, explanations=(), tried=5)
-    text = FORMATS["markdown"](replace(report, diagnosis=nothing), RenderOptions())
+    text = FORMATS["run"]["markdown"](replace(report, diagnosis=nothing), RenderOptions())
     assert "### Diagnosis\n\nnone of the 5 changes that were tried makes a failing case match\n\n" in text
     early = replace(report.diagnosis, tried=5, stopped_early=True)
-    text = FORMATS["markdown"](replace(report, diagnosis=early), RenderOptions())
+    text = FORMATS["run"]["markdown"](replace(report, diagnosis=early), RenderOptions())
     assert "\n\ntime ran out after 5 changes\n\n" in text
 
 
 @pytest.mark.parametrize(
     ("formats", "report"),
     [
-        (FORMATS, hostile_report()),
-        (AUDIT_FORMATS, hostile_audit()),
-        (CHANGE_FORMATS, hostile_change()),
-        (CHAT_FORMATS, hostile_chat()),
-        (FUZZ_FORMATS, hostile_fuzz()),
-        (STATS_FORMATS, hostile_stats()),
+        (FORMATS["run"], hostile_report()),
+        (FORMATS["audit"], hostile_audit()),
+        (FORMATS["diff"], hostile_change()),
+        (FORMATS["chat"], hostile_chat()),
+        (FORMATS["fuzz"], hostile_fuzz()),
+        (FORMATS["stats"], hostile_stats()),
     ],
     ids=["run", "audit", "change", "chat", "fuzz", "stats"],
 )

@@ -10,8 +10,8 @@ import pytest
 from support.hostile_audit import hostile_audit
 from support.saved_file import ONE_LINE, saved
 from tokverify.errors import TokverifyError
-from tokverify.render import RenderOptions
-from tokverify.render.audit import AUDIT_FORMATS
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport
 from tokverify.report.codec import read, to_document
 from tokverify.report.finding import Severity
@@ -30,7 +30,7 @@ def test_a_written_audit_is_read_unchanged(tmp_path: Path):
     assert again == hostile_audit()
     assert again.fail_on is Severity.ERROR
     for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-        for render in AUDIT_FORMATS.values():
+        for render in FORMATS["audit"].values():
             assert render(again, options) == render(hostile_audit(), options)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from support.make_golden import hostile_report
 from support.paths import ROOT
 from support.saved_file import damaged, places_in, remove, saved, set_to
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import KINDS, SCHEMA_VERSION, decode, encode, read, read_any
 from tokverify.report.run import Report
 from tokverify.report.schema import generate_schema, write_schema
@@ -37,7 +38,7 @@ def test_a_report_is_read_unchanged(tmp_path: Path):
     again = reads_back(tmp_path, report)
     assert again == report
     assert encode(again) == encode(report)
-    for name, write in FORMATS.items():
+    for name, write in FORMATS["run"].items():
         assert write(again, RenderOptions(verbose=True)) == write(report, RenderOptions(verbose=True)), name
 
 
@@ -76,6 +77,12 @@ def test_the_summary_holds_what_scripts_need():
     assert summary["cases"] == 14
     assert sum(summary[status] for status in ("match", "mismatch", "error", "known", "skipped")) == 14
     assert not summary["stopped_early"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_field_of_a_report_replaces_a_key_of_the_envelope(kind: str):
+    names = {field.name for field in fields(KINDS[kind].type)}
+    assert names & {"schema_version", "kind", "summary"} == set()
 
 
 # The schema
@@ -128,7 +135,7 @@ def test_the_schema_and_the_codec_reject_the_same(damage):
         decode(report)
 
 
-# What is rejected
+# Rejected documents
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_change
 from support.saved_file import places_in, remove, set_to
-from tokverify.render.diff import CHANGE_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.diff import ChangeReport, diff_exit_code
 from tokverify.report.fuzz import Stop
 
-CHANGE = CodecKind(name="diff", formats=CHANGE_FORMATS, present=present, exit_code=diff_exit_code)
+CHANGE = CodecKind(name="diff", formats=FORMATS["diff"], exit_code=diff_exit_code)
 
 
 @pytest.mark.process  # takes seconds
@@ -65,7 +65,7 @@ def test_every_key_is_required_and_of_one_type(tmp_path: Path):
     assert len(places) > 25
     for place in places:
         for damage in (remove, set_to(1.5)):
-            CHANGE.assert_damage_told(tmp_path, document, place, damage, may_pass=is_free(place))
+            CHANGE.assert_damage_rejected(tmp_path, document, place, damage, may_pass=is_free(place))
 
 
 def is_free(place: tuple[object, ...]) -> bool:

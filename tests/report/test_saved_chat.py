@@ -8,10 +8,10 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_chat import hostile_chat
 from support.saved_file import places_in, remove, set_to
-from tokverify.render.chat import CHAT_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.chat import ChatReport, chat_exit_code
 
-CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=chat_exit_code)
+CHAT = CodecKind(name="chat", formats=FORMATS["chat"], exit_code=chat_exit_code)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ CHAT = CodecKind(name="chat", formats=CHAT_FORMATS, present=present, exit_code=c
     [hostile_chat(), replace(hostile_chat(), expected=None), replace(hostile_chat(), results=(), findings=())],
     ids=["all", "without a reference", "nothing"],
 )
-def test_a_report_comes_back_whole(tmp_path: Path, report: ChatReport):
+def test_a_report_survives_a_round_trip(tmp_path: Path, report: ChatReport):
     CHAT.assert_comes_back(tmp_path, report)
 
 
@@ -27,16 +27,16 @@ def test_the_schema_names_every_key():
     CHAT.assert_in_schema(hostile_chat())
 
 
-def finding(**told: object):
-    return lambda content: content["findings"][0].update(told)
+def finding(**fields: object):
+    return lambda content: content["findings"][0].update(fields)
 
 
-def result(**told: object):
-    return lambda content: content["results"][1].update(told)
+def result(**fields: object):
+    return lambda content: content["results"][1].update(fields)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (finding(kind="odd"), "$.findings[0].kind: Expected `str` matching regex"),
         (finding(severity="BAD"), "$.findings[0].severity: Invalid enum value 'BAD'"),
@@ -54,17 +54,17 @@ def result(**told: object):
         (lambda content: content["actual"].update(sha256="\x1b"), "$.actual.sha256: Expected `str` matching regex"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    CHAT.assert_wrong(tmp_path, hostile_chat(), change, told)
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message: str):
+    CHAT.assert_wrong(tmp_path, hostile_chat(), change, message)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda told: told["findings"][0].update(kind="odd"),
-        lambda told: told["findings"][0].pop("message"),
-        lambda told: told["results"][0]["actual"].update(deliberate=None),
-        lambda told: told["templates"][0].update(actual=1),
+        lambda document: document["findings"][0].update(kind="odd"),
+        lambda document: document["findings"][0].pop("message"),
+        lambda document: document["results"][0]["actual"].update(deliberate=None),
+        lambda document: document["templates"][0].update(actual=1),
     ],
 )
 def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
@@ -72,20 +72,20 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = CHAT.written(hostile_chat())
-    told["results"].sort(key=lambda result: result["difference"] is None)
-    told["templates"].sort(key=lambda template: template["difference"] is None)
-    places = [place for place in places_in(told) if not is_free(place)]
+    document = CHAT.written(hostile_chat())
+    document["results"].sort(key=lambda result: result["difference"] is None)
+    document["templates"].sort(key=lambda template: template["difference"] is None)
+    places = [place for place in places_in(document) if not is_free(place)]
     assert ("results", 0, "difference", "blocks", 0, "actual", 0, "token_bytes") in places
     for place in places:
         for damage in (remove, set_to(1.5)):
             if isinstance(place[-1], int) and damage is remove:
                 continue
-            CHAT.assert_damage_told(tmp_path, told, place, damage)
+            CHAT.assert_damage_rejected(tmp_path, document, place, damage)
 
 
 def is_free(place: tuple[object, ...]) -> bool:
-    """Whether the reader works it out itself, or takes it as it is."""
+    """Return whether the reader computes the value itself or accepts any value."""
     top, below = place[0], place[1:]
     return (
         top == "summary"

@@ -8,11 +8,11 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_fuzz, present_fuzz
 from support.saved_file import is_derived, places_in, remove, set_to
-from tokverify.render.fuzz import FUZZ_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.codec import to_document
 from tokverify.report.fuzz import DifferenceKind, FuzzCoverage, FuzzReport, Share, Stop, fuzz_exit_code
 
-FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=fuzz_exit_code)
+FUZZ = CodecKind(name="fuzz", formats=FORMATS["fuzz"], exit_code=fuzz_exit_code)
 
 
 @pytest.mark.process  # takes seconds
@@ -25,11 +25,11 @@ FUZZ = CodecKind(name="fuzz", formats=FUZZ_FORMATS, present=present, exit_code=f
     ],
     ids=["all", "interrupted", "nothing"],
 )
-def test_a_run_comes_back_whole(tmp_path: Path, fuzzed: FuzzReport):
+def test_a_run_survives_a_round_trip(tmp_path: Path, fuzzed: FuzzReport):
     FUZZ.assert_comes_back(tmp_path, fuzzed)
 
 
-def test_every_kind_of_cause_is_among_them():
+def test_every_kind_of_cause_occurs():
     assert {cause.kind for cause in hostile_fuzz().causes} == set(DifferenceKind)
 
 
@@ -38,42 +38,45 @@ def test_the_schema_names_every_key():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        (lambda told: told.update(stop="bored"), "$.stop: Invalid enum value 'bored'"),
-        (lambda told: told["causes"].pop(), "$.causes: expected one cause for each of the"),
-        (lambda told: told["causes"][1].update(case="x"), "$.causes[1].case: expected 'ids-"),
-        (lambda told: told["causes"][0].update(kind="odd"), "$.causes[0].kind: Invalid enum value 'odd'"),
-        (lambda told: told["coverage"]["pieces"].update(done=-1), "$.coverage.pieces.done: Expected `int` >= 0"),
+        (lambda document: document.update(stop="bored"), "$.stop: Invalid enum value 'bored'"),
+        (lambda document: document["causes"].pop(), "$.causes: expected one cause for each of the"),
+        (lambda document: document["causes"][1].update(case="x"), "$.causes[1].case: expected 'ids-"),
+        (lambda document: document["causes"][0].update(kind="odd"), "$.causes[0].kind: Invalid enum value 'odd'"),
         (
-            lambda told: told["report"]["actual"].update(fingerprint="\x1b"),
+            lambda document: document["coverage"]["pieces"].update(done=-1),
+            "$.coverage.pieces.done: Expected `int` >= 0",
+        ),
+        (
+            lambda document: document["report"]["actual"].update(fingerprint="\x1b"),
             "$.report.actual.fingerprint: Expected",
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, told)
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message: str):
+    FUZZ.assert_wrong(tmp_path, hostile_fuzz(), change, message)
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = FUZZ.written(hostile_fuzz())
-    kinds = [cause["kind"] for cause in told["causes"]]
+    document = FUZZ.written(hostile_fuzz())
+    kinds = [cause["kind"] for cause in document["causes"]]
     kept = [kinds.index("decoding"), kinds.index("ids")]
-    told["causes"] = [told["causes"][at] for at in kept]
-    told["report"]["results"] = [told["report"]["results"][at] for at in kept]
-    places = list(places_in(told))
+    document["causes"] = [document["causes"][at] for at in kept]
+    document["report"]["results"] = [document["report"]["results"][at] for at in kept]
+    places = list(places_in(document))
     assert ("causes", 0, "decoded", "actual") in places
     for place in places:
         for damage in (remove, set_to(1.5)):
-            FUZZ.assert_damage_told(tmp_path, told, place, damage, may_pass=can_do_without(place))
+            FUZZ.assert_damage_rejected(tmp_path, document, place, damage, may_pass=can_do_without(place))
 
 
 def can_do_without(place: tuple[object, ...]) -> bool:
-    """Whether the reader takes it as it is, or derives it from the rest."""
+    """Return whether the reader accepts any value or derives it from others."""
     return place[0] == "summary" or is_derived(place) or bool({"options", "settings", "generators"} & {*place[:-1]})
 
 
-def test_presenting_tells_the_verdict_and_the_exit_code():
+def test_presenting_returns_the_verdict_and_the_exit_code():
     shown = present_fuzz()
     assert (shown.verdict.startswith("2,000 texts: "), shown.exit_code) == (True, 1)
     assert to_document(hostile_fuzz())["summary"]["exit_code"] == 1

@@ -9,7 +9,7 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_stats import hostile_stats
 from support.saved_file import places_in, remove
-from tokverify.render.stats import STATS_FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.stats import StatsReport, stats_exit_code
 
 RATES = {
@@ -21,13 +21,13 @@ RATES = {
     "mean_against_english",
     "Thai",
 }
-STATS = CodecKind(name="stats", formats=STATS_FORMATS, present=present, exit_code=stats_exit_code)
+STATS = CodecKind(name="stats", formats=FORMATS["stats"], exit_code=stats_exit_code)
 
 
 @pytest.mark.parametrize(
     "stats", [hostile_stats(), replace(hostile_stats(), tokenizers=(), texts=())], ids=["all", "nothing"]
 )
-def test_statistics_come_back_whole(tmp_path: Path, stats: StatsReport):
+def test_statistics_survive_a_round_trip(tmp_path: Path, stats: StatsReport):
     STATS.assert_comes_back(tmp_path, stats)
 
 
@@ -44,7 +44,7 @@ def probe(**fields: object):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (probe(indentation={"x": 1}), "$.tokenizers[0].probe.indentation"),
         (probe(language_tokens={"English": "7"}), "$.tokenizers[0].probe.language_tokens[...]: Expected `int`"),
@@ -56,8 +56,8 @@ def probe(**fields: object):
         (lambda content: content["texts"][0].update(bytes=-1), "$.texts[0].bytes: Expected `int` >= 0"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change, told: str):
-    STATS.assert_wrong(tmp_path, hostile_stats(), change, told)
+def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message: str):
+    STATS.assert_wrong(tmp_path, hostile_stats(), change, message)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change
 
 
 def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
-    told = STATS.written(hostile_stats())
-    places = [place for place in places_in(told) if not is_free(place)]
+    document = STATS.written(hostile_stats())
+    places = [place for place in places_in(document) if not is_free(place)]
     assert ("tokenizers", 0, "longest", 0, "token_bytes") in places
     for place in places:
         for damage in (
@@ -85,7 +85,7 @@ def test_no_part_can_be_missing_or_of_another_kind(tmp_path: Path):
         ):
             if is_optional(place) and damage is remove:
                 continue
-            STATS.assert_damage_told(tmp_path, told, place, damage)
+            STATS.assert_damage_rejected(tmp_path, document, place, damage)
 
 
 def spoil(owner: Any, key: Any) -> None:
@@ -93,7 +93,7 @@ def spoil(owner: Any, key: Any) -> None:
 
 
 def is_free(place: tuple[object, ...]) -> bool:
-    """Whether the reader works it out itself, or takes it as it is."""
+    """Return whether the reader computes the value itself or accepts any value."""
     return place[0] == "summary" or (len(place) > 1 and place[0] in {"options", "versions"})
 
 

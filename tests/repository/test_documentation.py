@@ -112,6 +112,15 @@ def test_contributing_lists_every_top_level_entry_of_the_package():
     assert sorted(listed) == sorted(folders | modules)
 
 
+def test_the_tables_of_extension_points_exist():
+    section = (DOCS / "design.md").read_text("utf-8").partition("## Where to add things")[2]
+    listed = re.findall(r"`(\w+)` in `([\w/.]+\.py)`", section)
+    assert len(listed) > 10
+    for name, path in listed:
+        source = (ROOT / "tokverify" / path).read_text("utf-8")
+        assert re.search(rf"^{name}\b.* = ", source, re.MULTILINE), (name, path)
+
+
 def test_the_files_to_read_first_exist():
     page = (DOCS / "reading-order.md").read_text("utf-8")
     listed = re.findall(r"^\d+\. `([^`]+)`", page, re.MULTILINE)

@@ -30,11 +30,11 @@ def find_comparisons(source: str) -> list[str]:
     "comparison",
     ['settings.algorithm == "spm"', 'spec.model not in {"llama", "t5"}', 'reference.name != "tokenizers"'],
 )
-def test_a_comparison_is_found(comparison):
+def test_the_check_finds_a_comparison(comparison):
     assert find_comparisons(f"if {comparison}:\n    pass\n") == [comparison.replace('"', "'")]
 
 
-def test_nothing_compares_names():
+def test_no_module_compares_names():
     paths = sorted(PACKAGE.rglob("*.py"))
     comparisons = {path: find_comparisons(path.read_text(encoding="utf-8")) for path in paths}
     assert {str(path): found for path, found in comparisons.items() if found} == {}

@@ -4,8 +4,9 @@ from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import PreTokenizer
 
 from support.paths import DATA
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.train import TrainingPlan
-from tokverify.train.bpe import byte_pieces, learn_merges
+from tokverify.train.bpe import learn_merges
 
 CORPUS = DATA / "sample_text.txt"
 

@@ -12,8 +12,8 @@ import pytest
 
 from support.saved_file import ONE_LINE, damaged, saved, strict
 from tokverify.errors import TokverifyError
-from tokverify.render import RenderOptions
-from tokverify.render.presentation import Presentation
+from tokverify.render.kinds import present
+from tokverify.render.options import RenderOptions
 from tokverify.report.codec import decode, read_any
 from tokverify.report.schema import generate_schema
 
@@ -24,12 +24,11 @@ class CodecKind:
 
     name: str
     formats: Mapping[str, Callable[..., str]]
-    present: Callable[[Any], Presentation]
     exit_code: Callable[[Any], int]
     schema: Mapping[str, Any] = field(default_factory=generate_schema)
 
     def written(self, report: Any) -> Any:
-        """Return what the `json` format writes, as data."""
+        """Return the output of the `json` format, as data."""
         return json.loads(self.formats["json"](report, RenderOptions()))
 
     def restored(self, tmp_path: Path, content: object) -> Any:
@@ -44,16 +43,16 @@ class CodecKind:
     def assert_renders_the_same(self, again: Any, report: Any) -> None:
         """Check that every format writes what was read back as the report."""
         for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-            for name, render in self.present(again).formats.items():
+            for name, render in present(self.name, again).formats.items():
                 assert render(options) == self.formats[name](report, options), name
 
-    def assert_wrong(self, tmp_path: Path, report: Any, change: Callable[[Any], object], told: str = "") -> None:
-        """Check that what is wrong after a change is told in one line, with its place."""
+    def assert_wrong(self, tmp_path: Path, report: Any, change: Callable[[Any], object], message: str = "") -> None:
+        """Check that an error caused by a change is reported in one line, with its location."""
         content = self.written(report)
         change(content)
         with pytest.raises(TokverifyError, match=ONE_LINE) as raised:
             self.restored(tmp_path, content)
-        assert told in str(raised.value)
+        assert message in str(raised.value)
         assert str(raised.value).isprintable()
 
     def assert_in_schema(self, report: Any) -> None:
@@ -66,10 +65,10 @@ class CodecKind:
             jsonschema.validate(content, self.schema)
         self.assert_wrong(tmp_path, report, change)
 
-    def assert_damage_told(
+    def assert_damage_rejected(
         self, tmp_path: Path, content: Any, place: Any, damage: Any, *, may_pass: bool = False
     ) -> None:
-        """Check damage without a file, which takes longer than all else."""
+        """Check damage without writing a file, which would dominate the time."""
         hurt = damaged(content, place, damage)
         if may_pass:
             with suppress(TokverifyError):
@@ -80,7 +79,7 @@ class CodecKind:
 
 
 def strict_root(schema: Mapping[str, Any]) -> object:
-    """Allow no key that the schema does not name; at the root, the envelope has three more."""
+    """Reject keys that the schema does not name, except the three keys of the envelope at the root."""
     envelope = schema["properties"]
     made = dict(schema)
     made["$defs"] = {name: strict(definition) for name, definition in schema["$defs"].items()}

@@ -80,7 +80,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def fits(shown: str, printed: str) -> bool:
-    """Return whether an output is what the page shows, where `...` stands for any lines."""
+    """Return whether an output equals the one on the page, in which `...` matches any lines."""
     pattern = "(?:.*\n)*".join(map(re.escape, re.split(rf"^{re.escape(_ELISION)}", shown, flags=re.MULTILINE)))
     return re.fullmatch(pattern, printed) is not None
 
@@ -96,7 +96,7 @@ def rewrite(page: str, printed: Iterator[str]) -> str:
 
 
 def elide(shown: str, printed: str) -> str:
-    """Return `printed` with `...` for the lines that it also stands for in `shown`."""
+    """Return `printed` with `...` in place of the lines that it replaces in `shown`."""
     old, new = shown.splitlines(keepends=True), printed.splitlines(keepends=True)
     result = []
     for _, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -5,10 +5,10 @@ from functools import cache
 
 from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
-from tokverify.render.presentation import Presentation
+from tokverify.render.kinds import Presentation
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
@@ -54,18 +54,18 @@ def hostile_change() -> ChangeReport:
         options={"old": HOSTILE, "new": HOSTILE, "fuzz": 30.0},
         versions={"tokverify": "1.2.3"},
     )
-    return with_examples(report)
+    return add_examples(report)
 
 
 def present_fuzz() -> Presentation:
     """Present the fuzzing run."""
-    from tokverify.render.fuzz import present
+    from tokverify.render.kinds import present
 
-    return present(hostile_fuzz())
+    return present("fuzz", hostile_fuzz())
 
 
 def present_change() -> Presentation:
     """Present the comparison."""
-    from tokverify.render.diff import present
+    from tokverify.render.kinds import present
 
-    return present(hostile_change())
+    return present("diff", hostile_change())

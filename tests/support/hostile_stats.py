@@ -14,7 +14,7 @@ _README = ROOT / "README.md"
 
 
 def hostile_stats(hostile: str = HOSTILE) -> StatsReport:
-    """Measure the samples, and add what is reported for files only."""
+    """Measure the samples, and add the results that only files have."""
     full = FakeTokenizer(*dict.fromkeys(LETTERS + _README.read_text("utf-8")), hostile)
     subjects = [
         StatsSubject(hostile, hostile, full, unknown=frozenset([0]), fingerprint="ab" * 32, versions={"x": hostile}),

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.errors import UnsupportedError
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
 from tokverify.verify.baseline import Baseline, digest
@@ -74,13 +75,13 @@ def hostile_report() -> Report:
     report = hostile_baseline(report.results).apply(report)
     report = replace(report, diagnosis=hostile_diagnosis())
     report = replace(report, versions={"tokverify": "1.2.3", "fake": "0"}, options={"model": "model.gguf", "tags": []})
-    return with_repairs(report)
+    return add_repairs(report)
 
 
 def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
     """Make a baseline with an entry of every kind: accepted, expired, for another difference, fixed, not run."""
     digests = {result.name: digest(result) for result in results}
-    told = [
+    accepted = [
         ("hostile/many", digests["hostile/many"], date(2030, 1, 1)),
         ("hostile/surrogate", digests["hostile/surrogate"], None),
         ("hostile/run", digests["hostile/run"], date(2026, 1, 1)),
@@ -90,14 +91,14 @@ def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
     ]
     entries = [
         KnownDifference(case=case, difference=found, reason=MARKUP, expires=expires, place=f"known[1].yaml:{line}")
-        for line, (case, found, expires) in enumerate(told, 1)
+        for line, (case, found, expires) in enumerate(accepted, 1)
     ]
     return Baseline("known[1].yaml", tuple(entries), today=date(2026, 6, 1))
 
 
 def hostile_diagnosis() -> Diagnosis:
     """Make a diagnosis with every kind of explanation."""
-    told = [
+    causes = [
         ("typing token 7 [/INST]\x1b USER_DEFINED", ("hostile/[red]",), True, None),
         ("naming the pre-tokenizer [bold]\u202e", tuple(f"s/{n}" for n in range(9)), True, "gguf-new-metadata '[x]'"),
         ("normalizing texts with NFC first", (), False, None),
@@ -112,7 +113,7 @@ def hostile_diagnosis() -> Diagnosis:
             expressible=expressible,
             gguf_command=command,
         )
-        for sentence, left, expressible, command in told
+        for sentence, left, expressible, command in causes
     )
     return Diagnosis(explanations, failing=10, tried=42, stopped_early=True)
 
@@ -141,7 +142,7 @@ def _cases() -> list[Case]:
 def render(name: str) -> bytes:
     """Return the expected content of a golden file."""
     format_name, options = OUTPUTS[name]
-    return FORMATS[format_name](hostile_report(), options).encode()
+    return FORMATS["run"][format_name](hostile_report(), options).encode()
 
 
 if __name__ == "__main__":

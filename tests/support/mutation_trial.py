@@ -25,13 +25,14 @@ from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, Verification, count_results, make_plan, write_fixed
+from tokverify.fix.fixing import Plan, count_results, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
 from tokverify.references import open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
+from tokverify.report.fix import Verification
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
@@ -144,7 +145,7 @@ def cases() -> list[Case]:
 
 @cache
 def facts(vocabulary: str, reference: str | None) -> Facts:
-    """Return what is known of the reference of a mutation."""
+    """Return the available facts about the reference of a mutation."""
     if reference is None:
         return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))

@@ -1,4 +1,4 @@
-"""What the tests of reading reports back share: files, the strict schema, every place of a report, and damage to it."""
+"""For tests that read reports back: files, the strict schema, all locations in a report, and damage to them."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -33,7 +33,7 @@ def unigram_spec(
 def bpe_spec(
     merges: Sequence[str], added: Mapping[str, int] | None = None, *, tokens: Sequence[str] = (), **fields: object
 ) -> TokenizerSpec:
-    """Make a `gpt2` tokenizer: the byte alphabet by byte, then what the merges make, `tokens`, and the added ones."""
+    """Make a `gpt2` tokenizer: the byte alphabet by byte, then the results of the merges, `tokens`, added tokens."""
     made = [merge.replace(" ", "") for merge in merges]
     all_tokens = list(dict.fromkeys([*BYTE_ALPHABET, *made, *tokens, *(added or ())]))
     return spec_of("gpt2", all_tokens, added or {}, merges=merges, **{"pre": "gpt-2"} | fields)
@@ -42,6 +42,6 @@ def bpe_spec(
 def spec_of(
     model: str, tokens: Sequence[str], types: Mapping[str, int] | None = None, **fields: object
 ) -> TokenizerSpec:
-    """Make a tokenizer of any model; tokens are NORMAL where `types` does not say otherwise."""
+    """Make a tokenizer of any model; tokens are NORMAL unless `types` says otherwise."""
     all_types = [(types or {}).get(token, TokenType.NORMAL.value) for token in tokens]
     return TokenizerSpec(model=model, tokens=tokens, types=all_types, **fields)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.system.output_directory import check_output, staged
+from tokverify.system.output_directory import check_output, stage_output
 
 
 def contents(directory: Path) -> dict[str, str]:
@@ -11,14 +11,14 @@ def contents(directory: Path) -> dict[str, str]:
 
 
 def fill(output: Path, names: str = "ab") -> None:
-    with staged(output) as directory:
+    with stage_output(output) as directory:
         for name in names:
             (directory / name).write_text(f"new {name}")
 
 
 def test_a_new_directory_appears_whole(tmp_path: Path):
     output = tmp_path / "out"
-    with staged(output) as directory:
+    with stage_output(output) as directory:
         (directory / "a").write_text("new a")
         assert not output.exists()
     assert contents(output) == {"a": "new a"}
@@ -41,7 +41,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, error: BaseException, exists: 
         (output / "a").write_text("old a")
 
     def fail():
-        with staged(output) as directory:
+        with stage_output(output) as directory:
             (directory / "a").write_text("half")
             raise error
 

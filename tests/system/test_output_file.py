@@ -1,4 +1,4 @@
-"""Files appear complete or not at all, whatever they are called and however a run ends."""
+"""Files appear complete or not at all, regardless of their names and of how a run ends."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tokverify.errors import TokverifyError
 from tokverify.system.output_file import (
     append_text,
     check_place,
-    put_in_place,
+    move_into_place,
     sync,
     temporary_beside,
     write_file,
@@ -40,7 +40,7 @@ def write(path: Path, text: str) -> None:
     with temporary_beside(path) as temporary:
         temporary.write_text(text)
         sync(temporary)
-        put_in_place(temporary, path)
+        move_into_place(temporary, path)
 
 
 def test_permissions_are_kept_or_those_of_a_new_file(tmp_path: Path):
@@ -82,7 +82,7 @@ def test_links_are_followed_even_to_files_that_do_not_exist_yet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "complaint"), [("absent/report.json", "is not a directory"), ("link.json", "symbolic link")]
 )
-def test_broken_links(tmp_path: Path, to: str, complaint: str):
+def test_a_broken_link_is_refused(tmp_path: Path, to: str, complaint: str):
     link = tmp_path / "link.json"
     link.symlink_to(to)
     with pytest.raises(TokverifyError, match=rf"link\.json: cannot be written: .*{complaint}"):
@@ -187,7 +187,7 @@ def test_a_killed_run_leaves_complete_files_and_does_not_affect_later_runs(tmp_p
     assert [path.read_text() for path in paths] == ["later", "later"]
 
 
-def test_two_runs_do_not_mix(tmp_path: Path):
+def test_two_runs_are_kept_apart(tmp_path: Path):
     path = tmp_path / "report.json"
     processes = [writer(letter, path) for letter in "ab"]
     seen = set()

@@ -9,7 +9,7 @@ IN_A_CHILD = """
 import os
 from tokverify.system.stderr import capture_stderr
 
-def told(text, times=1000):
+def count_mixed(text, times=1000):
     mixed = 0
     for _ in range(times):
         with capture_stderr() as kept:
@@ -17,12 +17,12 @@ def told(text, times=1000):
             mixed += kept.take() != text
     return mixed
 
-told(b"parent", 1)
+count_mixed(b"parent", 1)
 children = []
 for text in (b"one", b"another"):
     child = os.fork()
     if not child:
-        os._exit(bool(told(text)))
+        os._exit(bool(count_mixed(text)))
     children.append(child)
 print([os.waitpid(child, 0)[1] for child in children])
 """

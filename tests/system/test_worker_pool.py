@@ -12,19 +12,19 @@ import pytest
 from tokverify.errors import TokverifyError
 from tokverify.system.worker_pool import worker_pool
 
-# Starts two processes that do what is asked for in the argument, and tells of them.
+# Start two processes that run the code in the argument, and print their ids.
 PROGRAM = """
 import os, signal, sys, time
 from tokverify.system.worker_pool import worker_pool
 
-def told(_):
+def announce(_):
     print(os.getpid(), flush=True)
     exec(sys.argv[1])
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with worker_pool(2) as pool:
-        for work in [pool.submit(told, number) for number in range(2)]:
+        for work in [pool.submit(announce, number) for number in range(2)]:
             work.result()
         print("done", flush=True)
         time.sleep(600)
@@ -76,14 +76,14 @@ def test_no_process_is_left_behind(tmp_path: Path, work: str, number: int, to_al
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    told = [process.stdout.readline() for _ in range(3 if work == IDLE else 2)]
+    lines = [process.stdout.readline() for _ in range(3 if work == IDLE else 2)]
     (os.killpg if to_all else os.kill)(process.pid, number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == (128 + number if number == signal.SIGTERM else -number)
     if number != signal.SIGKILL:
         assert stderr.count(b"Traceback") == (number == signal.SIGINT)
-    # Whoever has been started by somebody who ended has the system to collect it.
-    for line in told[:2]:
+    # The system collects processes whose parent has ended.
+    for line in lines[:2]:
         wait_for_the_end_of(int(line))
 
 

@@ -3,7 +3,7 @@ import pytest
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.cases.suite import parse_suite
-from tokverify.cases.suite_edit import with_expected
+from tokverify.cases.suite_edit import insert_expected
 from tokverify.errors import TokverifyError
 from tokverify.report.record import RecordedChange, Recording, recording_exit_code
 from tokverify.report.run import Side
@@ -117,4 +117,4 @@ def test_a_text_without_a_final_newline_is_rejected_with_advice():
     text = "cases:\n  - id: one\n    text: |\n      a"
     suite = parse_suite(text, "s.yaml", "s")
     with pytest.raises(TokverifyError, match=r"and end each line with a newline, including the last one$"):
-        check_edit(suite, with_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})
+        check_edit(suite, insert_expected(text, "key", {"one": (0,)}), "key", {"one": (0,)})

@@ -41,7 +41,7 @@ def suite(tmp_path, pieces) -> str:
     return str(path)
 
 
-def test_no_reference_is_looked_for_if_every_case_expects_something(suite):
+def test_no_reference_is_searched_for_if_every_case_expects_something(suite):
     report = report_of(MODEL, "--cases", suite, "-k", "pieces", "-k", "ids")
     assert report["summary"]["match"] == 2
     assert report["expected"]["name"] == "expect"
@@ -51,7 +51,7 @@ def test_no_reference_is_looked_for_if_every_case_expects_something(suite):
     assert "sentencepiece" not in report["versions"]
 
 
-def test_the_reference_is_looked_for_if_a_case_expects_nothing(suite):
+def test_a_reference_is_searched_for_if_a_case_expects_nothing(suite):
     report = report_of(MODEL, "--cases", suite)
     assert report["expected"]["name"] == "sentencepiece"
     assert report["summary"]["match"] == 3
@@ -86,7 +86,7 @@ def test_a_difference_is_shown_and_explained_without_a_reference(suite, pieces):
     assert '["w", "ord", "···", "w", "ith"]' in shown
 
 
-def test_an_expected_piece_that_no_token_has_is_shown_without_an_id(tmp_path):
+def test_an_expected_piece_without_a_token_is_shown_without_an_id(tmp_path):
     path = tmp_path / "own.yaml"
     path.write_text('cases: [{id: a, text: a, expect: {llama: ["no such piece"]}}]\n')
     result = run(MODEL, "--cases", str(path))

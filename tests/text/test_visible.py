@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.text.visible import visible, visible_message
+from tokverify.text.visible import code_points, visible, visible_message
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tokverify.text.visible import visible, visible_message
         ("\u0301e", "\\u0301e"),
     ],
 )
-def test_shows_every_character(text, shown):
+def test_every_character_is_shown(text, shown):
     assert visible(text) == shown
 
 
@@ -85,3 +85,19 @@ def test_nothing_reaches_the_terminal_but_printable_characters(text):
     shown = visible(text)
     assert shown.isprintable()
     assert " " not in shown
+
+
+def test_characters_are_named():
+    assert code_points(" é🦙") == [
+        "U+0020 SPACE",
+        "U+00E9 LATIN SMALL LETTER E WITH ACUTE",
+        "U+1F999 LLAMA",
+    ]
+
+
+def test_characters_without_a_name_have_a_code_point():
+    assert code_points("\t\x01\ue000") == ["U+0009 TAB", "U+0001 (no name)", "U+E000 (no name)"]
+
+
+def test_bytes_that_are_not_utf8_differ_from_surrogates():
+    assert code_points("\udcff\ud800") == ["byte 0xFF", "U+D800 (no name)"]

@@ -3,7 +3,7 @@
 import pytest
 
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import encode_options, listed, plural, quoted, tokens
+from tokverify.text.wording import encode_options, list_items, list_tokens, plural, quote
 
 
 @pytest.mark.parametrize(
@@ -17,13 +17,13 @@ from tokverify.text.wording import encode_options, listed, plural, quoted, token
     ],
 )
 def test_quoted(text, shown):
-    assert quoted(text) == shown == visible_message(quoted(text))
+    assert quote(text) == shown == visible_message(quote(text))
 
 
 def test_lists():
-    assert listed("abcde") == "a, b, c, d, e"
-    assert listed("abcdefg", 2) == "a, b and 5 more"
-    assert tokens([1, 0, 2], ["<s>", "\x00", "  "]) == '1 "\\x00", 0 "<s>", 2 "··"'
+    assert list_items("abcde") == "a, b, c, d, e"
+    assert list_items("abcdefg", 2) == "a, b and 5 more"
+    assert list_tokens([1, 0, 2], ["<s>", "\x00", "  "]) == '1 "\\x00", 0 "<s>", 2 "··"'
 
 
 def test_options():
@@ -31,12 +31,12 @@ def test_options():
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("actual", "shown"),
     [
         (plural(0, "case"), "0 cases"),
         (plural(1, "entry", "entries"), "1 entry"),
         (plural(1234, "entry", "entries"), "1,234 entries"),
     ],
 )
-def test_counts(told, shown):
-    assert told == shown
+def test_counts(actual, shown):
+    assert actual == shown

@@ -1,10 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from tokverify.errors import TokverifyError
 from tokverify.train import corpus
-from tokverify.train.corpus import check_corpus, read_blocks, read_lines
+from tokverify.train.corpus import LONGEST_CHUNK, check_corpus, read_blocks, read_lines
 
 
 @pytest.fixture
@@ -88,3 +89,10 @@ def test_files_are_read_in_order_and_not_joined(write):
     paths = [write(b"one", "a"), write(b"two\r\n\r\nthree \n", "b")]
     assert list(read_blocks(paths)) == ["one", "two\r\n\r\n", "three \n"]
     assert list(read_lines(paths)) == ["one", "two", "three "]
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "wordpiece", "cpp"])
+def test_no_piece_is_longer_than_a_chunk(trained_on, algorithm: str):
+    trained = trained_on(algorithm, "ab" * 2 * LONGEST_CHUNK, vocab_size=2500)
+    pieces = json.loads(trained.data)["model"]["vocab"]
+    assert max(len(piece.removeprefix("##")) for piece in pieces) == LONGEST_CHUNK

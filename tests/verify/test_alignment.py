@@ -60,7 +60,7 @@ def test_other_bytes_are_aligned_by_ids():
     assert shape(difference) == ["<s> e|é", "=x y", "|!"]
 
 
-def test_an_empty_side():
+def test_an_empty_side_is_one_difference():
     assert shape(compare([], tokens("a", "b"))) == ["|a b"]
     assert compare(tokens("a"), []).first.expected is None
 
@@ -85,7 +85,7 @@ def test_excerpt_starts_at_a_whole_character():
     assert (shown.before, shown.actual, shown.expected) == ("a", "🦙", "🦙")
 
 
-def test_excerpt_tells_apart_what_each_side_decodes():
+def test_the_excerpt_shows_what_each_side_decodes():
     shown = compare(tokens("caf", "e\u0301", "!"), tokens("caf", "é", "!")).excerpt
     assert (shown.before, shown.actual, shown.expected) == ("caf", "e\u0301!", "é!")
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.errors import TokverifyError
-from tokverify.render.baseline import render_baseline
 from tokverify.report.run import KnownDifference, Report, Side, Status
+from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.verify.baseline import Baseline, digest, read_baseline
+from tokverify.verify.baseline_writer import render_baseline
 from tokverify.verify.comparison import verify_tokenizers
 
 TODAY = date(2026, 6, 1)
@@ -41,19 +42,19 @@ def entry(text: str, **fields: object) -> KnownDifference:
     return replace(known, **fields)
 
 
-def test_what_is_listed_is_known_and_no_failure():
+def test_a_listed_failure_is_known_and_does_not_fail_the_run():
     found = report("ab", "cd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "match"]
-    assert found.exit_code == 0
+    assert run_exit_code(found) == 0
     assert found.results[0].known.reason == "it is so"
     assert found.results[0].difference is not None
-    assert found.count(Status.KNOWN) == 1
+    assert count_status(found, Status.KNOWN) == 1
 
 
-def test_what_is_not_listed_fails():
+def test_an_unlisted_failure_fails_the_run():
     found = report("ab", "abd", baseline=baseline(entry("ab")))
     assert statuses(found) == ["known", "mismatch"]
-    assert found.exit_code == 1
+    assert run_exit_code(found) == 1
 
 
 def test_a_known_case_that_fails_in_another_way_fails():
@@ -73,7 +74,7 @@ def test_an_entry_holds_until_the_end_of_its_last_day(days: int, status: str):
         assert found.results[0].refusals == (note,)
 
 
-def test_what_an_earlier_baseline_said_no_longer_counts():
+def test_a_new_baseline_replaces_an_earlier_one():
     expired = baseline(entry("ab", expires=TODAY - timedelta(1)))
     refused, accepted = report("ab", baseline=expired), report("ab", baseline=baseline(entry("ab")))
     assert baseline(entry("ab")).apply(refused) == accepted
@@ -81,7 +82,7 @@ def test_what_an_earlier_baseline_said_no_longer_counts():
     assert baseline().apply(accepted).results == report("ab").results
 
 
-def test_an_error_can_be_known_by_its_message():
+def test_an_error_can_be_listed_by_its_message():
     expected = FakeTokenizer("a", "x", name="theirs")
     (result,) = report("x", expected=expected).results
     assert result.status is Status.ERROR
@@ -90,7 +91,7 @@ def test_an_error_can_be_known_by_its_message():
 
 
 def test_only_known_failures_are_a_success():
-    assert report("ab", baseline=baseline(entry("ab"))).exit_code == 0
+    assert run_exit_code(report("ab", baseline=baseline(entry("ab")))) == 0
 
 
 def test_a_known_failure_does_not_stop_a_run():
@@ -118,10 +119,10 @@ def test_an_entry_can_name_a_model_by_another_of_its_names():
     assert statuses(found) == ["known"]
 
 
-def test_what_a_baseline_can_do_without_is_told():
+def test_superfluous_baseline_entries_are_reported():
     entries = entry("ab"), entry("ab", case="s/cd"), entry("ab", case="s/gone"), entry("ab", case="s/cd", model="other")
-    told = report("ab", "cd", baseline=baseline(*entries)).baseline
-    assert (told.fixed, told.not_run) == ((entries[1],), (entries[2],))
+    applied = report("ab", "cd", baseline=baseline(*entries)).baseline
+    assert (applied.fixed, applied.not_run) == ((entries[1],), (entries[2],))
 
 
 # Updating
@@ -132,7 +133,7 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
     fixed, gone = entry("ab", case="s/cd"), entry("ab", case="s/gone")
     others = entry("ab", case="s/cd", model="other")
     found = report("ab", "cd", "abd")
-    updated = baseline(kept, fixed, gone, others).updated(found, "new here")
+    updated = baseline(kept, fixed, gone, others).update(found, "new here")
     assert [(known.case, known.reason, known.expires) for known in updated.entries] == [
         ("s/ab", "kept", date(2030, 1, 1)),
         ("s/abd", "new here", None),
@@ -140,13 +141,13 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
         ("s/gone", "it is so", None),
     ]
     assert statuses(updated.apply(found)) == ["known", "match", "known"]
-    assert updated.apply(found).exit_code == 0
+    assert run_exit_code(updated.apply(found)) == 0
     assert updated.entries[1].about == "from token 0 on: 0, not 4"
 
 
 def test_a_failure_of_another_kind_is_new():
     before = baseline(entry("abc", reason="old"))
-    updated = before.updated(report("abc", expected=OTHERWISE), "new")
+    updated = before.update(report("abc", expected=OTHERWISE), "new")
     assert [known.reason for known in updated.entries] == ["new"]
 
 
@@ -156,15 +157,15 @@ def test_new_entries_need_a_reason():
         TokverifyError,
         match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
     ):
-        baseline().updated(report(*texts), None)
-    assert baseline(entry("ab")).updated(report("ab"), None).entries[0].reason == "it is so"
+        baseline().update(report(*texts), None)
+    assert baseline(entry("ab")).update(report("ab"), None).entries[0].reason == "it is so"
 
 
 def test_an_expired_entry_is_left_for_a_person():
     expired = entry("ab", expires=date(2020, 1, 1))
-    updated = baseline(expired).updated(report("ab"), "so that it passes")
+    updated = baseline(expired).update(report("ab"), "so that it passes")
     assert [known.expires for known in updated.entries] == [date(2020, 1, 1)]
-    assert updated.apply(report("ab")).exit_code == 1
+    assert run_exit_code(updated.apply(report("ab"))) == 1
 
 
 # The file
@@ -185,6 +186,15 @@ def test_a_file_reads_back_as_it_was_written(tmp_path_factory, suffix: str, entr
     read = read_baseline(path, TODAY)
     assert [replace(known, place="") for known in read.entries] == entries
     assert read.today == TODAY
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\ufeff", "\x85", " ", "\ud7ff"])
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+def test_a_line_separator_at_the_end_reads_back(tmp_path: Path, suffix: str, end: str):
+    known = KnownDifference(case=f"s/a{end}", difference="0" * 16, reason=f"x{end}", about=f"{end}y{end}")
+    path = tmp_path / f"known{suffix}"
+    path.write_text(render_baseline(baseline(known), suffix), encoding="utf-8")
+    assert [replace(read, place="") for read in read_baseline(path, TODAY).entries] == [known]
 
 
 GOOD = "- case: s/a\n  difference: 0123456789abcdef\n  reason: it is so\n"
@@ -229,7 +239,7 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
         ("", "the file is empty; write at least a list of known differences"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint: str):
+def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, complaint: str):
     path = written(tmp_path, text)
     with pytest.raises(TokverifyError) as raised:
         read_baseline(path, TODAY)
@@ -237,6 +247,6 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, complaint:
     assert str(raised.value).startswith(str(path))
 
 
-def test_what_cannot_be_read(tmp_path: Path):
+def test_an_unreadable_baseline_is_an_error(tmp_path: Path):
     with pytest.raises(TokverifyError, match="cannot read the known differences: No such file"):
         read_baseline(tmp_path / "absent.yaml", TODAY)

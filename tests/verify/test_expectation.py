@@ -21,7 +21,7 @@ def test_a_side_is_named_by_its_name_its_fingerprint_or_its_family(key):
 
 
 @pytest.mark.parametrize("key", ["gemma", "GEMMA-3", "Llama", "0123456", "12345678"])
-def test_nothing_else_names_it(key):
+def test_other_keys_do_not_match_the_tokenizer(key):
     assert expect_of(case(**{key: (2,)}), SIDE) is None
 
 
@@ -48,18 +48,18 @@ def test_no_tokens_are_no_tokens_either_way():
     assert agrees((), TOKENIZER, ())
 
 
-def test_tokens_with_the_same_piece_are_as_good_as_each_other():
+def test_tokens_with_the_same_piece_are_equivalent():
     assert agrees(("+",), TOKENIZER, (3,))
     assert agrees(("+",), TOKENIZER, (4,))
     assert [token.id for token in expected_tokens(("+", "a"), TOKENIZER, (4, 4))] == [4, 0]
 
 
-def test_what_is_expected_is_looked_up():
+def test_the_expectation_for_the_tokenizer_is_selected():
     assert expected_tokens((2, 99), TOKENIZER, ()) == [Token(2, "▁ab", b" ab"), Token(99, "", b"")]
     assert expected_tokens(("▁ab", "zz"), TOKENIZER, (0,)) == [Token(2, "▁ab", b" ab"), Token(NO_TOKEN, "zz", b"")]
 
 
-def test_the_side_names_the_suites_once_each():
+def test_each_suite_is_named_once():
     cases = [Case(id=id, suite="s", text="x", file=file) for id, file in (("a", "one.yaml"), ("b", "one.yaml"))]
     assert expect_side(cases).source == "as in one.yaml"
     assert expect_side(cases).reason == "as requested"

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tokverify.cases.case import Case
-from tokverify.render import RenderOptions
-from tokverify.render.report_diff import DIFF_FORMATS, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.render.report_diff.describe import verdict
 from tokverify.report.report_diff import CaseChangeKind as Kind
 from tokverify.report.report_diff import report_diff_exit_code
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side, Status
@@ -68,7 +69,7 @@ MATCH, MISMATCH, ERROR, KNOWN_STATUS, SKIPPED = Status
         ((MISMATCH, 1), None, Kind.VANISHED),
     ],
 )
-def test_every_kind_of_change(old, new, kind):
+def test_every_kind_of_change_is_shown(old, new, kind):
     first = report(*([result("x", *old)] if old else []))
     second = report(*([result("x", *new)] if new else []))
     diff = compare_reports(first, second)
@@ -98,21 +99,21 @@ def several():
     return compare_reports(old, new)
 
 
-def test_the_worst_comes_first():
+def test_the_worst_is_listed_first():
     assert [change.case for change in several().changes] == [
         "s/fails", "s/differently", "s/fixed", "s/ids", "s/new", "s/gone",
     ]  # fmt: skip
-    told = verdict(several())
-    assert told.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
-    assert told.endswith("6 cases before, 6 now")
+    sentence = verdict(several())
+    assert sentence.startswith("1 failed, 1 failing differently, 1 fixed, 1 matching with other ids, 1 new, 1 vanished")
+    assert sentence.endswith("6 cases before, 6 now")
 
 
-def test_a_case_that_was_itself_changed_is_told():
+def test_a_changed_case_is_reported():
     assert [change.case for change in several().changes if change.edited] == ["s/ids"]
 
 
 def test_the_table():
-    text = DIFF_FORMATS["table"](several(), RenderOptions())
+    text = FORMATS["report diff"]["table"](several(), RenderOptions())
     assert text.index("FAILED: PASSED BEFORE") < text.index("FIXED: FAILED BEFORE") < text.index("VANISHED")
     assert f"before: m, m.gguf, fingerprint {'0' * 64}" in " ".join(text.split())
     assert "expected   r, r.json: the same" in text
@@ -122,27 +123,28 @@ def test_the_table():
     assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..." in text
     assert "now: error, \\x1b[31mno `|` ::error::" in text
     assert "s/same" not in text
-    assert DIFF_FORMATS["table"](several(), RenderOptions(quiet=True)).replace("\n", " ").strip() == verdict(several())
+    quiet = FORMATS["report diff"]["table"](several(), RenderOptions(quiet=True))
+    assert quiet.replace("\n", " ").strip() == verdict(several())
 
 
-def test_the_markdown_keeps_texts_what_they_are():
-    text = DIFF_FORMATS["markdown"](several(), RenderOptions())
+def test_markdown_keeps_texts_unchanged():
+    text = FORMATS["report diff"]["markdown"](several(), RenderOptions())
     assert "- **s/differently**<br>before: mismatch" in text
     assert "\\\\x1b\\[31mno \\`\\|\\` ::error::" in text
-    assert len(DIFF_FORMATS["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
+    assert len(FORMATS["report diff"]["markdown"](several(), RenderOptions(quiet=True)).splitlines()) == 3
 
 
-def test_json_holds_every_change():
-    told = json.loads(DIFF_FORMATS["json"](several(), RenderOptions()))
-    assert told["summary"] == {
+def test_json_contains_every_change():
+    document = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
+    assert document["summary"] == {
         "exit_code": 1,
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
     }  # fmt: skip
-    assert (told["old_cases"], told["new_cases"]) == (6, 6)
-    first = told["changes"][0]
+    assert (document["old_cases"], document["new_cases"]) == (6, 6)
+    first = document["changes"][0]
     assert (first["case"], first["kind"], first["old"]["status"]) == ("s/fails", "failed", "match")
-    assert told["changes"][-1]["new"] is None
-    assert told["actual"]["new"]["fingerprint"] == "2" * 64
+    assert document["changes"][-1]["new"] is None
+    assert document["actual"]["new"]["fingerprint"] == "2" * 64
 
 
 def test_nothing_changed():

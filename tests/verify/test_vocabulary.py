@@ -1,15 +1,16 @@
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.report.run import PieceDifference
+from tokverify.report.run_summary import vocabularies_differ
 from tokverify.verify.vocabulary import compare_vocabularies
 
 
 def test_equal_vocabularies_do_not_differ():
-    assert not compare_vocabularies(FakeTokenizer("a", "b"), FakeTokenizer("a", "b"))
+    assert not vocabularies_differ(compare_vocabularies(FakeTokenizer("a", "b"), FakeTokenizer("a", "b")))
 
 
 def test_pieces_are_compared_id_by_id():
     difference = compare_vocabularies(FakeTokenizer("a", "b", "c"), FakeTokenizer("a", "x"))
-    assert difference
+    assert vocabularies_differ(difference)
     assert (difference.actual_size, difference.expected_size) == (3, 2)
     assert difference.pieces == (PieceDifference(1, "b", "x"), PieceDifference(2, "c", None))
 
@@ -21,13 +22,13 @@ def test_an_id_without_a_token_is_the_same_as_none():
     assert longer
 
 
-def test_another_spelling_of_the_same_bytes_is_only_counted():
+def test_tokens_stored_differently_for_the_same_bytes_are_only_counted():
     difference = compare_vocabularies(FakeTokenizer("  ", "a"), FakeTokenizer("▁▁", "a"))
     assert difference.respelled == 1
-    assert not difference
+    assert not vocabularies_differ(difference)
 
 
-def test_special_ids_are_compared_where_both_sides_name_them():
+def test_special_ids_are_compared_if_both_sides_name_them():
     actual = FakeTokenizer("a", "b", special_ids={"bos": 0, "eos": 1, "unk": 0})
     expected = FakeTokenizer("a", "b", special_ids={"bos": 0, "eos": 0, "pad": 1})
     assert compare_vocabularies(actual, expected).special_ids == {"eos": (1, 0)}

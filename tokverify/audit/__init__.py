@@ -1,4 +1,4 @@
-"""Audit: static rules for the tokenizer of a GGUF file, alone or against its reference."""
+"""Audit the tokenizer of a GGUF file with static rules, alone or against its reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
@@ -21,22 +21,14 @@ __all__ = ["AuditReport", "audit"]
 
 
 def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = ()) -> AuditReport:
-    """Evaluate rules on `subject`, and set aside the findings that waivers accept.
+    """Evaluate rules on `subject`, and separate the findings that waivers accept.
 
     The report lists the rules that could not be evaluated. Its findings are ordered by severity, then by code.
     """
     rules = list(rules)
-    findings: list[Finding] = []
-    not_evaluated: list[NotEvaluated] = []
-    for rule in rules:
-        try:
-            findings.extend(rule.findings(subject))
-        except (NotEvaluatedError, TokverifyError) as error:
-            not_evaluated.append(NotEvaluated(rule.code, rule.name, shortened(str(error))))
-    findings.sort(key=lambda finding: finding.code)
-    findings.sort(key=lambda finding: finding.severity, reverse=True)
-    evaluated = {rule.code for rule in rules} - {skipped.code for skipped in not_evaluated}
+    findings, not_evaluated = _evaluate(subject, rules)
     selected = {rule.code for rule in rules}
+    evaluated = selected - {skipped.code for skipped in not_evaluated}
     relevant = [waiver for waiver in waivers if waiver.code in selected and _concerns(waiver, subject)]
     left, waived = _apply_waivers(findings, relevant)
     used = {accepted.waiver for accepted in waived}
@@ -47,6 +39,20 @@ def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = (
         not_evaluated=tuple(not_evaluated),
         rules=tuple(rule.manual for rule in rules),
     )
+
+
+def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotEvaluated]]:
+    """Return the findings of the rules, and the rules that could not be evaluated."""
+    findings: list[Finding] = []
+    not_evaluated: list[NotEvaluated] = []
+    for rule in rules:
+        try:
+            findings.extend(rule.findings(subject))
+        except (NotEvaluatedError, TokverifyError) as error:
+            not_evaluated.append(NotEvaluated(rule.code, rule.name, truncate(str(error))))
+    findings.sort(key=lambda finding: finding.code)
+    findings.sort(key=lambda finding: finding.severity, reverse=True)
+    return findings, not_evaluated
 
 
 def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:

@@ -1,4 +1,4 @@
-"""Encode texts on both sides, for rules that would raise a false alarm if they only compared data."""
+"""Encode texts on both sides, for rules that would raise false alarms if they only compared data."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ids_around(subject: Subject) -> tuple[tuple[list[int], list[int]], tuple[lis
     """Return the ids that each side adds before and after a text: ours first, then the reference's.
 
     Raises:
-        NotEvaluatedError: If one side adds none that can be observed.
+        NotEvaluatedError: If the ids that one side adds cannot be observed.
     """
     if not subject.expected.adds_special:
         raise NotEvaluatedError(f"the reference ({subject.expected.name}) does not know which tokens to add to a text")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
 
@@ -31,7 +32,7 @@ PADDING = re.compile(
 """Texts with which a converter fills up a vocabulary."""
 
 _ANY = re.compile(f"{_PIPED}|{_NAMED}|{_LOOSE}")
-_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *(text for texts in FIM_TEXTS.values() for text in texts)])
+_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values())])
 _END = re.compile(r"(?i)end|eot|eos|eom|return|call|^</s>$|^<turn\|>$")
 _NO_END = re.compile(
     r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
@@ -49,10 +50,10 @@ def is_marker(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TemplateMarkers:
-    """Texts in a template that look like special tokens, each once, in the order of the template."""
+    """The distinct texts in a template that look like special tokens, in the order of the template."""
 
     template: str
-    """Without its comments."""
+    """The template without its comments."""
     strong: tuple[str, ...]
     """Those that leave no doubt."""
     weak: tuple[str, ...]
@@ -76,7 +77,7 @@ class TemplateMarkers:
 
 def read_template(template: str) -> TemplateMarkers:
     """Find the markers in a template."""
-    template = _without_comments(template[:_MAX_TEMPLATE])
+    template = _remove_comments(template[:_MAX_TEMPLATE])
     markers = list(dict.fromkeys(_ANY.findall(template)))
     strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(
@@ -87,13 +88,17 @@ def read_template(template: str) -> TemplateMarkers:
     )
 
 
-def _without_comments(template: str) -> str:
+def _remove_comments(template: str) -> str:
     # subtle: a regex would search to the end for every unterminated comment, which is quadratic.
-    kept, start = [], 0
-    while (begin := template.find("{#", start)) >= 0 and (end := template.find("#}", begin + 2)) >= 0:
+    kept: list[str] = []
+    start = 0
+    while True:
+        begin = template.find("{#", start)
+        end = template.find("#}", begin + 2)
+        if begin < 0 or end < 0:
+            return "".join(kept) + template[start:]
         kept.append(template[start:begin])
         start = end + 2
-    return "".join(kept) + template[start:]
 
 
 def _leading_statements(template: str) -> int:

@@ -1,6 +1,6 @@
 """Command lines that repair a finding.
 
-In those of the rules, MODEL, REFERENCE and FIXED stand for files; `with_remedies` fills in the files of a report.
+Rules write MODEL, REFERENCE and FIXED for the files; `add_remedies` fills in the files of a report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokverify.report.finding import Finding
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
-"""Applies where the reference has the right types, texts, scores or merges, and cases reveal the fault."""
+"""Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 _REMARKS = {
@@ -27,8 +27,6 @@ _REMARKS = {
     "gguf-set-metadata": "modifies the file in place",
 }
 """Beginning of a command -> what to know about it."""
-_SAME_FILE = frozenset({"llama.cpp", "rebuilt"})
-"""References that read the model's own file, so they cannot show what it should contain."""
 
 
 def new_metadata(*arguments: str) -> str:
@@ -48,7 +46,7 @@ def set_special_id(role: str, id: int | str) -> str:
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
-    """Return how to set a flag: in the file if it is declared there, otherwise when llama.cpp is run."""
+    """Describe how to set a flag: in the file if it is declared there, or else when running llama.cpp."""
     if not declared:
         return f"llama.cpp's --override-kv {key}=bool:{str(value).lower()}, or convert again with the flag set"
     # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "".
@@ -60,27 +58,24 @@ def key_of(role: str) -> str:
     return _KEYS[role]
 
 
-def with_remedies(report: AuditReport) -> AuditReport:
-    """Store in an audit how each of its findings can be repaired, with its files named."""
-    findings = tuple(_with_remedy(finding, report) for finding in report.findings)
-    waived = tuple(replace(each, finding=_with_remedy(each.finding, report)) for each in report.waived)
+def add_remedies(report: AuditReport, reference: str | None) -> AuditReport:
+    """Store in an audit how each of its findings can be repaired, with its files named.
+
+    `reference` is the location of a reference to repair the file with; None if there is none.
+    """
+
+    def add_remedy(finding: Finding) -> Finding:
+        return replace(finding, remedy=find_remedy(finding.repair, report.source or None, reference))
+
+    findings = tuple(map(add_remedy, report.findings))
+    waived = tuple(replace(each, finding=add_remedy(each.finding)) for each in report.waived)
     return replace(report, findings=findings, waived=waived)
 
 
-def _with_remedy(finding: Finding, report: AuditReport) -> Finding:
-    return replace(finding, remedy=find_remedy(finding.repair, report))
-
-
-def find_remedy(repair: str, report: AuditReport) -> Repair:
-    """Return a repair as a command with the files of a report, as far as they are known, or else as a remark."""
+def find_remedy(repair: str, model: str | None, reference: str | None) -> Repair:
+    """Return a repair as a command with the files named, if they are known; as a remark if it is no known command."""
     for beginning, remark in _REMARKS.items():
         if repair.startswith(f"{beginning} "):
-            model = report.source or None
-            arguments = fill_in(repair, model, fixed_name(model), _reference(report))
+            arguments = fill_in(repair, model, fixed_name(model), reference)
             return Repair((Command("repair", arguments),), remark)
     return Repair(remark=repair)
-
-
-def _reference(report: AuditReport) -> str | None:
-    location = report.options.get("reference")
-    return location if isinstance(location, str) and location not in _SAME_FILE else None

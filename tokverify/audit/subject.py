@@ -1,4 +1,4 @@
-"""Subject: everything that a rule can look at, computed when a rule first asks for it."""
+"""Subject: everything that a rule can examine, computed when it is first used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 from tokverify.tokenizer import Declaring, DocumentHolding
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class NotEvaluatedError(Exception):
 class Subject:
     """A GGUF file's tokenizer and, if one is given, its reference.
 
-    A property that is not available raises `NotEvaluatedError`, which ends the rule that asked for it. So a file that
-    is refused can still be audited by the rules that look at the declared tokenizer alone.
+    A property that is not available raises `NotEvaluatedError`, which ends the rule that uses it. So a file that is
+    refused can still be audited by the rules that examine only the declared tokenizer.
     """
 
     declaration: Declaration
@@ -60,7 +60,7 @@ class Subject:
     def settings(self) -> Settings:
         """The effective settings."""
         if isinstance(self.resolved, TokverifyError):
-            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {shortened(str(self.resolved))}")
+            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {truncate(str(self.resolved))}")
         return self.resolved
 
     @cached_property

@@ -112,7 +112,7 @@ class Checker:
         if not isinstance(node, Scalar):
             self.complain(node.line, f"{what} is {_describe(node)}; write a string")
         elif node.tag != "str":
-            self.complain(node.line, _not_a_string(node, what))
+            self.complain(node.line, _describe_non_string(node, what))
         elif any("\ud800" <= character <= "\udfff" for character in node.value):
             self.complain(
                 node.line, f"{what} contains a lone surrogate, which is not valid text; write \\U and eight digits"
@@ -166,7 +166,7 @@ def _raw(node: Scalar) -> str:
     return node.value[:_MAX_SHOWN] if node.value.isprintable() else quote(node.value)
 
 
-def _not_a_string(node: Scalar, what: str) -> str:
+def _describe_non_string(node: Scalar, what: str) -> str:
     if node.tag not in _KINDS:
         return f"{what} has the tag {quote(node.tag)}; remove the tag and quote the value"
     if node.tag == "null" and not node.value:

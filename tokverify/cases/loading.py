@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def load_cases(sources: Iterable[SuiteSource] | None = None) -> list[Case]:
     Raises:
         TokverifyError: If anything is wrong; lists the complaints about all files, one per line.
     """
-    return [case for suite in load_suites(sources) for case in suite.cases]
+    return list(chain.from_iterable(suite.cases for suite in load_suites(sources)))
 
 
 def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
@@ -48,8 +49,7 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
         if display_name:
             suite.cases = [replace(case, shipped=True) for case in suite.cases]
         suites.append(suite)
-    complaints = [complaint for suite in suites for complaint in suite.complaints]
-    complaints += _find_name_clashes(suites)
+    complaints = [*chain.from_iterable(suite.complaints for suite in suites), *_find_name_clashes(suites)]
     if complaints:
         raise TokverifyError("\n".join(complaints))
     return suites

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.text.wording import listed
+from tokverify.text.wording import list_items
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -51,7 +52,7 @@ def select(
 
 def _matches_any(case: Case, patterns: Iterable[str]) -> bool:
     names = case.id, f"{case.suite}/{case.id}"
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+    return any(fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
 
 
 def _explain_empty_selection(
@@ -60,7 +61,7 @@ def _explain_empty_selection(
     if not cases:
         return "no case selected: the suites contain no cases; name a suite that has some"
     hints = [
-        *_suggest_names("tag", tags, {tag for case in cases for tag in case.tags}),
+        *_suggest_names("tag", tags, set(chain.from_iterable(case.tags for case in cases))),
         *_suggest_names("suite", suites, {case.suite for case in cases}),
         *_suggest_patterns(patterns, cases),
     ]
@@ -81,7 +82,7 @@ def _suggest_name(kind: str, name: str, known: Collection[str]) -> str:
     similar = get_close_matches(name, candidates, n=3) or [other for other in candidates if name in other][:3]
     if similar:
         return f"did you mean {_join(similar)}?"
-    return f"known {kind}s: {listed(sorted(known), _MAX_LISTED) or 'none'}"
+    return f"known {kind}s: {list_items(sorted(known), _MAX_LISTED) or 'none'}"
 
 
 def _suggest_patterns(patterns: Iterable[str], cases: Sequence[Case]) -> list[str]:

@@ -39,9 +39,9 @@ class Suite:
     cases: list[Case] = field(default_factory=list)
     """The cases; complete only if there are no complaints."""
     complaints: list[str] = field(default_factory=list)
-    """What is wrong with the file, each beginning with `file:line: `."""
+    """The errors in the file, each beginning with `file:line: `."""
     hints: list[str] = field(default_factory=list)
-    """What is allowed but probably a mistake, in the same form."""
+    """Probable mistakes that are allowed, in the same form."""
 
 
 def read_suite(path: Path, display_name: str | None = None) -> Suite:

@@ -1,7 +1,7 @@
-"""Write what cases expect into the text of a suite; whatever else stands there stays as it is, to the letter.
+"""Write the expected ids of cases into the text of a suite, and leave the rest of the text unchanged.
 
-A library that writes YAML would change it: comments may survive, but a text escaped for the reader's sake (a no-break
-space, a combining mark) comes back raw, and nobody sees it any more. So only the places that change are rewritten.
+A library that writes YAML would reformat the file: comments may survive, but characters that were escaped because they
+are invisible (a no-break space, a combining mark) would be written raw. So only the places that change are rewritten.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingType
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tokverify.cases.suite_writer import quoted, token_list
+from tokverify.cases.suite_writer import quote_yaml, token_list
 from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, parse
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ _PLAIN_KEY = re.compile(r"[A-Za-z][\w.+-]*", re.ASCII)
 
 
 class _Edit(NamedTuple):
-    """What to put in place of the characters from `start` to `end`."""
+    """The replacement of the characters from `start` to `end`."""
 
     start: int
     end: int
     text: str
 
 
-def with_expected(text: str, key: str, expected: Expected) -> str:
-    """Return the text of a suite with ids recorded under `key`, added or in place of others.
+def insert_expected(text: str, key: str, expected: Expected) -> str:
+    """Return the text of a suite with ids recorded under `key`, replacing those already there.
 
-    Aliases may make the result another suite than is meant, or none: read it before it is written.
+    If the suite uses YAML aliases, the result may be a different suite or invalid, so parse it before writing it.
 
     Args:
         text: A suite without complaints and without a byte order mark.
@@ -50,7 +50,7 @@ class _Editor:
     def __init__(self, text: str, key: str, expected: Expected) -> None:
         self._text = text
         self._key = key
-        self._written_key = key if _is_plain(key) else quoted(key)
+        self._written_key = key if _is_plain(key) else quote_yaml(key)
         self._expected = expected
         self._newline = "\r\n" if "\r\n" in text else "\n"
 
@@ -76,7 +76,7 @@ class _Editor:
             return self._insert(case, f"expect: {{{entry}}}" if case.flow else f"expect:{self._newline}{pad}  {entry}")
         for key, value in expect.pairs():
             if isinstance(key, Scalar) and key.value == self._key:
-                # The space of a list in lines of `- 1` may not do for one in brackets, so the colon is written anew.
+                # A block list begins on the next line, a list in brackets after a space, so the colon is replaced too.
                 return _Edit(key.end, value.end, f": {self._list(ids, self._padding(expect))}")
         return self._insert(expect, self._entry(ids, self._padding(expect)))
 
@@ -87,7 +87,7 @@ class _Editor:
         return f"{self._newline}{padding}  ".join(wrap(token_list(ids), _WIDTH))
 
     def _padding(self, mapping: Mapping) -> str:
-        """Return what stands before each key of a mapping, or before the line where one in braces begins."""
+        """Return the indentation of a mapping's keys; for a mapping in braces, that of the line where it begins."""
         start = mapping.start if mapping.flow else mapping.items[0].start
         line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
         return " " * (len(line) - len(line.lstrip()) if mapping.flow else len(line))
@@ -106,7 +106,7 @@ class _Editor:
 
 
 def _is_plain(key: str) -> bool:
-    """Tell whether YAML reads a key as this string if it has no quotes."""
+    """Check whether YAML reads a key without quotes as this string."""
     parsed = parse(f"{key}: 1") if _PLAIN_KEY.fullmatch(key) else None
     return isinstance(parsed, Mapping) and isinstance(parsed.items[0], Scalar) and parsed.items[0].tag == "str"
 

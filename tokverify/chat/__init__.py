@@ -1,1 +1,1 @@
-"""Chat templates: render conversations with a file's template and the reference's, and compare texts and ids."""
+"""Render conversations with a file's chat templates and the reference's, and compare texts and ids."""

@@ -1,4 +1,4 @@
-"""The checks of rendered conversations: each function looks for one kind of problem.
+"""Check rendered conversations: each function looks for one kind of problem.
 
 To add a check, write a function, add it to `CHECKS`, and describe it in `tokverify.report.chat_kind`.
 """
@@ -14,7 +14,7 @@ from tokverify.chat.subject import ANSWER, QUESTION
 from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.text.wording import plural, quoted, shortened
+from tokverify.text.wording import plural, quote, truncate
 
 if TYPE_CHECKING:
     from tokverify.chat.subject import ChatSubject
@@ -38,7 +38,7 @@ def failing(subject: ChatSubject) -> Iterator[Problem]:
     """Find conversations that only one side's template renders."""
     actual, expected, needs = subject.rendered.actual, subject.rendered.expected, subject.conversation.needs
     if actual.text is None:
-        message = f"{'refuses' if actual.deliberate else 'fails on'} the conversation: {shortened(actual.error)}"
+        message = f"{'refuses' if actual.deliberate else 'fails on'} the conversation: {truncate(actual.error)}"
         if expected is None:
             yield Problem(INFO if needs or actual.deliberate else ERROR, message)
         elif expected.text is None:
@@ -47,7 +47,7 @@ def failing(subject: ChatSubject) -> Iterator[Problem]:
             yield Problem(ERROR, f"{message}; the reference's template renders it")
     elif expected is not None and expected.text is None:
         yield Problem(
-            ERROR, f"renders a conversation on which the reference's template fails: {shortened(expected.error)}"
+            ERROR, f"renders a conversation on which the reference's template fails: {truncate(expected.error)}"
         )
 
 
@@ -75,16 +75,14 @@ def ids(subject: ChatSubject) -> Iterator[Problem]:
     """Find texts that cannot be encoded, and equal texts with different ids."""
     rendered = subject.rendered
     if rendered.actual_refusal:
-        yield Problem(ERROR, f"the text of the chat cannot be encoded: {shortened(rendered.actual_refusal)}")
+        yield Problem(ERROR, f"the text of the chat cannot be encoded: {truncate(rendered.actual_refusal)}")
     elif rendered.expected_refusal:
-        yield Problem(
-            ERROR, f"the reference cannot encode the text of the chat: {shortened(rendered.expected_refusal)}"
-        )
+        yield Problem(ERROR, f"the reference cannot encode the text of the chat: {truncate(rendered.expected_refusal)}")
     elif rendered.difference:
         first = rendered.difference.first
-        where = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
+        position = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
         tokens = f"{_describe_token(first.actual)}, where the reference has {_describe_token(first.expected)}"
-        yield Problem(ERROR, f"the same text is encoded to different ids, first {where}: {tokens}", tokens)
+        yield Problem(ERROR, f"the same text is encoded to different ids, first {position}: {tokens}", tokens)
 
 
 def double_bos(subject: ChatSubject) -> Iterator[Problem]:
@@ -93,7 +91,7 @@ def double_bos(subject: ChatSubject) -> Iterator[Problem]:
     found = subject.rendered.actual_ids or ()
     if bos is None or found[:1] != (bos,):
         return
-    piece = quoted(subject.settings.pieces[bos])
+    piece = quote(subject.settings.pieces[bos])
     if found[:2] == (bos, bos):
         yield Problem(ERROR, f"begins with BOS twice ({piece})")
     elif subject.settings.add_bos:
@@ -115,12 +113,12 @@ def split_marker(subject: ChatSubject) -> Iterator[Problem]:
         # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.
         is_unknown_role = marker not in literal and subject.conversation.needs
         also = ", as in the reference" if alike else ""
-        message = f"the marker {quoted(marker)} is not a single token{also}: {_explain_split(subject, marker)}"
+        message = f"the marker {quote(marker)} is not a single token{also}: {_explain_split(subject, marker)}"
         yield Problem(INFO if alike or is_unknown_role else ERROR, message)
 
 
 def turn_end(subject: ChatSubject) -> Iterator[Problem]:
-    """Find turns of the assistant that no token ends.
+    """Find turns of the assistant after which no token ends the generation.
 
     Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
     """
@@ -138,7 +136,7 @@ def turn_end(subject: ChatSubject) -> Iterator[Problem]:
     if any(not subject.settings.eog_ids.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
         return
     if after:
-        yield Problem(ERROR, f"ends the assistant's turn with {quoted(after)}, in which no token ends the generation")
+        yield Problem(ERROR, f"ends the assistant's turn with {quote(after)}, in which no token ends the generation")
     else:
         message = "writes nothing after the assistant's turn, so the model never learns to stop"
         yield Problem(INFO if subject.as_in_reference else WARNING, message)
@@ -197,16 +195,16 @@ def _remove_white_space(text: str) -> str:
 
 
 def _describe_difference(stretch: Stretch) -> str:
-    actual, expected = (quoted(text) if text else "nothing" for text in (stretch.actual, stretch.expected))
+    actual, expected = (quote(text) if text else "nothing" for text in (stretch.actual, stretch.expected))
     return f"{actual} where the reference writes {expected}"
 
 
 def _describe_position(before: str) -> str:
-    return f", after {quoted(before[-_MAX_CONTEXT:])}" if before else ""
+    return f", after {quote(before[-_MAX_CONTEXT:])}" if before else ""
 
 
 def _describe_token(token: Token | None) -> str:
-    return f"{token.id} {quoted(token.piece)}" if token else "nothing"
+    return f"{token.id} {quote(token.piece)}" if token else "nothing"
 
 
 def _explain_split(subject: ChatSubject, marker: str) -> str:
@@ -228,7 +226,7 @@ def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
-    """Return the text after the last of the contents, found one after the other; None if the last one is missing."""
+    """Return the text after the last of the contents, which are searched in order; None if the last one is missing."""
     at, last = 0, False
     for _, content in contents:
         found = text.find(content, at)
@@ -238,7 +236,7 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
 
 
 def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:
-    """Return whether there is only white space between the text and an answer."""
+    """Check whether there is only white space between the text and an answer."""
     before, found, _ = (answered.text or "").partition(ANSWER)
     ends = (_text_after(text, trimmed_texts(subject.conversation.messages)) for text in (subject.text, before))
     prompt, before_answer = (None if end is None else end.strip() for end in ends)

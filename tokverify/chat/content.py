@@ -1,4 +1,4 @@
-"""The texts in a conversation."""
+"""Extract the texts of a conversation."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def all_strings(conversation: Conversation) -> Iterator[str]:
 def _find_strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    for item in items:
-        yield from _find_strings(item)
+    elif isinstance(value, dict):
+        yield from _find_strings(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _find_strings(item)

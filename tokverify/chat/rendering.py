@@ -53,7 +53,7 @@ def render(tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering
 
 
 def _render_in_child(tasks: Sequence[Task], seconds: float) -> tuple[list[Rendering], str]:
-    """Render as many tasks as one child process can; return the results, and why it failed before the rest."""
+    """Render as many tasks as one child process can; return the results, and why it failed if some are missing."""
     found: list[Rendering] = []
     failure = ""
     lines: SimpleQueue[bytes] = SimpleQueue()

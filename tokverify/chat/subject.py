@@ -1,4 +1,4 @@
-"""Everything that the checks of a chat template need for one conversation."""
+"""Define the input of the checks of a chat template: one rendered conversation and the tokenizers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTION = "tokverifyquestion"
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What our template makes of slightly changed conversations."""
+    """The results of our template for slightly changed conversations."""
 
     unasked: Rendering | None = None
     """A conversation with `add_generation_prompt`, without it."""

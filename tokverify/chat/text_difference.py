@@ -61,8 +61,9 @@ def _measure(stretch: Stretch) -> TextStretch:
 def find_differences(blocks: Sequence[LineBlock]) -> Iterator[tuple[str, Stretch]]:
     """Yield each stretch that differs, preceded by all of the actual text before it."""
     at = 0
-    text = "".join(stretch.actual for block in blocks for stretch in block.stretches)
-    for stretch in chain.from_iterable(block.stretches for block in blocks):
+    stretches = list(chain.from_iterable(block.stretches for block in blocks))
+    text = "".join(stretch.actual for stretch in stretches)
+    for stretch in stretches:
         if not stretch.equal:
             yield text[:at], stretch
         at += len(stretch.actual)
@@ -80,7 +81,7 @@ def _compare_words(actual: str, expected: str) -> Iterator[Stretch]:
 
 
 def _match(actual: Sequence[str], expected: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Cut two sequences into pairs of parts that are either equal or have nothing in common; no pair is empty."""
+    """Split two sequences into pairs of parts that are either equal or have nothing in common; no pair is empty."""
     # subtle: most texts differ in one place; without this, a long text without line ends would take minutes.
     least = min(len(actual), len(expected))
     head = next((i for i in range(least) if actual[i] != expected[i]), least)

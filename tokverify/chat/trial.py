@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.marker import read_template
@@ -17,7 +17,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.text.wording import plural
-from tokverify.tokenizer import shown_tokens
+from tokverify.tokenizer import tokens_for_display
 from tokverify.verify.alignment import compare
 from tokverify.verify.side import side_of
 
@@ -63,14 +63,14 @@ def try_templates(
     Texts are encoded with `parse_special` and without `add_special`, as a runtime encodes a rendered chat. A template
     that only one side has is a finding.
     """
-    templates = _pair_templates(templates_of(encoder.spec), reference.templates if reference else {})
-    found = {template.name: template.actual for template in templates if template.actual is not None}
+    found, theirs = templates_of(encoder.spec), reference.templates if reference else {}
+    templates = _pair_templates(found, theirs)
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
-    findings = [*_missing(templates)] if reference and reference.templates else []
+    findings = [*_find_missing(templates)] if theirs else []
     for name, source in ours.items():
-        trial = _Trial(encoder, reference, name, source, reference.templates.get(name) if reference else None)
+        trial = _Trial(encoder, reference, name, source, theirs.get(name))
         subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
         tried |= {subject.conversation.id: subject.conversation for subject in subjects}
         results += [subject.rendered for subject in subjects]
@@ -108,7 +108,7 @@ def _compare(actual: str | None, expected: str | None) -> TextDifference | None:
 
 
 def _applies(template: str, names: Container[str], conversation: Conversation) -> bool:
-    """Return whether a template applies to a conversation.
+    """Check whether a template applies to a conversation.
 
     transformers and llama.cpp use the template called `tool_use` if and only if there are tools; `rag` is for
     conversations with documents.
@@ -120,7 +120,7 @@ def _applies(template: str, names: Container[str], conversation: Conversation) -
     return template != DEFAULT or conversation.tools is None or TOOL_USE not in names
 
 
-def _missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
+def _find_missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
     for template in templates:
         if template.actual is None:
             yield ChatFinding(ERROR, "missing", template.name, "only the reference has this template")
@@ -167,7 +167,7 @@ class _Trial:
     def subjects(self, conversations: Sequence[Conversation]) -> list[ChatSubject]:
         """Render and encode all conversations at once."""
         probes = [dict(_probes(conversation)) for conversation in conversations]
-        ours = [*conversations, *(changed for probe in probes for changed in probe.values())]
+        ours = [*conversations, *chain.from_iterable(probe.values() for probe in probes)]
         tasks = _tasks(self.source, ours, self._special_texts)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}
@@ -202,7 +202,7 @@ class _Trial:
         )
         return ChatSubject(
             conversation=conversation,
-            rendered=self._with_ids(rendered),
+            rendered=self._add_ids(rendered),
             probes=probes,
             markers=markers,
             settings=self.encoder.settings,
@@ -220,7 +220,7 @@ class _Trial:
         """The reference's tokenizer, if it recognizes control tokens in a text."""
         return self.reference.tokenizer if self.reference and self.reference.tokenizer.parses_special else None
 
-    def _with_ids(self, rendered: RenderedConversation) -> RenderedConversation:
+    def _add_ids(self, rendered: RenderedConversation) -> RenderedConversation:
         expected = rendered.actual if rendered.expected is None else rendered.expected
         actual_ids, actual_refusal = _encode(self.encoder, rendered.actual)
         expected_ids, expected_refusal = _encode(self._comparable, expected)
@@ -239,7 +239,7 @@ class _Trial:
     def _compare_ids(self, actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference | None:
         if actual == expected or self._comparable is None:
             return None
-        return compare(shown_tokens(self.encoder, actual), shown_tokens(self._comparable, expected))
+        return compare(tokens_for_display(self.encoder, actual), tokens_for_display(self._comparable, expected))
 
     def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
         """Check the results; the same problem in several conversations becomes one finding."""

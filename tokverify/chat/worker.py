@@ -1,4 +1,4 @@
-"""The child process that renders chat templates, which may loop forever or use up all memory.
+"""Render chat templates in a child process, because a template may loop forever or use up all memory.
 
 It is run by its path. Its standard input is a JSON list of pairs: the source of a template and its variables. It
 writes an empty line once it has read that, and then one line of JSON for each pair: `text`, or an `error` with

@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.stream import write_text
-from tokverify.render.audit import AUDIT_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 from tokverify.report.finding import Severity
 
 
@@ -84,7 +84,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="CODE",
     help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
 )
-@report_options(AUDIT_FORMATS, "Show all ids.")
+@report_options(FORMATS["audit"], "Show all ids.")
 def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
@@ -107,4 +107,4 @@ def _audit(options: AuditOptions) -> int:
         waivers=options.waivers,
         options=options.as_recorded(),
     )
-    return write_reports(options, present(report))
+    return write_reports(options, present("audit", report))

@@ -10,7 +10,7 @@ import click
 
 from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.render.chat import CHAT_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class ChatOptions(ReportOptions):
     "Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it."
 )
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
-@report_options(CHAT_FORMATS, "Show the output of each template, and where the two diverge.")
+@report_options(FORMATS["chat"], "Show the output of each template, and where the two diverge.")
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Check the chat templates of MODEL on a set of conversations.
 
@@ -46,4 +46,4 @@ def _chat(options: ChatOptions) -> int:
     report = check_chat(
         options.model, options.reference, conversations=options.conversations, options=options.as_recorded()
     )
-    return write_reports(options, present(report))
+    return write_reports(options, present("chat", report))

@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, cases_option, no_color_option, quiet_option, seed_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
-from tokverify.render.convert import CONVERSION_FORMATS
+from tokverify.render.kinds import FORMATS
 from tokverify.report.convert import conversion_exit_code
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _STRINGS = 2000
     "-f",
     "--format",
     "format_name",
-    type=click.Choice(list(CONVERSION_FORMATS)),
+    type=click.Choice(list(FORMATS["convert"])),
     default="table",
     help="The format of the report (default: table).",
 )
@@ -84,5 +84,5 @@ def convert(  # noqa: PLR0913 - one parameter for each option
             on_progress=bar.update,
         )
     shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
-    write_text(CONVERSION_FORMATS[format_name](conversion, shown))
+    write_text(FORMATS["convert"][format_name](conversion, shown))
     return conversion_exit_code(conversion)

@@ -8,7 +8,8 @@ import click
 
 from tokverify.cli.options import no_color_option
 from tokverify.cli.stream import render_options, write_text
-from tokverify.render import FORMATS, RenderOptions
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -69,4 +70,4 @@ def demo(*, no_color: bool) -> int:
 def _write(report: Report, arguments: str, options: RenderOptions) -> None:
     """Write the equivalent command, and the report."""
     model, reference = report.options["model"], report.options["reference"]
-    write_text(f"$ tokverify run {model} -r {reference} {arguments}\n{FORMATS['table'](report, options)}")
+    write_text(f"$ tokverify run {model} -r {reference} {arguments}\n{FORMATS['run']['table'](report, options)}")

@@ -12,7 +12,7 @@ import click
 from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, seed_option, selection_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
-from tokverify.render.diff import CHANGE_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -49,7 +49,7 @@ class DiffOptions(ReportOptions):
     help="Count the lines of this file that change. Can be repeated.",
 )
 @click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
-@report_options(CHANGE_FORMATS, "Show every change; fold nothing.")
+@report_options(FORMATS["diff"], "Show every change; fold nothing.")
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
     """Compare two tokenizers, such as an old version A and a new one B.
 
@@ -78,4 +78,4 @@ def _diff(options: DiffOptions) -> int:
             options=options.as_recorded(),
             on_progress=line.update,
         )
-    return write_reports(options, present(report))
+    return write_reports(options, present("diff", report))

@@ -43,8 +43,9 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     command could not run. With --dry-run, it is 1 if a case fails.
     """
     from tokverify.render.fix import render_plan, render_result
+    from tokverify.report.fix import fix_exit_code
     from tokverify.tasks.cases import select_cases
-    from tokverify.tasks.fix import fix_exit_code, fix_model
+    from tokverify.tasks.fix import fix_model
 
     if output is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or use --dry-run")

@@ -25,7 +25,7 @@ from tokverify.cli.progress import FuzzLine
 from tokverify.cli.stream import write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
-from tokverify.render.fuzz import FUZZ_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 from tokverify.system.output_file import check_writable
 from tokverify.text.wording import plural
 
@@ -92,7 +92,7 @@ class FuzzOptions(ReportOptions):
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
 @click.option("--save", type=PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")
-@report_options(FUZZ_FORMATS, "Also show settings; fold nothing.")
+@report_options(FORMATS["fuzz"], "Also show settings; fold nothing.")
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
     """Search for texts that MODEL and its reference encode differently.
 
@@ -129,7 +129,7 @@ def _fuzz(options: FuzzOptions) -> int:
         elapsed = time.monotonic() - start
         rate = report.strings / max(elapsed, 1e-9)
         write_stderr(f"{report.strings:,} texts in {elapsed:.1f} s, {rate:,.0f} per second")
-    exit_code = write_reports(options, present(report))
+    exit_code = write_reports(options, present("fuzz", report))
     if options.save:
         _save(options, report, options.save)
     return exit_code

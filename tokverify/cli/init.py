@@ -13,7 +13,7 @@ from tokverify.cli.stream import write_text
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.report.start import Start
+    from tokverify.project.start import Start
 
 
 @click.command()

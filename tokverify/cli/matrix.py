@@ -17,7 +17,7 @@ from tokverify.cli.run_options import RunOptions
 from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import FILE, find_configuration
-from tokverify.render import FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _merge_options(given: Mapping[str, Any], model: ConfiguredModel, configurati
 def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
     """Parse the configured reports, whose paths are relative to the configuration."""
     try:
-        reports = [parse_report_file(value, list(FORMATS)) for value in configuration.reports]
+        reports = [parse_report_file(value, list(FORMATS["run"])) for value in configuration.reports]
     except click.BadParameter as error:
         raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
     directory = configuration.source.parent
@@ -105,12 +105,12 @@ def _write(name: str, options: RunOptions, result: ModelResult) -> int:
             write_stderr(f"error: {name}: {visible_message(line)}")
         return _CANNOT_RUN
     report, files = result
-    return write_reports(options, present(report), files)
+    return write_reports(options, present("run", report), files)
 
 
 def _write_summary(results: Mapping[str, ModelResult], options: RunOptions) -> None:
     """Summarize all models where people read stdout: tables, or annotations in a log."""
-    on_stdout = {format for format, path in options.report_files(FORMATS) if path is None}
+    on_stdout = {format for format, path in options.report_files(FORMATS["run"]) if path is None}
     if on_stdout.isdisjoint({"table", "github"}):
         return
     from tokverify.render.matrix import render

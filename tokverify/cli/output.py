@@ -13,13 +13,13 @@ import click
 
 from tokverify.cases.case import name_of_source
 from tokverify.cli.stream import render_options, write_stderr, write_text
-from tokverify.render import SUFFIXES, RenderOptions
-from tokverify.render.presentation import CI_FORMATS
+from tokverify.render.kinds import CI_FORMATS, SUFFIXES
+from tokverify.render.options import RenderOptions
 from tokverify.system.output_file import append_text, check_writable, write_files
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.render.presentation import Presentation
+    from tokverify.render.kinds import Presentation
 
 STDOUT = Path("-")
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"

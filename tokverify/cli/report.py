@@ -12,11 +12,10 @@ from tokverify.cli.baseline import BaselineOptions, baseline_options, check_base
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.render import FORMATS
-from tokverify.render.report_diff import DIFF_FORMATS
+from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
-    from tokverify.render.presentation import Presentation
+    from tokverify.render.kinds import Presentation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ def report() -> None:
 @report.command()
 @click.argument("file", type=PATH)
 @baseline_options
-@report_options(FORMATS, "Show everything that the command itself shows with -v.")
+@report_options(FORMATS["run"], "Show everything that the command itself shows with -v.")
 def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
@@ -48,16 +47,16 @@ def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 
 
 def _show(options: ShowOptions) -> int:
-    from tokverify.render.kinds import PRESENTERS
+    from tokverify.render.kinds import SHOWN_KINDS, present
     from tokverify.tasks.report import apply_baseline, read_presentable
 
     check_reports(options, [options.file, options.baseline], [options.baseline])
     check_baseline(options)
     if options.baseline:
         result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
-        return write_reports(options, PRESENTERS["run"](result.report), result.files)
-    kind, saved = read_presentable(options.file, PRESENTERS)
-    shown = PRESENTERS[kind](saved)
+        return write_reports(options, present("run", result.report), result.files)
+    kind, saved = read_presentable(options.file, SHOWN_KINDS)
+    shown = present(kind, saved)
     _check_formats(options, shown, kind)
     return write_reports(options, shown)
 
@@ -74,16 +73,16 @@ def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None
 @report.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@report_options(DIFF_FORMATS, "Has no effect, since nothing is ever folded.")
+@report_options(FORMATS["report diff"], "Has no effect, since nothing is ever folded.")
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 
     Both are JSON reports of `tokverify run`. The exit code is 1 if a case fails in NEW that passed in OLD or is not in
     OLD, 0 if there is none, and 2 if the command could not run.
     """
-    from tokverify.render.report_diff import present
+    from tokverify.render.kinds import present
     from tokverify.tasks.report import diff_reports
 
     given = ReportOptions(**options)
     check_reports(given, [old, new])
-    return write_reports(given, present(diff_reports(old, new)))
+    return write_reports(given, present("report diff", diff_reports(old, new)))

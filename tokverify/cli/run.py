@@ -13,7 +13,7 @@ from tokverify.cli.options import PATH, ModelCommand, cases_option, reference_op
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
-from tokverify.render import FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 
 
 @click.command(cls=ModelCommand)
@@ -30,7 +30,7 @@ from tokverify.render import FORMATS, present
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @baseline_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
-@report_options(FORMATS, "Also show matching cases and settings; fold nothing.")
+@report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
 def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
@@ -50,4 +50,4 @@ def _run(options: RunOptions) -> int:
     options.check()
     with ProgressBar(enabled=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
-    return write_reports(options, present(report), files)
+    return write_reports(options, present("run", report), files)

@@ -11,7 +11,7 @@ import click
 from tokverify.cli.options import PATH, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.render.stats import STATS_FORMATS, present
+from tokverify.render.kinds import FORMATS, present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class StatsOptions(ReportOptions):
     metavar="OTHER",
     help="Another tokenizer to compare with. Can be repeated.",
 )
-@report_options(STATS_FORMATS, "Show each language, each indentation, and the digests of the tokenizers.")
+@report_options(FORMATS["stats"], "Show each language, each indentation, and the digests of the tokenizers.")
 def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StatsOptions
     """Measure how many tokens MODEL needs for texts.
 
@@ -60,4 +60,4 @@ def _stats(options: StatsOptions) -> int:
             options=options.as_recorded(),
             on_progress=progress.update,
         )
-    return write_reports(options, present(report))
+    return write_reports(options, present("stats", report))

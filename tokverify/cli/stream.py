@@ -12,7 +12,7 @@ from typing import NoReturn, TextIO
 import click
 
 from tokverify.errors import TokverifyError
-from tokverify.render import RenderOptions
+from tokverify.render.options import RenderOptions
 from tokverify.system.ci import escape_for_log
 
 _CLOSED_PIPE = 141

@@ -90,13 +90,15 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401
     from tokverify.render.train import render
+    from tokverify.report.run_summary import run_exit_code
     from tokverify.tasks.train import train_tokenizer
 
     with StatusLine(enabled=not quiet) as line:
         training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
-    if training.report.exit_code or not quiet:
+    exit_code = run_exit_code(training.report)
+    if exit_code or not quiet:
         write_text(render(training, output))
-    return training.report.exit_code
+    return exit_code
 
 
 for _name, _trainer in TRAINERS.items():

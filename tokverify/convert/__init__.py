@@ -19,16 +19,16 @@ from tokverify.convert.target import check_target, target_of
 from tokverify.convert.verification import Explainer, Plan, verify_conversion
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
-from tokverify.engine.pre_search import match_of
+from tokverify.engine.pre_search import find_match
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
-from tokverify.files.gguf.writer import named
+from tokverify.files.gguf.writer import with_name
 from tokverify.files.location import read_file
 from tokverify.fuzz.trial import Trial
 from tokverify.references.huggingface import from_json
 from tokverify.report.convert import Conversion, PreTokenizerChoice
-from tokverify.system.output_file import put_in_place, sync, temporary_beside
+from tokverify.system.output_file import move_into_place, sync, temporary_beside
 from tokverify.verify.side import side_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     opened = open_source(source)
     if opened.kind == job.format.kind:
         raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
-    return job.run(replace(opened, spec=named(opened.spec, target.stem)), plan)
+    return job.run(replace(opened, spec=with_name(opened.spec, target.stem)), plan)
 
 
 class _Job:
@@ -107,7 +107,7 @@ class _Job:
             written = self.force or not verification.differing
             if written:
                 self._write_config(opened)
-                put_in_place(temporary, self.target)
+                move_into_place(temporary, self.target)
         return self._conversion(opened, losses, verification, written=written)
 
     def _write(self, path: Path, spec: TokenizerSpec) -> None:
@@ -121,7 +121,7 @@ class _Job:
             with temporary_beside(self.config) as temporary:
                 temporary.write_text(json.dumps(config_of(opened.spec), indent=2) + "\n", encoding="utf-8")
                 sync(temporary)
-                put_in_place(temporary, self.config)
+                move_into_place(temporary, self.config)
 
     def _losses(self, opened: Source) -> Sequence[Loss]:
         if self.format.kind == "gguf":
@@ -164,7 +164,7 @@ class _Job:
 
 
 def _describe_choice(name: str) -> PreTokenizerChoice | None:
-    return PreTokenizerChoice(**asdict(match_of(name))) if PRE_TOKENIZERS[name].byte_level else None
+    return PreTokenizerChoice(**asdict(find_match(name))) if PRE_TOKENIZERS[name].byte_level else None
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:

@@ -1,4 +1,4 @@
-"""How llama.cpp matches added tokens differently from what a tokenizer.json specifies."""
+"""Find how llama.cpp matches added tokens differently from what a tokenizer.json specifies."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     Entry = Mapping[str, Any]
 
 _FLAGS = ("lstrip", "rstrip", "single_word")
-# Whether a token is special in IN and in llama.cpp; None where it is not an added token.
+# Whether a token is special in IN and in llama.cpp; None if it is not an added token.
 _SENTENCES = {
     (None, True): "llama.cpp recognizes {} as control tokens, but IN has no such added tokens",
     (None, False): "llama.cpp matches {} in texts, but IN has no such added tokens",
-    (False, True): "llama.cpp treats {} as control tokens, whatever the file declares",
-    (True, False): "llama.cpp matches {} even where it does not parse control tokens",
+    (False, True): "llama.cpp treats {} as control tokens, regardless of what the file declares",
+    (True, False): "llama.cpp matches {} even if it does not parse control tokens",
     (True, None): "llama.cpp does not match {} in texts",
     (False, None): "llama.cpp does not match {} in texts",
 }
 
 
 def added_token_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:
-    """Yield the added tokens that llama.cpp matches at other places, one loss per reason.
+    """Yield the added tokens that llama.cpp matches in other places, one loss per reason.
 
     Args:
         document: The tokenizer.json.
@@ -39,17 +39,18 @@ def added_token_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str
     found = {token.id: token for token in resolve(spec).added_tokens}
     declared = {ids[entry["content"]]: entry for entry in document.added_tokens if entry["content"] in ids}
     yield from _flag_losses(declared, found)
-    escaped = [id for id in declared if id not in found and ESCAPED_SPACE in declared[id]["content"]]
+    contents = {id: entry["content"] for id, entry in declared.items()}
+    escaped = [id for id, content in contents.items() if id not in found and ESCAPED_SPACE in content]
     if escaped:
-        named = name_texts([declared[id]["content"] for id in escaped])
+        texts = {id: contents[id] for id in escaped}
         yield Loss(
-            f"added_tokens: IN matches {named} where a text contains exactly these characters; llama.cpp treats `▁` "
-            "as a space",
-            _SetTokens({declared[id]["content"]: None for id in escaped}),
+            f"added_tokens: IN matches {name_texts(list(texts.values()))} where a text contains exactly these "
+            "characters; llama.cpp treats `▁` as a space",
+            _SetTokens(dict.fromkeys(texts.values())),
         )
     rest = sorted({*found, *declared} - {*escaped})
     for kind, ids_of_kind in _by_kind(rest, declared, found).items():
-        texts = {id: declared[id]["content"] if id in declared else spec.tokens[id] for id in ids_of_kind}
+        texts = {id: contents[id] if id in contents else spec.tokens[id] for id in ids_of_kind}
         yield Loss(
             f"added_tokens: {_SENTENCES[kind].format(name_texts(list(texts.values())))}",
             _SetTokens({text: found.get(id) for id, text in texts.items()}),

@@ -1,4 +1,4 @@
-"""What GGUF cannot express of a tokenizer.json, and what llama.cpp does differently whatever a file declares."""
+"""Find what GGUF cannot express of a tokenizer.json, and what llama.cpp always does differently."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT_LONGEST = 100
 
 
 def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
-    """Convert a tokenizer.json without the parts that GGUF can do without, and return these as losses.
+    """Convert a tokenizer.json without the parts that GGUF cannot express, and return those parts as losses.
 
     Args:
         document: The tokenizer.json.
@@ -110,7 +110,7 @@ def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
 def _runtime_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
     """Yield what llama.cpp always does in its own way."""
     family = find_family(spec.model)
-    if family and family.cuts_words:
+    if family and family.splits_words:
         yield from _word_losses(document)
     yield from score_losses(spec)
 

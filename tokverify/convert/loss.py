@@ -1,7 +1,7 @@
-"""Losses: what one format expresses and another cannot, and how to compare two tokenizers without it.
+"""Losses: what one format can express and another cannot, and how to compare two tokenizers without it.
 
-A loss can be undone: its subject is removed on one side, or repeated on the other. If the two tokenizers then agree on
-a text, this loss is the reason why they differed.
+A loss can be undone by removing the feature on one side or imitating it on the other. If the two tokenizers then agree
+on a text, this loss is the reason why they differed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Sides:
     spec: TokenizerSpec
     """The tokenizer that was written."""
     content: Any
-    """The content of the source file, in the form that only the opener of its kind knows."""
+    """The content of the source file, in a form that depends on its kind."""
     deviation: Deviation = field(default_factory=Deviation)
     """How the encoder of the written tokenizer deviates from llama.cpp."""
 
@@ -46,7 +46,7 @@ class Loss:
     """Whether the loss explains two lists of ids that still differ."""
 
 
-def ids_made_control(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
+def find_made_control(spec: TokenizerSpec, types: Collection[int]) -> list[int]:
     """Return the tokens declared with one of these types that llama.cpp turns into control tokens."""
     attributes = resolve(spec).attributes
     return [

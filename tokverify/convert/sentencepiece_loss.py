@@ -1,4 +1,4 @@
-"""What GGUF cannot express of a sentencepiece .model, and what llama.cpp does differently whatever a file declares."""
+"""Find what GGUF cannot express of a sentencepiece .model, and what llama.cpp always does differently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokverify.convert.loss import Loss, ids_made_control, name_texts
+from tokverify.convert.loss import Loss, find_made_control, name_texts
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.spec import TokenType
@@ -25,8 +25,8 @@ _PRECISION = 2.0**-22
 
 def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss]:
     """Yield what is lost when a .model is converted to `spec`."""
-    yield from _user_defined(spec)
-    yield from _made_control(spec)
+    yield from _user_defined_losses(spec)
+    yield from _control_losses(spec)
     normalizer, family = message.normalizer_spec, find_family(spec.model)
     if family and not family.uses_charsmap and (normalizer.remove_extra_whitespaces or normalizer.precompiled_charsmap):
         yield Loss(
@@ -40,7 +40,7 @@ def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss
     yield from score_losses(spec)
 
 
-def _user_defined(spec: TokenizerSpec) -> Iterator[Loss]:
+def _user_defined_losses(spec: TokenizerSpec) -> Iterator[Loss]:
     ids = [id for id, type in enumerate(spec.types or ()) if type == TokenType.USER_DEFINED]
     if ids:
         yield Loss(
@@ -51,12 +51,13 @@ def _user_defined(spec: TokenizerSpec) -> Iterator[Loss]:
         )
 
 
-def _made_control(spec: TokenizerSpec) -> Iterator[Loss]:
-    ids = ids_made_control(spec, {TokenType.NORMAL.value, TokenType.USER_DEFINED.value})
+def _control_losses(spec: TokenizerSpec) -> Iterator[Loss]:
+    ids = find_made_control(spec, {TokenType.NORMAL.value, TokenType.USER_DEFINED.value})
     if ids:
         texts = name_texts([spec.tokens[id] for id in ids])
         yield Loss(
-            f"the type of {texts}: llama.cpp treats it as a control token, whatever the file declares", _Hiding(ids)
+            f"the type of {texts}: llama.cpp treats it as a control token, regardless of what the file declares",
+            _Hiding(ids),
         )
 
 

@@ -1,4 +1,4 @@
-"""Open the file to convert: as a TokenizerSpec, as its own library reads it, and with what is lost between the two."""
+"""Open the file to convert: as a TokenizerSpec and with its own library, and list what is lost between the two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.convert.huggingface_loss import convert_leniently
-from tokverify.convert.loss import Loss, Sides, ids_made_control, name_texts
+from tokverify.convert.loss import Loss, Sides, find_made_control, name_texts
 from tokverify.convert.sentencepiece_loss import sentencepiece_losses
 from tokverify.diagnosis.deviation import DeviatingEncoder
 from tokverify.engine.encoder import Encoder
@@ -47,21 +47,21 @@ class Source:
     reopen: Callable[[Any], Tokenizer] | None = None
     """Makes a tokenizer from changed content."""
 
-    def without(self, made: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
-        """Return both sides of the comparison without these losses; `made` is the encoder of the written file."""
-        sides = Sides(made.spec, self.content())
+    def without(self, written: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
+        """Return both sides of the comparison without these losses; `written` is the encoder of the written file."""
+        sides = Sides(written.spec, self.content())
         for loss in losses:
             if loss.undo:
                 loss.undo(sides)
         expected = self.reopen(sides.content) if self.reopen else self.found.tokenizer
-        return _deviate(made, sides), expected
+        return _deviate(written, sides), expected
 
 
-def _deviate(made: Encoder, sides: Sides) -> Encoder:
+def _deviate(written: Encoder, sides: Sides) -> Encoder:
     """Return the encoder of the changed side, reusing the model if possible, which takes the most time to set up."""
-    if sides.spec is not made.spec:
+    if sides.spec is not written.spec:
         return DeviatingEncoder(sides.spec, sides.deviation)
-    return DeviatingEncoder(made.spec, sides.deviation, made.model) if sides.deviation else made
+    return DeviatingEncoder(written.spec, sides.deviation, written.model) if sides.deviation else written
 
 
 def open_source(path: Path) -> Source:
@@ -131,10 +131,10 @@ def _open_tiktoken(path: Path) -> Source:
 
 def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
     """Yield the loss that llama.cpp treats some ordinary tokens as control tokens."""
-    ids = {spec.tokens[id]: id for id in ids_made_control(spec, {TokenType.NORMAL.value})}
+    ids = {spec.tokens[id]: id for id in find_made_control(spec, {TokenType.NORMAL.value})}
     if ids:
         yield Loss(
-            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, whatever the file declares",
+            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, regardless of what the file declares",
             lambda sides: sides.content.update(ids),
         )
 

@@ -8,7 +8,7 @@ from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz.cause import Causes
-from tokverify.fuzz.generator import GENERATORS, batch, usable
+from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, vocabulary_of
 from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
@@ -46,7 +46,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to compare."""
+    """The texts to compare."""
 
     cases: Sequence[Case]
     count: int
@@ -63,7 +63,7 @@ class Plan:
 
 
 class Explainer:
-    """Determine which losses explain a difference, by comparing again without them.
+    """Determines which losses explain a difference, by comparing again without them.
 
     `without` returns both sides of the comparison without some losses. They are kept, because making a tokenizer takes
     the most time.
@@ -83,7 +83,7 @@ class Explainer:
         return self._filter(differing, (index,))
 
     def reason(self, outcome: TrialOutcome) -> str | None:
-        """Return the sentence of the loss that explains an outcome, or None."""
+        """Return the sentence of the loss that explains an outcome; None if all losses together do not explain it."""
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
@@ -114,7 +114,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
     unexplained = explainer.unexplained(differing)
-    causes = _causes(trial, _select_shown(generated, unexplained), explainer)
+    causes = _causes(trial, _select_outcomes(generated, unexplained), explainer)
     return Verification(
         replace(report, results=(*report.results, *causes)),
         strings=plan.count,
@@ -129,10 +129,10 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
 def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Yield the generated texts that differ."""
     vocabulary = vocabulary_of(trial.actual)
-    names = usable(tuple(GENERATORS), vocabulary)
+    names = select_usable(tuple(GENERATORS), vocabulary)
     done = 0
     for number in numbers():
-        samples = batch(names, vocabulary, plan.seed, number)[: plan.count - done]
+        samples = make_batch(names, vocabulary, plan.seed, number)[: plan.count - done]
         if not samples:
             return
         yield from (outcome for outcome in trial.run(samples) if outcome and outcome.kind is not DifferenceKind.SKIPPED)
@@ -146,7 +146,7 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _select_shown(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+def _select_outcomes(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
     # Outcomes contain lists, so they cannot be hashed, but these are the same objects.
     first = {id(outcome) for outcome in unexplained}
     return sorted(generated, key=lambda outcome: id(outcome) not in first)[:_SHOWN]

@@ -1,4 +1,4 @@
-"""Changes that add or replace entire tokens."""
+"""Generate changes that add or replace entire tokens."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec
 
 
 def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
-    types, wanted_types = types_of(spec), types_of(reference)
+    types, expected_types = types_of(spec), types_of(reference)
     patches: dict[int, TokenPatch] = {}
-    for id, (text, wanted) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
-        if text != wanted and type_effect(types[id], spec) != type_effect(wanted_types[id], spec):
-            patches[id] = TokenPatch(wanted, wanted_types[id])
+    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != expected and type_effect(types[id], spec) != type_effect(expected_types[id], spec):
+            patches[id] = TokenPatch(expected, expected_types[id])
     return patches
 
 
 def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Add the reference's tokens beyond our last one, of which only the bytes are known."""
-    spec, shown = evidence.spec, evidence.facts.token_bytes
+    spec, expected_bytes = evidence.spec, evidence.facts.token_bytes
     start = len(spec.tokens)
-    if evidence.facts.spec is not None or len(shown) <= start:
+    if evidence.facts.spec is not None or len(expected_bytes) <= start:
         return
-    ids = range(start, len(shown))
-    added = [_token_for(id, shown[id], evidence) for id in ids]
+    ids = range(start, len(expected_bytes))
+    added = [_token_for(id, expected_bytes[id], evidence) for id in ids]
     yield TokenizerChange(
         kind="added",
         sentence=f"adding {name_tokens(ids, spec)} from the reference",

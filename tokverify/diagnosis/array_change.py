@@ -39,44 +39,44 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's merges."""
-    wanted = evidence.facts.spec.merges if evidence.facts.spec else None
+    expected = evidence.facts.spec.merges if evidence.facts.spec else None
     current = evidence.spec.merges
-    if not wanted or list(wanted) == list(current or ()):
+    if not expected or list(expected) == list(current or ()):
         return
     yield TokenizerChange(
         kind="merges",
-        sentence=f"using the reference's {len(wanted):,} merges ({compare_merges(current or (), wanted)})",
+        sentence=f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})",
         cost=cost.discount(cost.MERGES, confirmed=True),
-        transform=lambda spec: replace(spec, merges=wanted),
+        transform=lambda spec: replace(spec, merges=expected),
     )
 
 
-def compare_merges(current: Sequence[str], wanted: Sequence[str]) -> str:
-    """Count the merges that are missing and extra; if none is, say from which rank on the order differs."""
-    missing, extra = len(set(wanted) - set(current)), len(set(current) - set(wanted))
+def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
+    """Count the merges that are missing and extra; if there are none, name the rank where the order first differs."""
+    missing, extra = len(set(expected) - set(current)), len(set(current) - set(expected))
     if missing or extra:
         return f"{missing:,} missing, {extra:,} extra"
-    return f"the same merges, in another order from rank {common_length(current, wanted):,}"
+    return f"the same merges, in another order from rank {common_length(current, expected):,}"
 
 
 def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Copy the reference's scores; if it has merges instead, use scores that rank pieces as these do."""
+    """Copy the reference's scores; if it has merges instead, use scores that rank pieces as the merges do."""
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or spec.merges or len(reference.tokens) != len(spec.tokens):
         return
     if reference.scores is not None and list(reference.scores) != list(spec.scores or ()):
-        wanted, description = list(reference.scores), "the reference's scores"
+        expected, description = list(reference.scores), "the reference's scores"
     elif reference.scores is None and reference.merges:
-        wanted, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
+        expected, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
     else:
         return
-    current = spec.scores or [0.0] * len(wanted)
-    count = sum(old != new for old, new in zip(current, wanted, strict=False))
+    current = spec.scores or [0.0] * len(expected)
+    count = sum(old != new for old, new in zip(current, expected, strict=False))
     yield TokenizerChange(
         kind="scores",
         sentence=f"using {description} ({count:,} {'differs' if count == 1 else 'differ'})",
         cost=cost.discount(cost.SCORES, confirmed=True),
-        transform=lambda spec: replace(spec, scores=wanted),
+        transform=lambda spec: replace(spec, scores=expected),
     )
 
 
@@ -88,7 +88,7 @@ def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set the reference's model, together with what that needs and the file does not declare."""
+    """Set the reference's model, and copy the arrays that this model needs if the file does not declare them."""
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or reference.model == spec.model:
         return

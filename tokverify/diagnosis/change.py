@@ -1,4 +1,4 @@
-"""TokenizerChange: a way in which a tokenizer could differ, as data that can be tried, shown and written to a file."""
+"""TokenizerChange: a possible change to a tokenizer, as data that can be tried, described and written to a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAGS = ("algorithm", "lowercase", "strip_accents", "remove_extra_whitespaces",
 
 
 def unchanged(spec: TokenizerSpec) -> TokenizerSpec:
-    """Return a spec as it is."""
+    """Return a spec unchanged."""
     return spec
 
 
@@ -43,7 +43,7 @@ class TokenizerChange:
     deviation: Deviation = field(default_factory=Deviation)
     """What GGUF cannot express."""
     gguf_command: str | None = None
-    """The command of the `gguf` package that does the same, where there is one."""
+    """The command of the `gguf` package that does the same, if there is one."""
 
     @property
     def expressible(self) -> bool:
@@ -92,7 +92,7 @@ def _require_loadable(spec: TokenizerSpec) -> None:
 
 
 def _reusable_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> Model | None:
-    """Return the model of `base` if it also fits the changed tokenizer; arrays must be identical objects."""
+    """Return the model of `base` if it is also right for the changed tokenizer; arrays must be identical objects."""
     old = base.settings
     differs = (
         isinstance(base, DeviatingEncoder)

@@ -1,4 +1,4 @@
-"""Changes to what trainers and converters usually write, for references that provide only ids and bytes.
+"""Generate changes to what trainers and converters usually write, for references that provide only ids and bytes.
 
 Trainers number tokens as they find them: in byte-pair encoding each new token is the result of the next merge, and a
 sentencepiece token scores no higher than the one before it.
@@ -33,7 +33,7 @@ _CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 
 
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Use the merges that the order of the tokens implies, or append the missing ones of these."""
+    """Use the merges that the order of the tokens implies, or append those of them that are missing."""
     spec, current = evidence.spec, list(evidence.spec.merges or ())
     family = find_family(spec.model)
     if evidence.facts.spec is not None or family is None or not family.is_bpe or _follow_ids(spec, current):
@@ -65,7 +65,7 @@ def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
 
 
 def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
-    """Whether merges make each token once, in the order of the ids: then they are those that the ids imply."""
+    """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply."""
     made = [merge.replace(" ", "", 1) for merge in merges]
     composed = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
     return made == composed
@@ -89,7 +89,7 @@ def _all_splits(spec: TokenizerSpec) -> list[str]:
     ids = dict(zip(spec.tokens, range(len(spec.tokens)), strict=True))
     implied: list[str] = []
     for _, piece in _normal_tokens(spec):
-        pairs = [(piece[:cut], piece[cut:]) for cut in range(1, len(piece))]
+        pairs = [(piece[:end], piece[end:]) for end in range(1, len(piece))]
         known = [(left, right) for left, right in pairs if left in ids and right in ids]
         known.sort(key=lambda pair: (ids[pair[0]], ids[pair[1]]))
         implied += map(" ".join, known)
@@ -97,7 +97,7 @@ def _all_splits(spec: TokenizerSpec) -> list[str]:
 
 
 def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Rank tokens in the order of their ids: with new scores if only the rank counts, else with the existing ones.
+    """Rank tokens in the order of their ids: with new scores if only the rank matters, else with the existing ones.
 
     Runs of spaces, which were added to Llama's vocabulary afterwards, may come last.
     """
@@ -121,7 +121,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _set_scores(
     spec: TokenizerSpec, ids: Sequence[int], sentence: str, falling: Sequence[float] | None = None
 ) -> Iterator[TokenizerChange]:
-    """Give tokens falling scores: those given, or minus their rank."""
+    """Assign descending scores to tokens: those in `falling`, or minus their rank."""
     old = list(spec.scores) if spec.scores is not None else [0.0] * len(spec.tokens)
     ranked = [old[id] for id in ids]
     new = list(old)

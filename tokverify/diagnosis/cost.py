@@ -1,7 +1,7 @@
 """Costs of changes: they decide which of several changes that explain the same cases is named first.
 
-A cost has no unit; only the order matters, and that costs of combined changes add up. The whole numbers stand for how
-much of the tokenizer a change concerns:
+A cost has no unit: only the order of costs matters, and the costs of combined changes are added. The whole numbers say
+how much of the tokenizer a change concerns:
 
 - 1: a flag, or the token of a role
 - 2: a name
@@ -28,13 +28,13 @@ PRE_TOKENIZER: Final = 2.0
 MODEL_NAME: Final = 2.5
 
 ALL_TYPES: Final = 2.9
-"""Where the file declares no types at all."""
+"""If the file declares no types at all."""
 TYPES: Final = 3.0
-"""All tokens that should have another type."""
+"""All tokens that should have a different type."""
 TYPES_OF_A_KIND: Final = 3.1
 """Only those of one kind, such as runs of spaces."""
 SIMILAR_RUNS: Final = -0.05
-"""The surcharge, negative, for also changing the other runs of the same character: they rarely differ in type."""
+"""The (negative) surcharge for also changing the other runs of the same character: they rarely differ in type."""
 REFERENCE_TEXTS: Final = 3.2
 CONVENTIONAL_TYPES: Final = 3.3
 """Types that follow from how the tokens look."""
@@ -63,7 +63,7 @@ WORD_DECODING: Final = 5.9
 RUNTIME: Final = 6.0
 """Anything else that only the runtime could do."""
 REFERENCE_NORMALIZER: Final = 6.2
-"""The reference's own normalizer, where it is none of the usual ones."""
+"""The reference's own normalizer, if it is none of the usual ones."""
 
 
 def discount(cost: float, *, confirmed: bool) -> float:

@@ -42,7 +42,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "normalizer": runtime_change.normalizers,
     "runtime": runtime_change.runtimes,
 }
-"""What to try if ids differ, as functions from the evidence to changes. A new kind is one function and one row."""
+"""The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
     "types": decoding_change.types,
@@ -50,4 +50,4 @@ DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[Tok
     "special tokens": decoding_change.special_tokens,
     "words": decoding_change.words,
 }
-"""What to try if all ids are equal and some of them decode to different bytes."""
+"""The functions to use if all ids are equal but some of them decode to different bytes."""

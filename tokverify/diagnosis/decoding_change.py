@@ -1,4 +1,4 @@
-"""Changes that make the same ids decode to the same bytes."""
+"""Generate changes that make the same ids decode to the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokverify.diagnosis.spelling import attribute_of, spell_token
 from tokverify.diagnosis.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.spec import TokenType
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence
@@ -30,10 +30,10 @@ _ADDED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 
 def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Set the type with which tokens represent the same bytes as in the reference, for all tokens of the same type."""
-    settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
+    settings, expected_bytes = evidence.encoder.settings, evidence.facts.token_bytes
     candidates: set[tuple[int, TokenType]] = set()
     for id in evidence.differing:
-        type = _type_for(shown[id], settings.pieces[id], settings)
+        type = _type_for(expected_bytes[id], settings.pieces[id], settings)
         if type is not None and not settings.attributes[id] & VERBATIM:
             candidates.add((settings.attributes[id], type))
     for attribute, type in sorted(candidates):
@@ -42,17 +42,17 @@ def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
 
 def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patches:
     """Return patches for the tokens of an attribute that represent the reference's bytes only with another type."""
-    settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
+    settings, expected_bytes = evidence.encoder.settings, evidence.facts.token_bytes
     patches: dict[int, TokenPatch] = {}
-    for id, piece in enumerate(settings.pieces[: len(shown)]):
-        differs = settings.attributes[id] == attribute and evidence.encoder.token_bytes(id) != shown[id]
-        if differs and _type_for(shown[id], piece, settings) is type:
+    for id, piece in enumerate(settings.pieces[: len(expected_bytes)]):
+        differs = settings.attributes[id] == attribute and evidence.encoder.token_bytes(id) != expected_bytes[id]
+        if differs and _type_for(expected_bytes[id], piece, settings) is type:
             patches[id] = TokenPatch(type=type)
     return patches
 
 
-def _type_for(wanted: bytes, piece: str, settings: Settings) -> TokenType | None:
-    fitting = (type for type in _TYPES if settings.family.token_bytes(piece, attribute_of(type), settings) == wanted)
+def _type_for(expected: bytes, piece: str, settings: Settings) -> TokenType | None:
+    fitting = (type for type in _TYPES if settings.family.token_bytes(piece, attribute_of(type), settings) == expected)
     return next(fitting, None)
 
 
@@ -61,11 +61,11 @@ def texts(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
 
     Not unknown tokens: many references decode these in their own way, or not at all.
     """
-    settings, shown = evidence.encoder.settings, evidence.facts.token_bytes
+    settings, expected_bytes = evidence.encoder.settings, evidence.facts.token_bytes
     patches: dict[int, TokenPatch] = {}
     for id in evidence.differing:
-        if settings.attributes[id] & _ADDED and shown[id]:
-            text = spell_token(shown[id], settings.attributes[id], settings)
+        if settings.attributes[id] & _ADDED and expected_bytes[id]:
+            text = spell_token(expected_bytes[id], settings.attributes[id], settings)
             if text is not None:
                 patches[id] = TokenPatch(text)
     if patches:
@@ -77,8 +77,8 @@ def special_tokens(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Decode special tokens as the reference does: some omit them or mark unknown ones."""
     differing = _decoded_special_tokens(evidence)
     omitted = {id: data for id, data in differing.items() if not data}
-    shown = {id: data for id, data in differing.items() if data}
-    for decoded in (omitted, shown):
+    marked = {id: data for id, data in differing.items() if data}
+    for decoded in (omitted, marked):
         if decoded:
             yield TokenizerChange(
                 kind="special_decoding",
@@ -89,7 +89,7 @@ def special_tokens(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
 
 
 def _decoded_special_tokens(evidence: DecodingEvidence) -> dict[int, bytes]:
-    """Return what the reference decodes special tokens to, where it differs from ours."""
+    """Return what the reference decodes special tokens to, if it differs from our result."""
     attributes = evidence.encoder.settings.attributes
     ids: set[int] = set()
     for target in evidence.targets:
@@ -108,12 +108,12 @@ def _describe_decoded(decoded: Mapping[int, bytes], spec: TokenizerSpec) -> str:
     if len(data) > 1:
         return f"decoding {tokens} as the reference does"
     text = data.pop().decode("utf-8", "surrogateescape")
-    return f"decoding {tokens} as {quoted(text)}" if text else f"omitting {tokens} from decoded text"
+    return f"decoding {tokens} as {quote(text)}" if text else f"omitting {tokens} from decoded text"
 
 
 def words(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     """Join words as the WordPiece decoder of HuggingFace tokenizers does, with and without its `cleanup`."""
-    if not evidence.encoder.settings.family.cuts_words:
+    if not evidence.encoder.settings.family.splits_words:
         return
     for cleanup in (True, False):
         exception = ", none before . , ? !" if cleanup else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM, Attribute
@@ -25,7 +26,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Recognize a UTF-8 byte that does not begin a character."""
 
 _SINGLE = ("split_words", "longest_word", "plain_marker", "ignore_merges", "fuse_unknown", "stripping", "join_words")
-"""The fields of which only one deviation can have its way."""
+"""The fields that cannot be combined; the later deviation takes precedence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +48,15 @@ class Deviation:
     stripping: dict[int, tuple[bool, bool]] | None = None
     """The flags (lstrip, rstrip) of added tokens, by id."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
-    """What ids decode to; with nothing, it is as if the token were not there."""
+    """What ids decode to; if that is empty, the token is ignored."""
     join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
-    """Makes the decoded text from each token's bytes and whether it represents its text verbatim."""
+    """Joins the decoded tokens, given their bytes and whether each represents its text verbatim."""
 
     def __bool__(self) -> bool:
         return self != Deviation()
 
     def combine(self, other: Deviation) -> Deviation:
-        """Return both deviations together; where they contradict each other, `other` counts."""
+        """Combine two deviations; if they contradict each other, `other` takes precedence."""
         combined = replace(
             self, normalizers=self.normalizers + other.normalizers, decoded={**self.decoded, **other.decoded}
         )
@@ -85,7 +86,7 @@ class DeviatingEncoder(Encoder):
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
-        return ids if self._deviation.fuse_unknown is None else self._without_bytes(ids)
+        return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents."""
@@ -105,7 +106,7 @@ class DeviatingEncoder(Encoder):
             text = normalize(text)
         return super()._normalize(text)
 
-    def _without_bytes(self, ids: Sequence[int]) -> list[int]:
+    def _replace_bytes(self, ids: Sequence[int]) -> list[int]:
         unknown = self.settings.special_ids.get("unk")
         kept: list[int] = []
         for id in ids:
@@ -126,7 +127,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
-    if settings.family.cuts_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
+    if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
     return model
 
@@ -143,7 +144,7 @@ class _DeviatingWordPiece(WordPiece):
     def encode(self, text: str) -> list[int]:
         if self._split_words is None:
             return super().encode(text)
-        return [id for word in self._split_words(text) for id in self._encode_word(word)]
+        return list(chain.from_iterable(map(self._encode_word, self._split_words(text))))
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         if self._longest_word is not None and len(word) > self._longest_word:

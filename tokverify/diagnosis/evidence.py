@@ -98,7 +98,7 @@ class Evidence:
 
     @property
     def surplus(self) -> Counter[int]:
-        """How often each id occurs without being expected."""
+        """How often each id occurs although it is not expected."""
         return self._difference[1]
 
     @cached_property
@@ -133,6 +133,8 @@ class DecodingEvidence:
     @cached_property
     def differing(self) -> Sequence[int]:
         """The ids that represent different bytes on the two sides, as far as the reference provides them."""
-        shown = self.facts.token_bytes
+        expected_bytes = self.facts.token_bytes
         ids = set().union(*(target.ids for target in self.targets))
-        return sorted(id for id in ids if id < len(shown) and self.encoder.token_bytes(id) != shown[id])
+        return sorted(
+            id for id in ids if id < len(expected_bytes) and self.encoder.token_bytes(id) != expected_bytes[id]
+        )

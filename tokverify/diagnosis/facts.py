@@ -57,7 +57,7 @@ class Facts:
             return ()
 
     def decode_alone(self, id: int) -> bytes | None:
-        """Return what a token adds to the decoded text of the same token before it; None if that cannot be told."""
+        """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
         if self.expected is None:
             return None
         try:
@@ -128,7 +128,7 @@ class Facts:
 
 
 def facts_of(expected: Tokenizer | None, path: Path | None = None) -> Facts:
-    """Return what is known of a reference; `path` is the file it was read from, if any."""
+    """Return what is known about a reference; `path` is the file it was read from, if any."""
     return Facts(expected, path)
 
 

@@ -1,4 +1,4 @@
-"""Changes to the stored texts of tokens."""
+"""Generate changes to the stored texts of tokens."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
     patches: dict[int, TokenPatch] = {}
-    for id, (text, wanted) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
-        if text != wanted:
-            patches[id] = TokenPatch(wanted)
-            groups.setdefault(_describe_difference(text, wanted), {})[id] = patches[id]
+    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != expected:
+            patches[id] = TokenPatch(expected)
+            groups.setdefault(_describe_difference(text, expected), {})[id] = patches[id]
     for description, group in groups.items():
         sentence = f"rewriting {name_tokens(group, spec)} {description}"
         yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
@@ -41,12 +41,12 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         )
 
 
-def _describe_difference(text: str, wanted: str) -> str:
-    if escape_spaces(text) == wanted:
+def _describe_difference(text: str, expected: str) -> str:
+    if escape_spaces(text) == expected:
         return "with ▁ instead of spaces"
-    if text == escape_spaces(wanted):
+    if text == escape_spaces(expected):
         return "with spaces instead of ▁"
-    if text.replace("▁", "") == wanted.replace("▁", ""):
+    if text.replace("▁", "") == expected.replace("▁", ""):
         return "with or without ▁ as in the reference"
     return "as in the reference"
 
@@ -65,30 +65,30 @@ def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, TokenPatch]]:
-    shown = evidence.facts.token_bytes
+    expected_bytes = evidence.facts.token_bytes
     for id, (text, type) in enumerate(zip(evidence.spec.tokens, types_of(evidence.spec), strict=False)):
-        # Runs of spaces are not words: a difference there is for matching them in texts.
+        # Runs of spaces are excluded, because they may be stored differently so that texts match them.
         if type == respelling.type and (len(text) == 1 or text.strip("▁ ")):
-            wanted = respelling.respell(text)
-            if wanted != text and (id >= len(shown) or respelling.read(wanted) == shown[id]):
-                yield id, TokenPatch(wanted)
+            expected = respelling.respell(text)
+            if expected != text and (id >= len(expected_bytes) or respelling.read(expected) == expected_bytes[id]):
+                yield id, TokenPatch(expected)
 
 
 def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Rewrite tokens so that they represent the same bytes as in the reference."""
-    spec, encoder, shown = evidence.spec, evidence.encoder, evidence.facts.token_bytes
+    spec, encoder, expected_bytes = evidence.spec, evidence.encoder, evidence.facts.token_bytes
     if evidence.facts.spec is not None or encoder is None:
         return
     rewritten: dict[int, TokenPatch] = {}
     replaced: dict[int, TokenPatch] = {}
-    for id, (wanted, attribute) in enumerate(zip(shown, encoder.settings.attributes, strict=False)):
-        if not wanted or encoder.token_bytes(id) == wanted:
+    for id, (expected, attribute) in enumerate(zip(expected_bytes, encoder.settings.attributes, strict=False)):
+        if not expected or encoder.token_bytes(id) == expected:
             continue
-        text = None if attribute & _NEVER_DECODED else spell_token(wanted, attribute, encoder.settings)
+        text = None if attribute & _NEVER_DECODED else spell_token(expected, attribute, encoder.settings)
         if text is not None:
             rewritten[id] = TokenPatch(text)
         elif attribute & Attribute.UNUSED.value and id in evidence.missing:
-            text = wanted.decode("utf-8", "surrogateescape")
+            text = expected.decode("utf-8", "surrogateescape")
             replaced[id] = TokenPatch(text, TokenType.CONTROL if kind_of(text) == "tags" else TokenType.USER_DEFINED)
     if rewritten:
         sentence = f"rewriting {name_tokens(rewritten, spec)} to represent the same bytes as in the reference"

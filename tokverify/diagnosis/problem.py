@@ -1,4 +1,4 @@
-"""Problem: what a diagnosis has to explain: cases whose ids differ, or else cases that decode differently."""
+"""Problem: what a diagnosis has to explain, which is cases whose ids differ or, if there are none, decoding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Goal = TypeVar("_Goal", bound=Goal)
 _IGNORED = frozenset({Status.SKIPPED, Status.KNOWN})
-"""Known differences need neither be explained nor be preserved."""
+"""Known differences need not be explained or preserved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Problem(Generic[_Goal]):
     failing: Sequence[_Goal]
     """The goals to reach."""
     controls: Sequence[Goal]
-    """The goals that are reached already and must stay so."""
+    """The goals that are already reached and must remain so."""
     changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Iterator[TokenizerChange]]
-    """Generates changes worth trying from a spec, its encoder (None if it is refused), and the goals that are left."""
+    """Generates changes to try, given a spec, its encoder (None if it is refused), and the goals not reached yet."""
     decoding: bool = False
     """Whether the ids are equal on both sides."""
 

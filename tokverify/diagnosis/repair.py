@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 
@@ -20,31 +19,30 @@ _IN_PLACE = "gguf-set-metadata"
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
 
 
-def with_repairs(report: Report) -> Report:
+def add_repairs(report: Report) -> Report:
     """Store in a report how each explanation of its diagnosis can be repaired.
 
-    The commands name the files in the report's options. MODEL or REFERENCE stands for a file that the report does not
-    name, as in a report of a Python program, and for one whose name cannot be shown as it is, so that nobody could
-    paste it.
+    The commands name the files in the report's options. MODEL and REFERENCE stand for files that the report does not
+    name, as in a report of a Python program, or whose names contain characters that cannot be pasted.
     """
     diagnosis = report.diagnosis
     if diagnosis is None:
         return report
     # This is the one that `tokverify fix` writes.
-    fixed = next((found for found in diagnosis.explanations if found.expressible), None)
+    fixed = next((each for each in diagnosis.explanations if each.expressible), None)
     explanations = tuple(
-        replace(found, repair=_repair(found, report, is_fixed=found is fixed)) for found in diagnosis.explanations
+        replace(each, repair=_repair(each, report, is_fixed=each is fixed)) for each in diagnosis.explanations
     )
     return replace(report, diagnosis=replace(diagnosis, explanations=explanations))
 
 
-def _repair(found: Explanation, report: Report, *, is_fixed: bool) -> Repair:
-    if not found.expressible:
+def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repair:
+    if not explanation.expressible:
         return Repair(remark="GGUF cannot express it: the runtime would have to do it")
     model = _model(report)
     if model and _NO_GGUF.search(model):
         return Repair(remark="GGUF can express it; tokverify fix repairs only GGUF files")
-    commands = tuple(_commands(found, report, model, is_fixed=is_fixed))
+    commands = tuple(_commands(explanation, report, model, is_fixed=is_fixed))
     return Repair(commands, "" if commands else "GGUF can express it, too")
 
 
@@ -56,22 +54,22 @@ def _model(report: Report) -> str | None:
     return report.actual.source if report.actual.source != report.actual.name else None
 
 
-def _commands(found: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
+def _commands(explanation: Explanation, report: Report, model: str | None, *, is_fixed: bool) -> Iterator[Command]:
     fixed = fixed_name(model)
     if is_fixed:
         files = quote_argument(model, "MODEL"), *_reference(report), f"-o {quote_argument(fixed, 'FIXED.gguf')}"
         # A repair is checked against all cases; filters mostly serve to read fewer results.
         label = "repair, checked against all cases" if _is_filtered(report) else "repair"
         yield Command(label, ("tokverify fix", *files, *_cases(report)))
-    if found.gguf_command:
-        in_place = ", in place" if found.gguf_command.startswith(_IN_PLACE) else ""
-        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(found.gguf_command, model, fixed))
+    if explanation.gguf_command:
+        in_place = ", in place" if explanation.gguf_command.startswith(_IN_PLACE) else ""
+        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(explanation.gguf_command, model, fixed))
 
 
 def _reference(report: Report) -> Iterator[str]:
     """Yield the reference as an option; nothing if `fix` finds the same reference by itself."""
     location, revision = report.options.get("reference"), report.options.get("revision")
-    if report.expected.name == EXPECT or "reference" not in report.options:
+    if report.vocabulary is None or "reference" not in report.options:
         yield "-r REFERENCE"
     elif isinstance(location, str):
         yield f"-r {quote_argument(f'{location}@{revision}' if revision else location, 'REFERENCE')}"

@@ -1,4 +1,4 @@
-"""Changes that GGUF cannot express: what a reference does and llama.cpp does not."""
+"""Generate changes that GGUF cannot express: what a reference does and llama.cpp does not."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def normalizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     own = evidence.facts.normalizer
     words = evidence.facts.words
     family = find_family(evidence.spec.model)
-    if words and family and family.cuts_words:
+    if words and family and family.splits_words:
         yield TokenizerChange(
             kind="word_normalizer",
             sentence=f"normalizing and splitting texts as the reference does ({words[0]}) instead of llama.cpp's"
@@ -79,7 +79,7 @@ def runtimes(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
-    if settings.family.cuts_words:
+    if settings.family.splits_words:
         yield from _word_changes(evidence)
     if settings.family.is_bpe:
         yield _ignore_merges(on=not settings.ignore_merges)

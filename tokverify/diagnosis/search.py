@@ -63,7 +63,7 @@ def diagnose(
 
     Args:
         spec: What our side declares.
-        facts: What is known of the reference.
+        facts: What is known about the reference.
         results: The results of comparing the two.
         encoder: Our side; None if it cannot be loaded.
         seconds: The approximate limit of processor time.
@@ -98,7 +98,7 @@ class _Trial:
     explained: frozenset[str]
     """The names of the failing cases that match with them."""
     distance: int
-    """How far the results of the sample still are from the expected ones."""
+    """How much the results of the sample still differ from the expected ones."""
 
     @property
     def change(self) -> TokenizerChange:
@@ -111,7 +111,7 @@ class _Trial:
 
     @property
     def promise(self) -> tuple[float, ...]:
-        """Order combinations by how much an addition may achieve, best first."""
+        """Order combinations by how much an additional change may achieve, best first."""
         return -len(self.explained), self.distance, self.change.cost
 
 
@@ -140,7 +140,7 @@ class _Search(Generic[_Goal]):
             parents = [trial for trial in best if trial in beam]
             beam = list(chain.from_iterable(map(self._extend, parents)))
         self._prune()
-        ranked = self._ranked()
+        ranked = self._rank_trials()
         diagnosis = Diagnosis(
             tuple(map(self._explanation, ranked)),
             len(self._failing),
@@ -166,7 +166,7 @@ class _Search(Generic[_Goal]):
                 return
 
     def _prune(self) -> None:
-        """Drop each part of the best combination that the others can do without."""
+        """Drop each part of the best combination that is not needed to explain the same cases."""
         for trial in sorted(self._trials, key=lambda trial: trial.rank)[:1]:
             parts = trial.parts
             for part in trial.parts:
@@ -185,30 +185,25 @@ class _Search(Generic[_Goal]):
         if sentences in self._seen:
             return None
         self._seen.add(sentences)
-        change = reduce(TokenizerChange.then, parts)
         try:
-            encoder = change.encoder(self._spec, self._encoder)
+            encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
-        outcomes = [goal.outcome(encoder) for goal in self._sample]
-        distance = self._sum_distances(outcomes)
-        if distance >= (before.distance if before else self._base_distance()):
+        distances = self._distances(encoder)
+        if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):
             return None
-        if any(goal.outcome(encoder) != goal.expected for goal in self._problem.controls):
+        if not all(_is_reached(goal, encoder) for goal in self._problem.controls):
             return None
-        reached = zip(self._sample, outcomes, strict=True)
-        explained = {goal.name for goal, outcome in reached if outcome == goal.expected}
+        explained = {goal.name for goal, distance in zip(self._sample, distances, strict=True) if not distance}
         if explained and len(self._sample) < len(self._failing):
-            explained = {goal.name for goal in self._failing if goal.outcome(encoder) == goal.expected}
-        return _Trial(parts, encoder, frozenset(explained), distance)
+            explained = {goal.name for goal in self._failing if _is_reached(goal, encoder)}
+        return _Trial(parts, encoder, frozenset(explained), sum(distances))
 
-    def _base_distance(self) -> int:
-        return self._sum_distances([goal.outcome(self._encoder) if self._encoder else None for goal in self._sample])
+    def _distances(self, encoder: Encoder | None) -> list[int]:
+        """Return how far each result of the sample is from the expected one."""
+        return [_distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
-    def _sum_distances(self, outcomes: Sequence[Sequence[int] | None]) -> int:
-        return sum(_distance(outcome, goal.expected) for goal, outcome in zip(self._sample, outcomes, strict=True))
-
-    def _ranked(self) -> list[_Trial]:
+    def _rank_trials(self) -> list[_Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""
         kept: list[_Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
@@ -232,11 +227,15 @@ class _Search(Generic[_Goal]):
         )
 
 
+def _is_reached(goal: Goal, encoder: Encoder) -> bool:
+    return goal.outcome(encoder) == goal.expected
+
+
 def _distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
-    """Return how far ids or bytes are from the expected ones; 0 only if they are equal."""
+    """Return a measure of how much ids or bytes differ from the expected ones; 0 only if they are equal."""
     if outcome is None:
         return len(expected) + 2
     if outcome == expected:
         return 0
-    actual, wanted = Counter(outcome), Counter(expected)
-    return 1 + sum((actual - wanted).values()) + sum((wanted - actual).values())
+    actual_counts, expected_counts = Counter(outcome), Counter(expected)
+    return 1 + sum((actual_counts - expected_counts).values()) + sum((expected_counts - actual_counts).values())

@@ -1,8 +1,8 @@
-"""Changes to single settings: flags, special ids, the pre-tokenizer and the model's name."""
+"""Generate changes to single settings: flags, special ids, the pre-tokenizer and the model's name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.files.gguf.values import FIELDS
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -55,7 +55,7 @@ def _flag(evidence: Evidence, name: str, *, value: bool) -> TokenizerChange:
 
 
 def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Give the role of BOS, EOS, SEP or the unknown token to the token that has it in the reference, or seems to."""
+    """Assign the role of BOS, EOS, SEP or unknown to the token that has it in the reference, or is likely to."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     declared = evidence.facts.special_ids
     for role, observed in _observed_ids(evidence).items():
@@ -69,7 +69,7 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
-    """Return, by role, the ids at the places where the token of that role would be."""
+    """Return, by role, the ids at the positions where the token of that role would be."""
     surrounded = [target.expected for target in evidence.targets if target.add_special and target.expected]
     return {
         "bos": {ids[0] for ids in surrounded},
@@ -82,7 +82,7 @@ def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
 def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
     return TokenizerChange(
         kind=f"{role}_id",
-        sentence=f"making token {id} {quoted(spec.tokens[id])} the {role} token ({key_of(role)})",
+        sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
         cost=cost.discount(cost.SPECIAL_ID, confirmed=confirmed),
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
         gguf_command=set_special_id(role, id),
@@ -91,19 +91,15 @@ def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> 
 
 def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Try each other pre-tokenizer once per behavior, unless it splits all failing texts as the current one does."""
-    spec, facts = evidence.spec, evidence.facts
-    current = evidence.encoder.settings if evidence.encoder else None
-    family = find_family(spec.model)
-    if (family and family.pre) or (current and not current.family.uses_pre_tokenizer):
+    family = find_family(evidence.spec.model)
+    if family and (family.pre or not family.uses_pre_tokenizer):
         return
-    declared = facts.spec.pre if facts.spec else None
-    old = PRE_TOKENIZERS[current.pre] if current else None
+    declared = evidence.facts.spec.pre if evidence.facts.spec else None
+    old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
     texts = [target.text for target in evidence.targets]
-    old_splits = list(map(splitter(old), texts)) if old else None
+    splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     for name in _distinct_pre_tokenizers(old, first=declared):
-        pre_tokenizer = PRE_TOKENIZERS[name]
-        only_splits = old is not None and _implied(pre_tokenizer) == _implied(old)
-        if not only_splits or old_splits != list(map(splitter(pre_tokenizer), texts)):
+        if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
             yield TokenizerChange(
                 kind="pre",
                 sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
@@ -128,24 +124,30 @@ def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:
     return replace(pre_tokenizer, clean_spaces=True, keeps_case=False)
 
 
-def _implied(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:
-    """Return what the name of a pre-tokenizer decides besides how texts are split."""
-    return pre_tokenizer.ignore_merges, pre_tokenizer.add_bos, pre_tokenizer.always_bos
+def _acts_alike(new: PreTokenizer, old: PreTokenizer, splits: Mapping[str, list[str]]) -> bool:
+    """Whether two pre-tokenizers imply the same settings, and split all texts in the same way.
+
+    `splits` contains the texts, and how the old one splits them.
+    """
+    if (new.ignore_merges, new.add_bos, new.always_bos) != (old.ignore_merges, old.add_bos, old.always_bos):
+        return False
+    split = splitter(new)
+    return all(split(text) == old_split for text, old_split in splits.items())
 
 
 def names(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Rename the model if llama.cpp strips whitespace around added tokens because of its name."""
     name = evidence.spec.general.get("name", "")
-    found = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
+    parts = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
     added = evidence.encoder.settings.added_tokens if evidence.encoder else ()
-    if not found or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
+    if not parts or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
         return
     new = name
-    for part in found:
+    for part in parts:
         new = _break_up(new, part)
     yield TokenizerChange(
         kind="name",
-        sentence=f"renaming the model to {quoted(new)} (because of its general.name, llama.cpp strips spaces around "
+        sentence=f"renaming the model to {quote(new)} (because of its general.name, llama.cpp strips spaces around "
         "added tokens)",
         cost=cost.MODEL_NAME,
         transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
@@ -153,7 +155,7 @@ def names(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _break_up(name: str, part: str) -> str:
-    """Put a space into a part of a name: `phi-3` becomes `phi 3`."""
+    """Insert a space into a part of a name: `phi-3` becomes `phi 3`."""
     start = name.lower().find(part)
     matched = name[start : start + len(part)]
     broken = matched.replace("-", " ") if "-" in matched else f"{matched[:-1]} {matched[-1]}"

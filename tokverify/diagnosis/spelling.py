@@ -23,15 +23,15 @@ def attribute_of(type: TokenType) -> int:
     return Attribute[type.name].value
 
 
-def spell_token(wanted: bytes, attribute: int, settings: Settings) -> str | None:
-    """Return the text of a token that represents `wanted`, or None if there is none."""
-    text = wanted.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = spell_bytes(wanted)
-    byte_piece = f"<0x{wanted[0]:02X}>" if len(wanted) == 1 else text
+def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | None:
+    """Return the text of a token that represents `expected`, or None if there is none."""
+    text = expected.decode("utf-8", "surrogateescape")
+    in_byte_alphabet = spell_bytes(expected)
+    byte_piece = f"<0x{expected[0]:02X}>" if len(expected) == 1 else text
     # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
     for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if settings.family.token_bytes(candidate, attribute, settings) == wanted:
+        if settings.family.token_bytes(candidate, attribute, settings) == expected:
             return candidate
     return None
 
@@ -43,11 +43,11 @@ class Respelling:
     description: str
     """How `respell` stores them instead, such as `with ▁ instead of Ġ`."""
     applies: Callable[[Family], bool]
-    """Whether a family never uses the wrong way."""
+    """Whether a family never stores tokens in the wrong way."""
     type: TokenType
     """The type of the tokens concerned."""
     respell: Callable[[str], str]
-    """Returns the right text; an unaffected text is returned as it is."""
+    """Returns the right text; a text that is not affected is returned unchanged."""
     read: Callable[[str], bytes]
     """Returns the bytes that a token with the right text represents."""
 
@@ -79,8 +79,8 @@ def _is_byte_level(family: Family) -> bool:
     return family.alphabet is Alphabet.BYTE_LEVEL
 
 
-def _cuts_words(family: Family) -> bool:
-    return family.cuts_words
+def _splits_words(family: Family) -> bool:
+    return family.splits_words
 
 
 def _has_byte_pieces(family: Family) -> bool:
@@ -96,6 +96,8 @@ RESPELLINGS = (
         "with Ġ instead of spaces", _is_byte_level, _NORMAL, lambda text: text.replace(" ", "Ġ"), from_byte_level
     ),
     Respelling("with Ġ instead of ▁", _is_byte_level, _NORMAL, lambda text: text.replace("▁", "Ġ"), from_byte_level),
-    Respelling("with ▁ at word starts instead of ## inside words", _cuts_words, _NORMAL, _as_word_piece, _read_escaped),
+    Respelling(
+        "with ▁ at word starts instead of ## inside words", _splits_words, _NORMAL, _as_word_piece, _read_escaped
+    ),
     Respelling("with uppercase hexadecimal digits", _has_byte_pieces, TokenType.BYTE, _in_uppercase, _read_byte),
 )

@@ -1,4 +1,4 @@
-"""TokenPatch: another text or type for single tokens, and the changes made of such patches.
+"""TokenPatch: a new text or type for single tokens, and the changes that consist of such patches.
 
 Sentences quote tokens in visible form, so a renderer must not escape these quotes again.
 """
@@ -15,7 +15,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -38,7 +38,7 @@ RUNS = frozenset({"runs of spaces", "runs of tabs", "runs of newlines"})
 
 @dataclass(frozen=True, slots=True)
 class TokenPatch:
-    """What a token should be; None keeps its text or type."""
+    """The new text and type of a token; None keeps the old one."""
 
     text: str | None = None
     type: int | None = None
@@ -69,7 +69,7 @@ def name_tokens(ids: Collection[int], spec: TokenizerSpec) -> str:
     if len(ids) > 1:
         return f"{len(ids):,} tokens (ids {_id_ranges(ids)})"
     id = next(iter(ids))
-    return f"token {id} {quoted(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
+    return f"token {id} {quote(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
 
 
 def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:

@@ -1,4 +1,4 @@
-"""Changes to the types of tokens."""
+"""Generate changes to the types of tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RUN_BEGINNINGS = frozenset({" ", "▁", "\t", "\n"})
 
 
 def types(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set types as in the reference; if it declares none, those of tokens that failing texts contain and ids lack."""
+    """Set types as in the reference; if it declares none, only of tokens that failing texts contain but ids lack."""
     if evidence.spec.types is None:
         yield from _all_types(evidence)
     spec, declared = evidence.spec, _differing_types(evidence)
@@ -60,7 +60,7 @@ def _group_changes(
     variants += [(part, cost.TYPES_OF_A_KIND) for part in _by_kind(spec, group)]
     for patches, base in variants:
         if with_similar:
-            yield set_type(spec, _with_similar_runs(spec, patches), type, base + cost.SIMILAR_RUNS)
+            yield set_type(spec, _add_similar_runs(spec, patches), type, base + cost.SIMILAR_RUNS)
         yield set_type(spec, patches, type, base)
 
 
@@ -78,7 +78,7 @@ def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "types", sentence, cost.ALL_TYPES)
 
 
-def _with_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
+def _add_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
     """Add the other runs of spaces of the same type if one of them is patched; likewise for tabs and newlines."""
     types = types_of(spec)
     patch_of_run: dict[tuple[str, int], TokenPatch] = {}
@@ -100,8 +100,8 @@ def _with_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
 def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Make tokens NORMAL that look ordinary but are matched before the model runs; in a unigram vocabulary all of them.
 
-    For unigram this also works around a fault of llama.cpp: it treats the text on each side of such a token as a text
-    of its own, from which it removes extra spaces and to which it adds a prefix.
+    For unigram this also works around a fault of llama.cpp: it treats the text on each side of such a token as a
+    separate text, from which it removes extra spaces and to which it adds a prefix.
     """
     spec = evidence.spec
     family = find_family(spec.model)
@@ -133,7 +133,7 @@ def _have_type(evidence: Evidence, ids: Iterable[int], type: TokenType) -> bool:
 
 
 def _bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Make tokens BYTE whose texts look like bytes, where the model depends on it."""
+    """Make tokens BYTE whose texts look like bytes, if the model depends on it."""
     spec = evidence.spec
     if evidence.facts.spec is not None or not depends_on_types(spec):
         return
@@ -167,7 +167,7 @@ def _merge(subsets: Iterable[Patches]) -> Patches:
 
 
 def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
-    """Return patches for the tokens whose type has another effect than in the reference; None if it declares none."""
+    """Return patches for tokens whose type has a different effect than in the reference; None if it declares none."""
     spec = evidence.spec
     declared = _reference_types(evidence)
     if declared is None:
@@ -207,7 +207,7 @@ def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
 
 
 def type_effect(type: int, spec: TokenizerSpec) -> str:
-    """Return a word for what a type does when a text is encoded."""
+    """Name the effect of a type when a text is encoded."""
     if type in _SPECIAL:
         return "special"
     if type == TokenType.USER_DEFINED:
@@ -222,8 +222,8 @@ def type_effect(type: int, spec: TokenizerSpec) -> str:
 def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
     """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
 
-    Of the former only tokens that look special: matching any word that the merges miss would explain its case, whatever
-    the real reason.
+    Of the former, only tokens that look special are included: matching any word that the merges miss would explain its
+    case, regardless of the real reason.
     """
     tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     patches: dict[int, TokenPatch] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.diff.example import with_examples
+from tokverify.diff.example import add_examples
 from tokverify.diff.parts import compare_parts
 from tokverify.errors import EncodeError
 from tokverify.report.diff import ChangeReport, Effect
@@ -35,7 +35,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     Args:
         old: The version that is assumed to be right.
         new: The version under test.
-        cases: Texts to encode; the ids that they expect of single tokenizers are ignored.
+        cases: Texts to encode; the ids that they expect from particular tokenizers are ignored.
         plan: What to fuzz; None to skip fuzzing.
         corpus: Lines of real text on which to measure the effect.
         behavior_only: Do not count changed parts as a difference.
@@ -51,7 +51,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     # Last, because Ctrl-C ends it and must leave the rest complete.
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
-    return with_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+    return add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:

@@ -1,4 +1,4 @@
-"""Choose examples: one of the cases that change for each cause."""
+"""Choose examples: for each cause, one of the cases whose ids changed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult
 
 _KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
-_OF_TOKENS = frozenset({"tokens", "types", "scores", "added tokens"})
-_NOT_FOR_IDS = frozenset({"chat templates"})
+_TOKEN_PARTS = frozenset({"tokens", "types", "scores", "added tokens"})
+_IRRELEVANT_TO_IDS = frozenset({"chat templates"})
 _SAME_CHANGE = frozenset({"types", "added tokens"})
-"""Two parts that show one and the same change."""
+"""Two parts that can both show the same change."""
 _SETTINGS = "settings"
 _SPECIAL_ID = "special_ids."
 _ROLES_IN_IDS = frozenset({"bos", "eos", "sep", "unk"})
@@ -33,11 +33,11 @@ class _Cause(NamedTuple):
     is_only: bool = False
 
 
-def with_examples(report: ChangeReport) -> ChangeReport:
+def add_examples(report: ChangeReport) -> ChangeReport:
     """Store in a report one example per cause: the case with the shortest text. The most frequent cause comes first.
 
     Cases share a cause if only one part changed (of the settings, only one and what it implies), if they differ only at
-    tokens that changed in the same parts, or if the same ids replace the same other ids in them, as in fuzzing.
+    tokens that changed in the same parts, or if the same ids are replaced by the same ids in them, as in fuzzing.
     """
     only, changed = _find_only_part(report), _list_changed_pieces(report)
     results = report.report.results
@@ -56,7 +56,7 @@ def with_examples(report: ChangeReport) -> ChangeReport:
 
 def _find_only_part(report: ChangeReport) -> tuple[str, ...]:
     """Return the part that must be the cause, which may have two names; nothing if there may be several causes."""
-    names = tuple(part.name for part in report.parts if part.name not in _NOT_FOR_IDS)
+    names = tuple(part.name for part in report.parts if part.name not in _IRRELEVANT_TO_IDS)
     is_one = len(names) == 1 or set(names) == _SAME_CHANGE
     if names == (_SETTINGS,):
         changes = next(part.changes for part in report.parts if part.name == _SETTINGS)
@@ -65,7 +65,7 @@ def _find_only_part(report: ChangeReport) -> tuple[str, ...]:
 
 
 def _list_own_changes(changes: Sequence[PartChange]) -> list[str]:
-    """Name the settings that ids depend on and that changed by themselves, rather than because of another one."""
+    """List the changed settings that affect ids, except those that changed only because another setting did."""
     by_name = {change.what: change for change in changes}
     return [change.what for change in changes if _affects_ids(change.what) and not _is_implied(change, by_name)]
 
@@ -100,7 +100,7 @@ def _is_all_compared(report: ChangeReport) -> bool:
 
 
 def _list_changed_pieces(report: ChangeReport) -> dict[str, Set[str]]:
-    return {part.name: {change.what for change in part.changes} for part in report.parts if part.name in _OF_TOKENS}
+    return {part.name: {change.what for change in part.changes} for part in report.parts if part.name in _TOKEN_PARTS}
 
 
 def _find_cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str, Set[str]]) -> _Cause:
@@ -116,7 +116,7 @@ def _find_cause(result: CaseResult, only: tuple[str, ...], changed: Mapping[str,
 
 
 def _differs_only_at(result: CaseResult, pieces: Set[str]) -> bool:
-    """Check that every place where the two sides differ has one of some pieces on one side."""
+    """Check that one of `pieces` is involved in every place where the two sides differ."""
     blocks = [block for block in result.difference.blocks if not block.equal] if result.difference else []
     return bool(blocks) and all(
         any(token.piece in pieces for token in (*block.actual, *block.expected)) for block in blocks

@@ -53,8 +53,9 @@ class Revision:
         blob.write(target, f"{self.name}:{path}")
         for companion in _COMPANIONS:
             place, other = beside(target, companion), beside(Path(from_root), companion)
-            if place and other and isinstance(found := self._find(other.as_posix()), _Blob):
-                found.write(place, f"{self.name}:{other.as_posix()}")
+            companion_blob = self._find(other.as_posix()) if place and other else None
+            if place and other and isinstance(companion_blob, _Blob):
+                companion_blob.write(place, f"{self.name}:{other.as_posix()}")
         return target
 
     def _find(self, path: str) -> _Blob | str:
@@ -104,7 +105,7 @@ def revision_of(location: str) -> Revision | None:
         TokverifyError: If it cannot be anything else, and there is no such revision.
     """
     name, _, path = location.partition(":")
-    # subtle: git would take a leading dash for an option.
+    # subtle: git would parse a name with a leading dash as an option.
     if not name or not path or name.startswith("-"):
         return None
     found = git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
@@ -112,7 +113,7 @@ def revision_of(location: str) -> Revision | None:
     if found.returncode == 0 and not found.stdout.startswith(b"^"):
         return Revision(name)
     if not is_kind(name) and not path.startswith("//") and not file_and_rest(location):
-        raise TokverifyError(f"{location!r}: no such file, and {_why_unknown(name, found)}")
+        raise TokverifyError(f"{location!r}: no such file, and {_explain_unknown(name, found)}")
     return None
 
 
@@ -124,10 +125,10 @@ def path_here(path: str) -> str:
     return posixpath.normpath(up + path)
 
 
-def _why_unknown(name: str, asked: CompletedProcess[bytes]) -> str:
+def _explain_unknown(name: str, result: CompletedProcess[bytes]) -> str:
     if not shutil.which("git"):
         return f"git is not installed, so {name!r} cannot be a revision; check the path, or install git"
-    if complaint := " ".join(_stderr(asked).split()):
+    if complaint := " ".join(_stderr(result).split()):
         # There is no repository, or git distrusts its owner; the message says what to do.
         return f"git finds no revision here: {complaint.removeprefix('fatal: ')}"
     return f"git finds no revision {name!r} here; check both, and fetch the history if the clone is shallow"

@@ -3,7 +3,7 @@
 llama.cpp processes the added tokens from the longest to the shortest, and splits the remaining text at every occurrence
 of each. Scanning the text from left to right and taking the longest token at each position is much faster, and gives
 the same result unless a token can begin inside another one that is not longer. This is determined once for each set of
-tokens, and the literal algorithm is used where it matters.
+tokens, and the literal algorithm is used if it matters.
 
 Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -27,7 +27,7 @@ SPACES = " \t\n\v\f\r"
 """The whitespace of C's `isspace`, which `lstrip` and `rstrip` use."""
 
 LONGEST = 128
-"""For longer added tokens, in characters, it would take too long to find overlaps and build a pattern."""
+"""In characters; for longer added tokens, finding overlaps and building a pattern would take too long."""
 
 Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
@@ -48,7 +48,7 @@ def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
 
 def split_bytes(data: bytes, tokens: Sequence[AddedToken]) -> list[Fragment]:
-    """Split a text where a token is part of a character; the rest of the character becomes lone bytes.
+    """Split a text in which a token is part of a character; the rest of the character becomes lone bytes.
 
     A lone byte is a lone surrogate (`surrogateescape`) and occurs only at the ends of a fragment.
     """

@@ -50,20 +50,20 @@ class Attributes:
         """Override attributes by the tokens' texts, fill special roles in the same way, and return the EOG ids."""
         self._fill_roles(special_ids)
         eog_ids = {special_ids[role] for role in ("fim_pad", "fim_rep", "fim_sep") if role in special_ids}
-        for id in present(self._ids, EOG_TEXTS):
+        for id in find_ids(self._ids, EOG_TEXTS):
             eog_ids.add(id)
             self._make_control(id)
-        for id in present(self._ids, ALWAYS_SHOWN_TEXTS):
+        for id in find_ids(self._ids, ALWAYS_SHOWN_TEXTS):
             self._set(id, Attribute.USER_DEFINED.value, "llama.cpp always renders this token")
         eog_ids.update(special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids)
         self._drop_from_eog(eog_ids)
         return eog_ids
 
     def _fill_roles(self, special_ids: dict[str, int]) -> None:
-        # subtle: where several candidates for one role exist, llama.cpp takes the first in the iteration order of
+        # subtle: if several candidates for one role exist, llama.cpp takes the first in the iteration order of
         # a hash table, which differs between builds; here it is the first in id order.
         for role, texts in {"eot": EOT_TEXTS, "eom": EOM_TEXTS, **FIM_TEXTS}.items():
-            found = sorted(present(self._ids, texts))
+            found = sorted(find_ids(self._ids, texts))
             if role not in special_ids and found:
                 special_ids[role] = found[0]
                 self._make_control(found[0])
@@ -81,7 +81,7 @@ class Attributes:
             self._set(texts["</s>"], Attribute.NORMAL.value, "an ordinary token in this vocabulary")
 
     def check_byte_tokens(self, refuses: Callable[[str], bool]) -> None:
-        """Refuse tokens typed BYTE on which llama.cpp aborts while it works out what each token represents.
+        """Refuse tokens typed BYTE on which llama.cpp aborts while it computes what each token represents.
 
         Raises:
             BrokenFileError: If there is such a token; `refuses` decides by its piece.
@@ -102,7 +102,7 @@ class Attributes:
             self.values[id] = attribute
 
 
-def present(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:
+def find_ids(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:
     """Return the ids of those `texts` that are tokens."""
     return [ids[text] for text in texts if text in ids]
 

@@ -19,6 +19,12 @@ def byte_alphabet() -> Mapping[int, str]:
     return alphabet | {byte: chr(0x100 + index) for index, byte in enumerate(others)}
 
 
+def byte_pieces() -> list[str]:
+    """Return the pieces of the 256 bytes, by value."""
+    alphabet = byte_alphabet()
+    return [alphabet[byte] for byte in range(0x100)]
+
+
 def to_byte_level(text: str) -> str:
     """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet."""
     return spell_bytes(text.encode())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Encoder:
     """Encodes and decodes as llama.cpp does with this tokenizer, quirks included.
 
-    Pieces are the stored strings, except that llama.cpp cuts them off at a NUL and names empty ones `[EMPTY_<id>]`.
+    Pieces are the stored strings, except that llama.cpp truncates them at a NUL and names empty ones `[EMPTY_<id>]`.
 
     Args:
         spec: What the file declares.
@@ -66,7 +66,7 @@ class Encoder:
         added = self.settings.added_tokens
         self._split_all = added_token.splitter(added)
         self._split_user_defined = added_token.splitter([token for token in added if not token.special])
-        self._cuts_characters = any(has_lone_byte(token.text) for token in added)
+        self._splits_characters = any(has_lone_byte(token.text) for token in added)
         self._stretches = ChunkCache(self._encode_stretch)
 
     @property
@@ -111,9 +111,9 @@ class Encoder:
         return ids
 
     def _encode_stretch(self, fragment: str) -> list[int]:
-        # Each stretch begins the text or follows an added token: in both places a space is added.
+        # Each stretch begins the text or follows an added token: in both cases a space is added.
         text = self._normalize((" " if self._prefixes_space else "") + fragment)
-        if not self._cuts_characters or not has_lone_byte(fragment):
+        if not self._splits_characters or not has_lone_byte(fragment):
             return self._model.encode(text)
         if isinstance(self._model, CuttableModel):
             return self._model.encode_cut(text)
@@ -143,7 +143,7 @@ class Encoder:
         if not isinstance(self._model, TracingModel):
             raise UnsupportedError(f"{self.name}: its model cannot record how it encodes a text")
         if isinstance(self._model, CuttableModel) and has_lone_byte(text):
-            raise UnsupportedError("an added token cuts a character in two, which cannot be traced")
+            raise UnsupportedError("an added token splits a character, which cannot be traced")
         rewriting = Rewriting()
         rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
         for character in text:
@@ -162,9 +162,9 @@ class Encoder:
 
     def _special_affixes(self) -> tuple[list[int], list[int]]:
         before, after = self.settings.family.affix_roles(self.settings)
-        return list(map(self._required, before)), list(map(self._required, after))
+        return list(map(self._require_id, before)), list(map(self._require_id, after))
 
-    def _required(self, role: str) -> int:
+    def _require_id(self, role: str) -> int:
         id = self.settings.special_ids.get(role)
         if id is None:
             raise EncodeError(f"add_{role} is on but tokenizer.ggml.{role}_token_id is missing; llama.cpp aborts here")
@@ -226,10 +226,10 @@ class Encoder:
         return self.decode(ids).decode(errors="replace")
 
     def decoder(self) -> IncrementalDecoder:
-        """Return a decoder that takes ids one by one and never cuts a character."""
+        """Return a decoder that takes ids one by one and never splits a character."""
         return IncrementalDecoder(self, self.settings.family.make_joiner())
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256, in hexadecimal, of everything that decides which ids a text gets."""
+        """The sha256, in hexadecimal, of everything that determines the ids of a text."""
         return fingerprint(self.spec, self.settings)

@@ -35,7 +35,7 @@ NO_VOCABULARY = frozenset({"no_vocab", "none"})
 
 
 class Ranking(Enum):
-    """What decides which pieces a model takes where several are possible."""
+    """What decides which pieces a model takes if several are possible."""
 
     LENGTH = "the longest piece wins"
     MERGE_RANK = "neighbors are merged in the order of the merge list"
@@ -74,12 +74,12 @@ class SpaceEscaping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ByteFallback:
-    """How a model spells what no piece matches: in byte pieces such as `<0x0A>`."""
+    """How a model encodes what no piece matches: with byte pieces such as `<0x0A>`."""
 
     when_missing: str
     """What llama.cpp does if it needs a byte piece that is missing, as a verb phrase."""
     accepts_raw_bytes: bool = False
-    """Whether a piece that is the byte itself does too."""
+    """Whether a piece that is the raw byte itself is accepted instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class MergeCosts:
 
 
 class PieceJoiner(Protocol):
-    """Joins the pieces of a text one by one where that takes more than concatenation."""
+    """Joins the pieces of a text one by one, for families that need more than concatenation."""
 
     def push(self, piece: str, token_bytes: bytes) -> bytes:
         """Take the next piece; return the bytes that are complete with it."""
@@ -128,7 +128,7 @@ class Family(ABC):
     strips_accents_if_lowercase: bool = False
     """Whether `strip_accents` is on by default wherever `lowercase` is."""
     pre: str | None = None
-    """The pre-tokenizer that the model implies, whatever the file declares."""
+    """The pre-tokenizer that the model implies, regardless of what the file declares."""
     ignore_merges: bool = False
 
     # How texts are encoded.
@@ -143,12 +143,12 @@ class Family(ABC):
     closing_role: str = "eos"
     """The role of the token after a text."""
     prefixes_space: bool = False
-    """Whether the encoder puts a space before each stretch of text if `add_space_prefix` is on."""
+    """Whether the encoder adds a space before each stretch of text if `add_space_prefix` is on."""
     space_escaping: SpaceEscaping = SpaceEscaping.NOWHERE
     uses_charsmap: bool = False
     """Whether the model normalizes texts by `tokenizer.ggml.precompiled_charsmap`."""
-    cuts_words: bool = False
-    """Whether the model cleans texts up and cuts them into words by itself, as BERT's normalizer does."""
+    splits_words: bool = False
+    """Whether the model cleans up texts and splits them into words by itself, as BERT's normalizer does."""
     reads_types: bool = False
     """Whether the model depends on token types beyond which tokens are added tokens."""
     equivalent_pre_tokenizers: frozenset[str] = frozenset()
@@ -157,7 +157,7 @@ class Family(ABC):
     # How pieces are written.
     alphabet: Alphabet = Alphabet.OWN
     byte_fallback: ByteFallback | None = None
-    """How missing characters are spelled, where every file must have the 256 byte pieces for it."""
+    """How missing characters are encoded; None unless the model's files must contain the 256 byte pieces."""
     has_byte_pieces: bool = False
     """Whether vocabularies contain byte pieces."""
     ignores_byte_pieces: bool = False
@@ -184,12 +184,12 @@ class Family(ABC):
         return before, [self.closing_role] if always or settings.add_eos else []
 
     def displayed_pieces(self, pieces: list[str], ids: Mapping[str, int]) -> list[str]:
-        """Return the pieces as they are shown; `ids` maps the stored strings to ids."""
+        """Return the pieces in the form in which they are displayed; `ids` maps the stored strings to ids."""
         del ids
         return pieces
 
     def lookup_text(self, text: str, settings: Settings) -> str | None:
-        """Return the piece that the model would look up for the whole of `text`; None if there is no such thing."""
+        """Return the piece that the model would look up for the whole text; None if it never looks up whole texts."""
         del text, settings
         return None
 
@@ -202,7 +202,7 @@ class Family(ABC):
         return normalized
 
     def merge_costs(self, spec: TokenizerSpec, settings: Settings) -> MergeCosts | None:
-        """Return the merges by which pieces are formed; None if the model does not merge, or not only."""
+        """Return the merges by which pieces are formed; None if the model does anything besides merging."""
         del spec, settings
         return None
 
@@ -224,7 +224,7 @@ class Family(ABC):
         return to_bytes(unescape_spaces(piece))
 
     def make_joiner(self) -> PieceJoiner | None:
-        """Return what joins the pieces of one text; None if they are concatenated."""
+        """Return the joiner for the pieces of one text; None if they are concatenated."""
         return None
 
 
@@ -270,6 +270,6 @@ class Settings:
 
 
 def _hex_byte(piece: str) -> int:
-    """Read the fourth and fifth byte of a piece as C's `strtol` does, which reads zero where there is no number."""
+    """Read the fourth and fifth byte of a piece as C's `strtol` does, which reads zero if there is no number."""
     match = re.match(rb"[ \t-\r]*([+-]?[0-9A-Fa-f]+)", to_bytes(piece)[3:5])
     return int(match[1], 16) % 256 if match else 0

@@ -1,4 +1,4 @@
-"""Fingerprint: a hash of everything that decides which ids a text gets."""
+"""Fingerprint: a hash of everything that determines the ids of a text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ROLES = ("bos", "eos", "sep", "unk")
 
 
 def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
-    """Return the sha256, in hexadecimal, of everything that decides which ids a text gets.
+    """Return the sha256, in hexadecimal, of everything that determines the ids of a text.
 
-    It is equal for all files of one model, whatever else they hold.
+    It is equal for all files of one model, regardless of what else they contain.
     """
     ranking = settings.family.ranking
     digest = hashlib.sha256(json.dumps(_flags(settings), sort_keys=True).encode())

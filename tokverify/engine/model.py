@@ -1,4 +1,4 @@
-"""What every model can do, and what some models can do; the models are in `tokverify.engine.models`."""
+"""The interfaces of models: what every model can do, and what some can; the models are in `tokverify.engine.models`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TracingModel(Model, Protocol):
 
 @runtime_checkable
 class CuttableModel(Model, Protocol):
-    """A model that encodes the rest of a cut character as it is; other models get U+FFFD for each of its bytes."""
+    """A model that encodes the bytes of an incomplete character; other models get U+FFFD for each of these bytes."""
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` that an added token has cut inside a character, with lone bytes at either end."""
+        """Encode `text` with lone bytes at its ends, because an added token matched a part of a character."""

@@ -30,7 +30,7 @@ def split_at_spaces(text: str) -> list[str]:
 
 
 def word_normalizer(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
-    """Return BERT's cleanup: drop control characters, and put spaces around punctuation and Chinese characters.
+    """Return BERT's cleanup: drop control characters, and add spaces around punctuation and Chinese characters.
 
     With `strip_accents`, a character is reduced to the first one of its canonical decomposition, and combining marks
     are dropped. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.

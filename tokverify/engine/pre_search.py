@@ -19,7 +19,7 @@ from tokverify.text.visible import visible
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
 
-    Cut = Sequence[Sequence[str]]
+    PreTokens = Sequence[Sequence[str]]
 
 PROBES = (
     "Hello world! It's we'll I'VE can'T they'Re 's 'S 'tis the 'Very best; x's x' don’t it'Swe'll",
@@ -69,40 +69,40 @@ class PreTokenizerMatch:
     """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
 
 
-def names_that_cut(cut: Cut) -> list[str]:
-    """Return the names that split all `PROBES` like `cut`, which lists their parts in the GPT-2 alphabet."""
-    return [name for name in _byte_level_names() if all(_compare(name, cut))]
+def find_matching_names(pre_tokens: PreTokens) -> list[str]:
+    """Return the names that split all `PROBES` into `pre_tokens`, written in the GPT-2 alphabet."""
+    return [name for name in _byte_level_names() if all(_compare(name, pre_tokens))]
 
 
-def best_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
-    """Choose among names with the same ids: prefer one with the same default for BOS, then a common one.
+def choose_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
+    """Choose among names with the same ids: prefer one with the same default for BOS, then a widely used one.
 
     If `adds_bos` is None, it is unknown whether BOS is added, and the default is ignored.
     """
-    return min(names, key=lambda name: (*_bos_mismatches(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
+    return min(names, key=lambda name: (*_rank_bos(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
 
 
-def match_of(name: str) -> PreTokenizerMatch:
-    """Return the evidence for a name that was found by `PROBES`, and the names that could replace it."""
+def find_match(name: str) -> PreTokenizerMatch:
+    """Return the evidence for a name that was found with `PROBES`, and the names that could replace it."""
     split = splitter(PRE_TOKENIZERS[name])
-    cut = [list(map(to_byte_level, split(text))) for text in PROBES]
-    others = [other for other in names_that_cut(cut) if other != name]
+    pre_tokens = [list(map(to_byte_level, split(text))) for text in PROBES]
+    others = [other for other in find_matching_names(pre_tokens) if other != name]
     ignores = PRE_TOKENIZERS[name].ignore_merges
     return PreTokenizerMatch(
         name,
         texts=PROBES,
-        pre_tokens=sum(map(len, cut)),
+        pre_tokens=sum(map(len, pre_tokens)),
         alike=tuple(other for other in others if PRE_TOKENIZERS[other].ignore_merges == ignores),
         unlike_in_merges=tuple(other for other in others if PRE_TOKENIZERS[other].ignore_merges != ignores),
     )
 
 
-def no_such_name(cut: Cut) -> str:
-    """Explain that no name splits `PROBES` like `cut`, which name is most similar, and where it differs."""
-    name = max(_byte_level_names(), key=lambda name: sum(_compare(name, cut)))
-    index = list(_compare(name, cut)).index(False)
+def explain_no_match(pre_tokens: PreTokens) -> str:
+    """Explain that no name splits `PROBES` like this, which name is most similar, and where it differs."""
+    name = max(_byte_level_names(), key=lambda name: sum(_compare(name, pre_tokens)))
+    index = list(_compare(name, pre_tokens)).index(False)
     theirs = splitter(PRE_TOKENIZERS[name])(PROBES[index])
-    ours = [from_byte_level(piece).decode(errors="replace") for piece in cut[index]]
+    ours = [from_byte_level(piece).decode(errors="replace") for piece in pre_tokens[index]]
     place = common_length(theirs, ours)
     if place == min(len(theirs), len(ours)):
         place = -1
@@ -116,12 +116,12 @@ def _byte_level_names() -> list[str]:
     return [name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.byte_level]
 
 
-def _compare(name: str, cut: Cut) -> Iterator[bool]:
+def _compare(name: str, pre_tokens: PreTokens) -> Iterator[bool]:
     """Yield for each probe whether it is split in the same way."""
     split = splitter(PRE_TOKENIZERS[name])
-    for text, pieces in zip(PROBES, cut, strict=True):
+    for text, pieces in zip(PROBES, pre_tokens, strict=True):
         yield list(map(to_byte_level, split(text))) == pieces
 
 
-def _bos_mismatches(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
+def _rank_bos(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
     return not pre_tokenizer.has_bos, adds_bos not in {None, pre_tokenizer.add_bos}

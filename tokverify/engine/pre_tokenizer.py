@@ -10,7 +10,7 @@ Source: `llm_tokenizer_bpe` in llama.cpp's `src/llama-vocab.cpp` and `unicode_re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -195,9 +195,9 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
     ("whitespace", PreTokenizer((pattern.NOT_SPACE,), byte_level=False, keeps_case=True)),
 )
 
-PRE_TOKENIZERS: Mapping[str, PreTokenizer] = {
-    name: pre_tokenizer for names, pre_tokenizer in _GROUPS for name in names.split()
-}
+PRE_TOKENIZERS: dict[str, PreTokenizer] = {}
+for _names, _pre_tokenizer in _GROUPS:
+    PRE_TOKENIZERS |= dict.fromkeys(_names.split(), _pre_tokenizer)
 
 
 def splitter(pre_tokenizer: PreTokenizer) -> Splitter:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute, Attributes, present
+from tokverify.engine.attribute import Attribute, Attributes, find_ids
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
 from tokverify.engine.override import Override
@@ -149,12 +149,12 @@ class _Loader:
         ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
         # subtle: llama.cpp's sort is not stable, so tokens of equal length may be tried in another order there.
         ids.sort(key=lambda id: -len(to_bytes(self.pieces[id])))
-        lstrip, rstrip = self._stripping(ids) if self.family.in_llama_cpp else (set(), set())
+        lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & special), id in lstrip, id in rstrip) for id in ids
         )
 
-    def _stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
+    def _find_stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
         """Return the ids whose match strips the whitespace before it, and after it; llama.cpp decides by names."""
         pre, architecture = self.spec.pre or "", self.spec.general.get("architecture", "")
         name = self.spec.general.get("name", "").lower()
@@ -163,16 +163,16 @@ class _Loader:
         if _contains_any(pre, "jina-v2-de", "jina-v2-es", "jina-v2-code", "mmbert") or _contains_any(
             architecture, "nomic-bert-moe", "jina-bert-v3"
         ):
-            lstrip.update(present(self.ids, ["<mask>"]))
+            lstrip.update(find_ids(self.ids, ["<mask>"]))
         elif _contains_any(name, "phi-3", "phi3"):
             missing = [text for text in ("</s>", *KEEP_SPACE_AFTER) if text not in self.ids]
             if missing:
                 raise BrokenFileError(
                     f"general.name {name!r} makes llama.cpp look for the token {missing[0]!r}, which is missing"
                 )
-            rstrip = {*added, self.ids["</s>"]} - set(present(self.ids, KEEP_SPACE_AFTER))
+            rstrip = {*added, self.ids["</s>"]} - set(find_ids(self.ids, KEEP_SPACE_AFTER))
         elif "modern-bert" in name:
-            lstrip.update(present(self.ids, ["[MASK]"]))
+            lstrip.update(find_ids(self.ids, ["[MASK]"]))
         for side, ids in (("lstrip", lstrip), ("rstrip", rstrip)):
             if ids:
                 self._override(f"{side} of {len(ids)} added tokens", None, True, "by the model's name")
@@ -180,7 +180,7 @@ class _Loader:
 
 
 def _pieces(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens as llama.cpp reads them: cut off at the first NUL, and never empty."""
+    """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
     pieces = list(tokens)
     for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
         pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"

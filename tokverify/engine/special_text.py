@@ -1,4 +1,4 @@
-"""Token texts with a meaning of their own: llama.cpp assigns roles by them, whatever the file declares.
+"""Token texts with a fixed meaning: llama.cpp assigns roles by them, regardless of what the file declares.
 
 Source: the candidate lists in `llama_vocab::impl::load`, llama.cpp's `src/llama-vocab.cpp`.
 """

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 UNASSIGNED = Path(__file__).with_name("unassigned.txt")
@@ -31,7 +32,7 @@ HAN = (
 def has_unassigned(text: str) -> bool:
     """Check whether `text` contains a character that is unassigned in Unicode 15.1."""
     # Searching the distinct characters is much faster than searching the text.
-    return not text.isascii() and _unassigned().search("".join(set(text))) is not None
+    return not text.isascii() and _unassigned_pattern().search("".join(set(text))) is not None
 
 
 def is_unassigned(character: str) -> bool:
@@ -43,7 +44,7 @@ def is_unassigned(character: str) -> bool:
 @cache
 def _bounds() -> list[int]:
     """Return the start of each range of unassigned code points and the first code point after it, in order."""
-    return [bound for first, last in _ranges() for bound in (first, last + 1)]
+    return list(chain.from_iterable((first, last + 1) for first, last in _ranges()))
 
 
 def _ranges() -> list[tuple[int, int]]:
@@ -56,21 +57,21 @@ def blank_unassigned(text: str) -> str:
 
     The result has the same length in characters.
     """
-    return _unassigned().sub(_blank, text)
+    return _unassigned_pattern().sub(_blank, text)
 
 
 @cache
-def _unassigned() -> re.Pattern[str]:
+def _unassigned_pattern() -> re.Pattern[str]:
     return re.compile("[" + "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in _ranges()) + "]")
 
 
 def _blank(match: re.Match[str]) -> str:
-    is_han = match.group() != HAN_NONCHARACTER and _han().match(match.group())
+    is_han = match.group() != HAN_NONCHARACTER and _han_pattern().match(match.group())
     return HAN_NONCHARACTER if is_han else NONCHARACTER
 
 
 @cache
-def _han() -> re.Pattern[str]:
+def _han_pattern() -> re.Pattern[str]:
     return re.compile(f"[{HAN}]")
 
 

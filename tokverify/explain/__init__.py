@@ -1,1 +1,1 @@
-"""Trace one text through every stage, and describe a tokenizer at a glance."""
+"""Trace one text through every stage, and summarize a tokenizer."""

@@ -45,7 +45,7 @@ def explain(
         text=text,
         name=encoder.name,
         algorithm=settings.algorithm,
-        summary=settings.family.summary,
+        method=settings.family.summary,
         pre=settings.pre if has_pre_tokenizer else None,
         patterns=len(PRE_TOKENIZERS[settings.pre].patterns) if has_pre_tokenizer else 0,
         add_special=add_special,
@@ -54,7 +54,7 @@ def explain(
         prefix=tuple(_token(encoder, id) for id in trace.prefix),
         fragments=tuple(_record_fragment(encoder, fragment) for fragment in trace.fragments),
         suffix=tuple(_token(encoder, id) for id in trace.suffix),
-        without_user_defined=_without_user_defined(encoder, trace, text),
+        without_user_defined=_encode_without_user_defined(encoder, trace, text),
         ids=ids,
         tokens=tokens,
         warnings=tuple(encoder.warnings(list(ids))) if add_special else (),
@@ -119,8 +119,8 @@ def _missing_piece(encoder: Encoder, id: int) -> str | None:
     return None if needed is None or needed in settings.ids else needed
 
 
-def _without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
-    """Encode the text without matching USER_DEFINED tokens in it; None where none was matched."""
+def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: str) -> tuple[Token, ...] | None:
+    """Encode the text without matching USER_DEFINED tokens in it; None if none was matched."""
     special = {token.id for token in encoder.settings.added_tokens if token.special}
     matches = [fragment for fragment in trace.fragments if isinstance(fragment, Match)]
     if all(match.id in special for match in matches):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
 
 _MAX_SYMBOLS = 20
-"""The symbols after each merge are recorded for words of at most this many; beyond, they would be unreadable."""
+"""The symbols after each merge are recorded only for words of at most this many; longer ones would be unreadable."""
 
 
 def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:

@@ -1,4 +1,4 @@
-"""Compare the stages of our pipeline with those of a reference, as far as the reference exposes its own."""
+"""Compare the stages of our pipeline with those of a reference, as far as the reference exposes them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.engine.family import Family
     from tokverify.report.difference import Difference
-    from tokverify.report.explain import AddedTokenMatch, Explanation, Stretch
-    from tokverify.tokenizer import StageStretch, Tokenizer, TokenizerStages
+    from tokverify.report.explain import ExplainedToken, Explanation, Stretch
+    from tokverify.tokenizer import StageMatch, StageStretch, Token, Tokenizer, TokenizerStages
 
 _MAX_SHOWN = 8
-"""Characters or pieces recorded from a difference on."""
+"""The number of characters or pieces that are recorded from a difference on."""
 _BEFORE = 2
-"""Characters recorded before a difference."""
+"""The number of characters that are recorded before a difference."""
 _MAX_CODE_POINTS = 3
-"""Characters whose names are recorded from a difference on."""
+"""The number of characters from a difference on whose names are recorded."""
 
 
 def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> StageDivergence:
@@ -47,7 +47,7 @@ def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenize
         stages=tuple(stages),
         first=_first_difference(stages) if difference else None,
         difference=difference,
-        differing_tokens=tuple(_differing_indexes(difference)[0]),
+        differing_tokens=tuple(_differing_indexes(difference) if difference else ()),
         notes=tuple(_notes(explained, reference)),
     )
 
@@ -64,17 +64,15 @@ def _notes(explained: Explanation, reference: Tokenizer) -> Iterator[str]:
         yield f"{reference.name} does not know which tokens to add around a text"
 
 
-def _differing_indexes(difference: Difference | None) -> tuple[list[int], list[int]]:
-    """Return the indexes of the tokens in blocks that differ: ours, and the reference's."""
-    actual: list[int] = []
-    expected: list[int] = []
-    i = j = 0
-    for block in difference.blocks if difference else ():
+def _differing_indexes(difference: Difference) -> list[int]:
+    """Return the indexes of our tokens in blocks that differ."""
+    indexes: list[int] = []
+    end = 0
+    for block in difference.blocks:
+        start, end = end, end + len(block.actual)
         if not block.equal:
-            actual += range(i, i + len(block.actual))
-            expected += range(j, j + len(block.expected))
-        i, j = i + len(block.actual), j + len(block.expected)
-    return actual, expected
+            indexes += range(start, end)
+    return indexes
 
 
 def _compare_text_stages(
@@ -136,39 +134,37 @@ def _ids_around(ids: list[int], inner: list[int]) -> list[int]:
 def _compare_added_tokens(
     explained: Explanation, exposed: TokenizerStages, reference: Tokenizer, difference: Difference | None
 ) -> StageComparison:
-    """Compare the added tokens that were found; a match on one side counts only where it changes the result."""
+    """Compare the added tokens that were found; a match on only one side counts only if it changes the result."""
     if exposed.matches is None:
         return StageComparison("added tokens", StageOutcome.HIDDEN, note=exposed.hidden)
     if difference is None:
         return StageComparison("added tokens", StageOutcome.SAME)
-    theirs = {(match.start, match.end, match.id) for match in exposed.matches}
-    ours = [(*match.span, match.id) for match in _matches(explained)]
-    differing, expected_differing = _differing_indexes(difference)
-    only_ours = [
-        match
-        for match, index in zip(ours, _added_indexes(explained), strict=True)
-        if match not in theirs and index in differing
-    ]
-    expected = [token for block in difference.blocks for token in block.expected]
-    relevant = {expected[index].id for index in expected_differing}
-    only_theirs = sorted(match for match in theirs - set(ours) if match[2] in relevant)
+    only_ours, only_theirs = _one_sided_matches(explained, exposed.matches, difference)
     if not only_ours and not only_theirs:
         return StageComparison("added tokens", StageOutcome.SAME)
-    pieces = {match.id: match.piece for match in _matches(explained)}
     return StageComparison(
         "added tokens",
         StageOutcome.DIFFERS,
-        tuple(pieces[id] for _, _, id in only_ours[:_MAX_SHOWN]),
-        tuple(reference.piece(id) for _, _, id in only_theirs[:_MAX_SHOWN]),
+        tuple(token.piece for token in only_ours[:_MAX_SHOWN]),
+        tuple(reference.piece(match.id) for match in only_theirs[:_MAX_SHOWN]),
     )
 
 
-def _matches(explained: Explanation) -> list[AddedTokenMatch]:
-    return [fragment.added_token for fragment in explained.fragments if fragment.added_token]
+def _one_sided_matches(
+    explained: Explanation, theirs: Iterable[StageMatch], difference: Difference
+) -> tuple[list[Token], list[StageMatch]]:
+    """Return the added tokens that only we match, and those that only the reference does, where the results differ."""
+    ours = {(*token.span, token.token.id): index for index, token in enumerate(explained.tokens) if _is_added(token)}
+    expected = {(match.start, match.end, match.id): match for match in theirs}
+    differing = _differing_indexes(difference)
+    indexes = [index for key, index in ours.items() if key not in expected and index in differing]
+    ids = {token.id for block in difference.blocks if not block.equal for token in block.expected}
+    only_theirs = [expected[key] for key in sorted(expected.keys() - ours.keys()) if expected[key].id in ids]
+    return [explained.tokens[index].token for index in indexes], only_theirs
 
 
-def _added_indexes(explained: Explanation) -> list[int]:
-    return [index for index, token in enumerate(explained.tokens) if token.source == "added"]
+def _is_added(token: ExplainedToken) -> bool:
+    return token.source == "added"
 
 
 def _stretches(explained: Explanation) -> list[Stretch]:
@@ -253,6 +249,6 @@ def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Ite
 
 
 def _common_length(actual: Sequence[str], expected: Sequence[str]) -> int:
-    """Return how many items, or characters, both begin with."""
+    """Count the leading items, or characters, that both share."""
     pairs = enumerate(zip(actual, expected, strict=False))
     return next((index for index, (left, right) in pairs if left != right), min(len(actual), len(expected)))

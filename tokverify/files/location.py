@@ -18,16 +18,16 @@ FILE_NAMES = (
 )
 """The tokenizer files to look for in a directory or a repository, in this order."""
 
-_SHOWN = 5
+_MAX_LISTED = 5
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
 _TEKKEN = re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"')
 _TEKKEN_NAME = re.compile(r"tekken.*\.json")
 
 
-def existing(location: str) -> Path | None:
+def find_existing(location: str) -> Path | None:
     """Return the existing file or directory that a location names, or None.
 
-    A leading `~` stands for a home directory, unless a file has that very name.
+    A leading `~` means a home directory, unless a file has exactly that name.
 
     Raises:
         BrokenFileError: If the system cannot answer, for example because a name is too long or a user unknown.
@@ -61,7 +61,7 @@ def file_in(directory: Path) -> Path:
         names = sorted(path.name for path in directory.iterdir())
     except OSError as error:
         raise BrokenFileError(f"{directory}: cannot be read ({error.strerror})") from error
-    shown = names[:_SHOWN]
+    shown = names[:_MAX_LISTED]
     content = ", ".join(shown) + (f" and {len(names) - len(shown)} more" if shown != names else "")
     raise BrokenFileError(
         f"{directory}: contains no {', '.join(FILE_NAMES[:-1])} or {FILE_NAMES[-1]}, only {content or 'nothing'}"
@@ -99,7 +99,7 @@ def file_and_rest(location: str) -> tuple[Path, str] | None:
     """Split `FILE:REST` after the first file that exists; None if there is none."""
     at = 0
     while (at := location.find(":", at + 1)) > 0:
-        if (path := existing(location[:at])) and path.is_file():
+        if (path := find_existing(location[:at])) and path.is_file():
             return path, location[at + 1 :]
     return None
 

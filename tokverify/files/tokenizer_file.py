@@ -74,13 +74,13 @@ def read_spec_of_kind(path: Path, kind: str) -> TokenizerSpec:
 
 
 def file_of(path: Path) -> Path:
-    """Return the file itself if a path continues with a pattern after it."""
+    """Remove the pattern from `FILE:PATTERN`; return any other path unchanged."""
     file = None if path.exists() else file_and_rest(str(path))
     return file[0] if file else path
 
 
 def kind_of_model(path: Path) -> str:
-    """Recognize the kind of a tokenizer file; for any other file, return "gguf", whose reader explains best what it is.
+    """Recognize the kind of a tokenizer file; for any other file, return "gguf", whose reader gives the best error.
 
     Raises:
         BrokenFileError: If its suffix is that of another kind, but its content is not.
@@ -94,7 +94,7 @@ def kind_of_model(path: Path) -> str:
     except BrokenFileError:
         if path.suffix in _OTHER_SUFFIXES:
             raise
-        # The reader of GGUF explains best what else the file may be.
+        # The reader of GGUF gives the best error for an unknown file.
         return "gguf"
     # Only a .tiktoken file can be followed by a pattern.
     return kind if file == path or kind == "tiktoken" else "gguf"

@@ -16,9 +16,10 @@ from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
+from tokverify.report.fix import FileRepair, FixReport, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import count_decode_differences, count_status
-from tokverify.system.output_file import put_in_place, temporary_beside
+from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
@@ -32,31 +33,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """The counts of a verification."""
-
-    match: int
-    """How many cases match."""
-    fail: int
-    """How many do not match or could not be encoded."""
-    decoded_differently: int = 0
-    """How many decode differently, whether or not their ids match."""
-    refusal: str | None = None
-    """Why llama.cpp cannot load the tokenizer, so that every case fails."""
-
-    def is_better_than(self, other: Verification) -> bool:
-        """Whether fewer cases fail, or equally many fail and fewer decode differently."""
-        return (self.fail, self.decoded_differently) < (other.fail, other.decoded_differently)
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """What is wrong with a file, and what to write to repair it."""
+    """The problem with a file, and the changes that repair it."""
 
     before: Verification
-    """The verification of the file as it is."""
+    """The verification of the original file."""
     diagnosis: Diagnosis | None
-    """The diagnosis of the file as it is."""
+    """The diagnosis of the original file."""
     change: TokenizerChange | None
     """The repair; None if nothing needs or can be repaired.
 
@@ -65,10 +48,12 @@ class Plan:
     values: Mapping[str, Value | None]
     """The metadata to write, by key; None removes a key."""
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The metadata keys to write."""
-        return tuple(self.values)
+
+def to_report(plan: Plan, after: Verification | None = None) -> FixReport:
+    """Return the report of a plan, and of the file that was written by it."""
+    change = plan.change
+    repair = FileRepair(change.sentence, tuple(plan.values), change.gguf_command) if change else None
+    return FixReport(plan.before, plan.diagnosis, repair, after)
 
 
 def require_fixable(model: Path) -> None:
@@ -100,7 +85,7 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     diagnosis = result.diagnosis if result else None
     change = _choose_change(result, spec)
     if change and diagnosis and not diagnosis.decoding:
-        change = _with_decoding(change, spec, facts, cases)
+        change = _add_decoding_repair(change, spec, facts, cases)
     if change is None:
         return Plan(before, diagnosis, None, {})
     new = change.transform(spec)
@@ -134,14 +119,14 @@ def count_results(report: Report) -> Verification:
 
 
 def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
-    """Return the best change that GGUF can express: that of an entire explanation, or else the part of one."""
+    """Return the best change that GGUF can express: a complete explanation or, failing that, a part of one."""
     changes = result.changes if result else ()
     whole = [change for change in changes if change.expressible]
     parts = [change.expressible_part() for change in changes if not change.expressible]
     return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
 
 
-def _with_decoding(
+def _add_decoding_repair(
     change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
 ) -> TokenizerChange:
     """Add the change that repairs the decoding, if all ids are right with the first one."""
@@ -179,10 +164,10 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
         # Cases may refer to the model by this name in what they expect.
         fixed = Encoder(read_spec(temporary), model.stem)
         after = count_results(verify_tokenizers(fixed, expected, cases))
-        if not after.is_better_than(plan.before):
+        if (after.fail, after.decoded_differently) >= (plan.before.fail, plan.before.decoded_differently):
             raise TokverifyError(
                 f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
                 "decode differently, which is no improvement"
             )
-        put_in_place(temporary, output)
+        move_into_place(temporary, output)
     return after

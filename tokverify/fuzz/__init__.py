@@ -1,1 +1,1 @@
-"""Fuzzing: make texts by the thousand, find those that two tokenizers encode otherwise, and shrink them."""
+"""Fuzzing: generate thousands of texts, find those that two tokenizers encode differently, and shrink them."""

@@ -97,7 +97,7 @@ UNIT_PATTERNS = ("{0}", "{0}{0}{1}", "{0}{1}", "{0} ", "{0}{1}{2}", "{0}{1}{0}{2
 
 @cache
 def category_ranges() -> Mapping[str, Ranges]:
-    """Return the ranges of code points (first, last) of each Unicode category but surrogates, by its two letters."""
+    """Return the ranges of code points (first, last) of each Unicode category except surrogates, by its two letters."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     first = 0
     for category, group in groupby(map(unicodedata.category, map(chr, range(0x110000)))):

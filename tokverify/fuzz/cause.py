@@ -1,12 +1,13 @@
-"""Causes: shrink what differs to minimal samples, and count it by what is behind it.
+"""Causes: shrink the samples that differ to minimal ones, and group them by the reason why they differ.
 
-Two failing samples have one cause if the same ids stand for the same other ids in both, or if one fails no more once
-the minimal text of the other is cut out of it. Otherwise what is left of it is shrunk, to a text without any minimal
-text that is known already, and its minimal ids decide.
+Two failing samples have the same cause if the same ids are replaced by the same ids in both, or if one of them passes
+once the minimal text of the other is removed from it. If it still fails, the rest is shrunk to a text that contains no
+minimal text found so far, and the ids of that text determine its cause.
 
-One fault can show in thousands of characters or words, each a cause by these rules. So causes whose minimal texts are
-alike, with characters of the same Unicode categories in the same order, are listed up to `MAX_ALIKE`, and digits and
-characters beyond ASCII are then taken for the same if their categories are. What exceeds a limit is still counted.
+One fault can affect thousands of characters or words, each a separate cause by these rules. So of the causes whose
+minimal texts are similar (characters of the same Unicode categories in the same order), only `MAX_ALIKE` are listed;
+from then on, digits and non-ASCII characters are treated as equal if their categories are. Samples beyond a limit are
+still counted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tokverify.report.fuzz import DecodedBytes, DifferenceKind, FoundText, FuzzC
 from tokverify.report.run import CaseResult, Status
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
-from tokverify.tokenizer import HexBytes, shown_tokens
+from tokverify.tokenizer import HexBytes, tokens_for_display
 from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Causes:
 
     def _find_cause(self, outcome: TrialOutcome, generator: str) -> int | None:
         """Return the index of the cause; a new one has no strings yet. None if the cause cannot be listed."""
-        known, rest = self._without_known(outcome)
+        known, rest = self._remove_known(outcome)
         if known and not self._fails(rest, outcome.kind):
             return self._index_of[known[0].fingerprint]
         if self._shrinks >= MAX_SHRINKS:
@@ -124,19 +125,19 @@ class Causes:
             self._index_of[minimal.fingerprint] = self._add_cause(minimal, outcome.sample, generator)
         return self._index_of[minimal.fingerprint]
 
-    def _without_known(self, outcome: TrialOutcome) -> tuple[list[TrialOutcome], Sample]:
+    def _remove_known(self, outcome: TrialOutcome) -> tuple[list[TrialOutcome], Sample]:
         """Remove the minimal texts of known causes; return the outcomes of those found, and the remaining sample."""
         alike = [known for known in self._known if known.kind is outcome.kind]
         found: list[TrialOutcome] = []
         sample = outcome.sample
         # subtle: after something is removed, the rest can join to form another minimal text.
-        while inside := [known for known in alike if self._without(sample, known) != sample]:
+        while inside := [known for known in alike if self._remove(sample, known) != sample]:
             found += inside
             for known in inside:
-                sample = self._without(sample, known)
+                sample = self._remove(sample, known)
         return found, sample
 
-    def _without(self, sample: Sample, known: TrialOutcome) -> Sample:
+    def _remove(self, sample: Sample, known: TrialOutcome) -> Sample:
         """Remove every occurrence of the minimal text of a known cause."""
         minimal, text = known.sample, sample.text
         if not minimal.text or minimal.add_special > sample.add_special or minimal.parse_special > sample.parse_special:
@@ -152,9 +153,9 @@ class Causes:
         return outcome is not None and outcome.kind is kind
 
     def _has_new_failure(self, sample: Sample, kind: DifferenceKind) -> bool:
-        """Return whether a sample fails without containing a known cause, to which it would otherwise shrink."""
+        """Check whether a sample fails without containing a known cause, because it would shrink to that cause."""
         outcome = self._trial.outcome(sample)
-        return outcome is not None and outcome.kind is kind and not self._without_known(outcome)[0]
+        return outcome is not None and outcome.kind is kind and not self._remove_known(outcome)[0]
 
     def _add_cause(self, minimal: TrialOutcome, found: Sample, generator: str) -> int | None:
         shape = _shape(minimal)
@@ -183,7 +184,7 @@ def _by_category(text: str) -> str:
 def _category_character(character: str) -> str:
     if character.isascii() and not character.isdigit():
         return character
-    # Private use characters are free, as those in the text are replaced themselves.
+    # Private use characters can represent categories, because those in the text are replaced as well.
     category = unicodedata.category(character)
     return chr(0xE000 + (ord(category[0]) << 5) + ord(category[1]) - ord("a"))
 
@@ -205,20 +206,22 @@ def _case_result(outcome: TrialOutcome, trial: Trial, generator: str) -> CaseRes
     )
     difference = None
     if outcome.kind is DifferenceKind.IDS:
-        difference = compare(shown_tokens(trial.actual, outcome.actual), shown_tokens(trial.expected, outcome.expected))
+        difference = compare(
+            tokens_for_display(trial.actual, outcome.actual), tokens_for_display(trial.expected, outcome.expected)
+        )
     return CaseResult(
         case,
         _STATUS[outcome.kind],
         actual=tuple(outcome.actual) if difference else (),
         expected=tuple(outcome.expected) if difference else (),
         difference=difference,
-        message=outcome.message or _decoded(outcome),
+        message=outcome.message or _describe_decoding(outcome),
         add_special=add_special,
         parse_special=parse_special,
     )
 
 
-def _decoded(outcome: TrialOutcome) -> str | None:
+def _describe_decoding(outcome: TrialOutcome) -> str | None:
     """Describe how the two sides decode the same ids; None for other kinds."""
     if outcome.kind is not DifferenceKind.DECODING:
         return None

@@ -1,6 +1,6 @@
 """Measure which share of a vocabulary, and of its merges, a run has exercised.
 
-A piece is exercised when some text produces its id. A merge is exercised when it is one of the steps that build such a
+A piece is exercised if a text produces its id. A merge is exercised if it is one of the steps that build such a
 piece. The steps do not depend on the surrounding text: the characters of a token were never merged with its neighbors,
 so merging them alone takes the same steps.
 

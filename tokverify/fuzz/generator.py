@@ -39,16 +39,19 @@ GENERATORS: Mapping[str, Generator] = {
 """Name -> generator."""
 
 
-def usable(names: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+def select_usable(names: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     """Return the generators among `names` that can make texts for this vocabulary."""
     return [name for name in names if next(GENERATORS[name](Random(0), vocabulary, 0), None)]  # noqa: S311 - no secret
 
 
-def batch(names: Sequence[str], vocabulary: Vocabulary, seed: int, number: int) -> list[Sample]:
+def make_batch(names: Sequence[str], vocabulary: Vocabulary, seed: int, number: int) -> list[Sample]:
     """Return one batch of samples, one from each generator in turn; batches are independent of each other."""
     each = max(1, BATCH // len(names))
     streams = [
         GENERATORS[name](Random(f"{seed}/{name}/{number}"), vocabulary, number * each)  # noqa: S311 - no secret
         for name in names
     ]
-    return [next(stream) for _ in range(each) for stream in streams]
+    samples: list[Sample] = []
+    for _ in range(each):
+        samples += map(next, streams)
+    return samples

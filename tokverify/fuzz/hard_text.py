@@ -56,13 +56,13 @@ def apostrophes(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
 @with_random_mode
 def marks(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
     """Combining marks, joined emoji, flags and Hangul letters; composed and decomposed."""
-    makers = (_accented, _joined_emoji, _jamo, _stacked)
+    makers = (_accented_words, _joined_emoji, _jamo, _stacked_marks)
     while True:
         text = rng.choice(makers)(rng, vocabulary)
         yield unicodedata.normalize(rng.choice(("NFC", "NFD")), text) if chance(rng, 0.3) else text
 
 
-def _accented(rng: Random, vocabulary: Vocabulary) -> str:
+def _accented_words(rng: Random, vocabulary: Vocabulary) -> str:
     return "".join(
         word + from_ranges(rng, alphabet.MARKS, rng.randint(0, 3)) for word in rng.choices(vocabulary.words, k=2)
     )
@@ -77,7 +77,7 @@ def _jamo(rng: Random, vocabulary: Vocabulary) -> str:  # noqa: ARG001 - one sig
     return "".join(from_ranges(rng, [jamo], 1) for jamo in rng.choices(alphabet.JAMO, k=rng.randint(1, 6)))
 
 
-def _stacked(rng: Random, vocabulary: Vocabulary) -> str:  # noqa: ARG001 - one signature
+def _stacked_marks(rng: Random, vocabulary: Vocabulary) -> str:  # noqa: ARG001 - one signature
     letters = from_ranges(rng, alphabet.SCRIPTS["latin"], 3)
     return letters + from_ranges(rng, alphabet.MARKS, 2)
 
@@ -93,7 +93,7 @@ def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG0
 
 @with_random_mode
 def unicode(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
-    """Random code points, each Unicode category as often as any other."""
+    """Random code points; each Unicode category is equally likely."""
     ranges = list(alphabet.category_ranges().values())
     while True:
         categories = rng.choices(ranges, k=rng.randint(1, 4))

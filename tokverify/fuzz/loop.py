@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.coverage import CoverageCounter, ratio
-from tokverify.fuzz.generator import BATCH, batch, usable
+from tokverify.fuzz.generator import BATCH, make_batch, select_usable
 from tokverify.fuzz.sample import vocabulary_of
 from tokverify.fuzz.trial import Trial, TrialOutcome
 from tokverify.report.fuzz import (
@@ -105,12 +105,12 @@ class Worker:
         self._trial = trial
         self._seed = plan.seed
         self._vocabulary = vocabulary_of(trial.actual, plan.corpus)
-        self.names = usable(plan.generators, self._vocabulary)
+        self.names = select_usable(plan.generators, self._vocabulary)
         self._seen: set[int] = set()
 
     def work(self, number: int, limit: int | None) -> BatchResult:
         """Try a batch, or the first `limit` texts of it."""
-        samples = batch(self.names, self._vocabulary, self._seed, number)[:limit]
+        samples = make_batch(self.names, self._vocabulary, self._seed, number)[:limit]
         ids: set[int] = set()
         outcomes = self._trial.run(samples, ids.update)
         # Results are processed in order, so ids that this worker has returned before are already counted.

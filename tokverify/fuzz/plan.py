@@ -1,4 +1,4 @@
-"""What a fuzzing run tries, and when it ends."""
+"""Define what a fuzzing run tries, and when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FuzzPlan:
     """Limit: the time in seconds."""
 
     coverage: float | None = None
-    """Limit: the share of the vocabulary's pieces that came out of some text, from 0 to 1."""
+    """Limit: the share of the vocabulary's pieces that at least one text produced, from 0 to 1."""
 
     decoding: bool = False
     """Whether to compare decoding too; against llama.cpp it is always compared."""

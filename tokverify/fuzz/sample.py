@@ -32,7 +32,7 @@ class Vocabulary:
     """What generators know about a tokenizer."""
 
     texts: Sequence[str]
-    """The texts that its tokens represent; tokens that are not whole characters are left out."""
+    """The texts that its tokens represent, except for tokens that are not whole characters."""
 
     stored: Sequence[str] = ()
     """Pieces that differ from the text they represent, such as `▁the`."""

@@ -95,7 +95,7 @@ def _simpler(character: str) -> tuple[str, ...]:
     """Return simpler characters that may have the same effect: common ones, and related ones."""
     base = unicodedata.normalize("NFD", character)[0]
     alike = category_ranges()[unicodedata.category(character)]
-    # The first of the category, and the first outside ASCII. NUL is left out, as it has effects of its own.
+    # The first of the category, and the first outside ASCII. NUL is excluded because it has other effects.
     firsts = [chr(first) for first, _ in alike[:1] if first] + [chr(first) for first, _ in alike if first > _ASCII][:1]
     candidates = (*_SIMPLEST, base, character.lower()[:1], *firsts)
     return tuple(dict.fromkeys(candidate for candidate in candidates if _rank(candidate) < _rank(character)))

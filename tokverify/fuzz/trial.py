@@ -1,7 +1,7 @@
 """Encode many samples with two tokenizers and keep only those on which they differ.
 
-Samples on which both agree leave nothing behind but their ids, so that tens of thousands of short texts per second can
-be tried.
+Of samples on which both agree, only the ids are recorded, so that tens of thousands of short texts per second can be
+tried.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Trial:
         )
 
     def run(self, samples: Sequence[Sample], on_ids: Callable[[list[int]], object] = len) -> list[TrialOutcome | None]:
-        """Try samples; the outcome is None where both sides agree. `on_ids` receives the actual ids of each text."""
+        """Try samples; the outcome is None if both sides agree. `on_ids` receives the actual ids of each text."""
         samples = [self.with_supported_options(sample) for sample in samples]
         actual, expected = encode_all(self.actual, samples), encode_all(self.expected, samples)
         for ids in actual:

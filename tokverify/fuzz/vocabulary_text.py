@@ -1,4 +1,4 @@
-"""Generators of texts that are made of the tokenizer's own vocabulary, or of the files to mutate."""
+"""Generators of texts that are built from the tokenizer's own vocabulary, or from the files to mutate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONTEXTS = (
 
 
 def pieces(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
-    """Texts of vocabulary tokens joined: first each token once, then at random."""
+    """Concatenated vocabulary tokens: first each token once, then random ones."""
     texts = vocabulary.texts
     walk = scatter(len(texts), start * _PIECES_A_TEXT) if texts else iter(())
     while texts:
@@ -40,14 +40,16 @@ def pieces(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
 
 
 def added_tokens(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
-    """Every added token in every context, in all four modes; once all have been, random runs of them."""
+    """Every added token in every context, in all four modes; after that, random runs of them."""
     tokens = vocabulary.added
     for index in scatter(len(tokens) * len(_CONTEXTS) * len(MODES), start):
         rest, mode = divmod(index, len(MODES))
-        token, context = divmod(rest, len(_CONTEXTS))
-        yield Sample(_CONTEXTS[context].replace("{}", tokens[token]), *MODES[mode])
+        token_index, context = divmod(rest, len(_CONTEXTS))
+        yield Sample(_CONTEXTS[context].replace("{}", tokens[token_index]), *MODES[mode])
     while tokens:
-        parts = [part for token in rng.choices(tokens, k=rng.randint(1, 4)) for part in (token, _glue(rng, vocabulary))]
+        parts = []
+        for token in rng.choices(tokens, k=rng.randint(1, 4)):
+            parts += [token, _glue(rng, vocabulary)]
         yield Sample(_glue(rng, vocabulary) + "".join(parts), *random_mode(rng))
 
 
@@ -57,7 +59,7 @@ def _glue(rng: Random, vocabulary: Vocabulary) -> str:
 
 @with_random_mode
 def near_misses(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
-    """Near misses of added tokens: a character short, doubled, or changed, other case, cut or overlapping."""
+    """Near misses of added tokens: a character missing, doubled or changed, other case, truncated or overlapping."""
     while vocabulary.added:
         token, other = rng.choices(vocabulary.added, k=2)
         cut = rng.randrange(len(token))
@@ -77,7 +79,7 @@ def near_misses(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
 
 @with_random_mode
 def stored(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
-    """Pieces as they are stored, `▁` and `<0x0A>` included, which a text must not be taken for."""
+    """Pieces in their stored form, such as `▁the` and `<0x0A>`, which must be encoded as ordinary text."""
     while vocabulary.stored:
         parts = rng.choices(vocabulary.stored, k=rng.randint(1, 3))
         yield rng.choice(("", " ", "a")).join(parts)
@@ -85,18 +87,20 @@ def stored(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
 
 @with_random_mode
 def words(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
-    """Words of the vocabulary and of many languages, with random spacing; now and then hundreds of them."""
+    """Words of the vocabulary and of many languages, with random spacing; occasionally hundreds of them."""
     known = vocabulary.words
     while True:
         chosen = rng.choices(known, k=_MANY_WORDS if chance(rng, 0.004) else rng.randint(1, 5))
         chosen[0] = rng.choice((str, str, str.upper, str.title, str.swapcase))(chosen[0])
-        parts = [part for word in chosen for part in (rng.choice(alphabet.SPACINGS), word)]
+        parts = []
+        for word in chosen:
+            parts += [rng.choice(alphabet.SPACINGS), word]
         yield "".join(parts) + rng.choice(("", "", " ", "\n", ".", "  "))
 
 
 @with_random_mode
 def repeats(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
-    """One short unit many times over, now and then hundreds of times: which of equal merges comes first?"""
+    """One short unit repeated many times, occasionally hundreds of times: which of several equal merges comes first?"""
     while True:
         unit = rng.choice(alphabet.UNIT_PATTERNS).format(*rng.choices(vocabulary.units, k=3))
         times = _LONG_RUN // len(unit) if chance(rng, 0.02) else rng.randint(2, 12)
@@ -105,7 +109,7 @@ def repeats(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
 
 @with_random_mode
 def corpus(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
-    """Excerpts of the files given with --corpus, mutated: cut, doubled, spliced, spaced, other case."""
+    """Excerpts of the files given with --corpus, with parts deleted, doubled, spliced, spaced or in other case."""
     texts = vocabulary.corpus
     while texts:
         text = _excerpt(rng, rng.choice(texts))

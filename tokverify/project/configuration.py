@@ -45,7 +45,7 @@ class ConfiguredModel:
     """The location of the reference; None to look for one."""
 
     cases: tuple[SuiteSource, ...] = ()
-    """Suites; none stands for the shipped ones."""
+    """Suites; if empty, the shipped ones."""
 
     suites: tuple[str, ...] = ()
     """Names of suites to select."""
@@ -74,7 +74,7 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
     """Configure a model with paths relative to `root`.
 
     Raises:
-        TokverifyError: If suites could be the shipped ones or a path.
+        TokverifyError: If a name in `cases` could mean the shipped suites or a path.
     """
 
     def relative(path: str) -> Path:
@@ -103,7 +103,7 @@ class Configuration:
     """The tokenizers to verify."""
 
     reports: tuple[str, ...] = ()
-    """Reports to write, as `FORMAT=FILE`; `{name}` stands for the name of a model."""
+    """Reports to write, as `FORMAT=FILE`; `{name}` is replaced with the name of a model."""
 
     jobs: int = 1
     """The number of models to verify at a time."""

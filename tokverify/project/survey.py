@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.report.start import Start
+from tokverify.project.start import Start
 from tokverify.system.git import git
 from tokverify.system.input_file import POINTER
 
@@ -40,7 +41,7 @@ def survey(directory: Path) -> Start:
             f"{directory}: contains neither a GGUF file nor two tokenizers to compare; add a GGUF file first"
         )
     pairs = [(model, _reference_of(model, references, models)) for model in models]
-    used = [path for pair in pairs for path in pair if path]
+    used = [path for path in chain.from_iterable(pairs) if path]
     root, below = _place_of(directory)
     suites = _suites(directory, files)
     return Start(
@@ -66,8 +67,8 @@ def _split_tokenizers(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    listed = _tracked(directory)
-    paths: Iterable[Path] = _walk(directory) if listed is None else map(Path, listed)
+    tracked = _list_tracked(directory)
+    paths: Iterable[Path] = _walk(directory) if tracked is None else map(Path, tracked)
     for number, path in enumerate(paths):
         if number >= _MAX_FILES:
             raise TokverifyError(f"{directory}: more than {_MAX_FILES:,} files; name the directory of the tokenizer")
@@ -93,18 +94,18 @@ def _require_text(name: str) -> None:
         ) from None
 
 
-def _tracked(directory: Path) -> list[str] | None:
+def _list_tracked(directory: Path) -> list[str] | None:
     """List the files that git tracks or could track; None if there is no git or no repository."""
-    listed = _listed(directory, "--cached", "--others", "--exclude-standard")
-    return None if listed is None else [*listed, *_in_submodules(directory)]
+    names = _list_files(directory, "--cached", "--others", "--exclude-standard")
+    return None if names is None else [*names, *_in_submodules(directory)]
 
 
 def _in_submodules(directory: Path) -> list[str]:
-    own = set(_listed(directory) or ())
-    return [name for name in _listed(directory, "--recurse-submodules") or () if name not in own]
+    own = set(_list_files(directory) or ())
+    return [name for name in _list_files(directory, "--recurse-submodules") or () if name not in own]
 
 
-def _listed(directory: Path, *options: str) -> list[str] | None:
+def _list_files(directory: Path, *options: str) -> list[str] | None:
     done = git("ls-files", "-z", *options, directory=directory)
     return None if done.returncode else [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
 
@@ -132,10 +133,11 @@ def _walk(directory: Path) -> Iterator[Path]:
 
 
 def _suites(directory: Path, files: Sequence[Path]) -> list[Path]:
-    """Find suites. A directory whose YAML files are all suites stands for them, and for suites added later."""
+    """Find suites. A directory whose YAML files are all suites is listed instead of them, to include later suites."""
     yaml = [path for path in files if path.suffix in _YAML]
     suites = [path for path in yaml if _SUITE.search(_head(directory / path))]
-    mixed = {parent for path in yaml if path not in suites for parent in path.parents} | {Path()}
+    others = [path for path in yaml if path not in suites]
+    mixed = {Path(), *chain.from_iterable(path.parents for path in others)}
     places = dict.fromkeys(path if path.parent in mixed else path.parent for path in suites)
     return [place for place in places if places.keys().isdisjoint(place.parents)]
 

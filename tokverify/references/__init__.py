@@ -1,4 +1,4 @@
-"""References: the tokenizers that a GGUF file's own is compared with.
+"""Adapters for the reference tokenizers that a GGUF file's tokenizer is compared with.
 
 A new built-in kind is one module with a loader and one entry in `REFERENCES`. Other packages register kinds as entry
 points of the group `tokverify.references`: the name is the kind, the object a loader as in `REFERENCES`. Adapters are
@@ -7,12 +7,13 @@ imported only when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.system.library_error import summary
@@ -24,22 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRY_POINTS", "REFERENCES", "FoundReference", "Request", "is_kind", "load_reference", "open_reference"]
 
-Loader = Callable[[Request], FoundReference]
-
 ENTRY_POINTS = "tokverify.references"
 """The entry-point group in which other packages register kinds of references."""
-
-
-def _tokenizers(request: Request) -> FoundReference:
-    from tokverify.references import huggingface
-
-    return huggingface.load(request)
-
-
-def _sentencepiece(request: Request) -> FoundReference:
-    from tokverify.references import sentencepiece
-
-    return sentencepiece.load(request)
 
 
 def _hub(request: Request) -> FoundReference:
@@ -66,27 +53,12 @@ def _server(request: Request) -> FoundReference:
     return server.load(request)
 
 
-def _tiktoken(request: Request) -> FoundReference:
-    from tokverify.references import tiktoken
-
-    return tiktoken.load(request)
-
-
-def _tekken(request: Request) -> FoundReference:
-    from tokverify.references import tekken
-
-    return tekken.load(request)
-
-
 REFERENCES: Mapping[str, Loader] = {
-    "tokenizers": _tokenizers,
-    "sentencepiece": _sentencepiece,
+    **FILE_REFERENCES,
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,
     "server": _server,
-    "tiktoken": _tiktoken,
-    "tekken": _tekken,
 }
 """The built-in kinds of references."""
 
@@ -121,7 +93,7 @@ def open_reference(
         model: The GGUF file itself, which `llama.cpp` loads.
 
     Raises:
-        TokverifyError: If there is no such reference; a subclass says that it is broken, or of an unsupported kind.
+        TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
     kind, rest = identify(str(location), is_kind)
     return _loader(kind)(Request(rest, spec, settings, model))
@@ -129,13 +101,13 @@ def open_reference(
 
 def is_kind(name: str) -> bool:
     """Whether `name` is a kind of references, built in or registered by another package."""
-    return name in REFERENCES or bool(_registered(name))
+    return name in REFERENCES or bool(_find_entry_points(name))
 
 
 def _loader(kind: str) -> Loader:
     if kind in REFERENCES:
         return REFERENCES[kind]
-    entry_point = next(iter(_registered(kind)))
+    entry_point = next(iter(_find_entry_points(kind)))
     try:
         loader: Loader = entry_point.load()
     except Exception as error:
@@ -143,5 +115,5 @@ def _loader(kind: str) -> Loader:
     return loader
 
 
-def _registered(name: str) -> tuple[EntryPoint, ...]:
+def _find_entry_points(name: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=ENTRY_POINTS, name=name)) if name else ()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.location import files_in, kind_of
-from tokverify.references import REFERENCES, Request, hub, huggingface, rebuilt
+from tokverify.files.location import files_in
+from tokverify.references import hub, huggingface, rebuilt
+from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search; `tried` collects what did not lead to a reference, and why."""
+    """One search; `tried` collects the places that yielded no reference, and why."""
 
     model: Path
     spec: TokenizerSpec
@@ -47,13 +48,13 @@ class _Search:
 def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None = None) -> FoundReference:
     """Find what to compare a GGUF file's tokenizer with.
 
-    Looks, in this order, at the files beside it, at the tokenizer.json inside it, at the repository it names (in the
-    hub's local cache, then on the hub), and at last rebuilds a tokenizer from the file's own data.
+    Looks, in this order, at the files beside it, at the tokenizer.json inside it, and at the repository it names (in
+    the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from the file's own data.
 
     Args:
         model: The GGUF file.
         spec: Its tokenizer.
-        settings: Its effective settings, where already known.
+        settings: Its effective settings, if already known.
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
@@ -62,27 +63,27 @@ def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None =
     search = _Search(model, spec)
     for step in _STEPS:
         if found := step(search):
-            return _with_reason(found, search)
+            return _add_reason(found, search)
     try:
         found = rebuilt.rebuild(spec, settings or resolve(spec))
     except UnsupportedError as error:
         raise UnsupportedError(f"{model}: found no reference; name one with -r ({error})") from error
-    return _with_reason(replace(found, reason="nothing better was found"), search)
+    return _add_reason(replace(found, reason="nothing better was found"), search)
 
 
-def _with_reason(found: FoundReference, search: _Search) -> FoundReference:
-    tried = f"; before it: {'; '.join(search.tried)}" if search.tried else ""
+def _add_reason(found: FoundReference, search: _Search) -> FoundReference:
+    tried = f"; tried before: {'; '.join(search.tried)}" if search.tried else ""
     return replace(found, reason=found.reason + tried)
 
 
-def _beside(search: _Search) -> FoundReference | None:
+def _find_beside(search: _Search) -> FoundReference | None:
     stem = _SHARD.sub("", search.model.stem)
     own = [f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model"]
     paths = [path for path in map(search.model.with_name, own) if path.is_file()]
     for path in dict.fromkeys([*paths, *files_in(search.model.parent)]):
         name = path.name
         try:
-            found = REFERENCES[kind_of(path)](Request(str(path)))
+            found = open_file(path)
         except (UnsupportedError, MissingLibraryError) as error:
             search.tried.append(str(error))
             continue
@@ -97,7 +98,7 @@ def _beside(search: _Search) -> FoundReference | None:
     return None
 
 
-def _inside(search: _Search) -> FoundReference | None:
+def _find_inside(search: _Search) -> FoundReference | None:
     if search.spec.huggingface_json is None:
         search.tried.append("no tokenizer.json inside it")
         return None
@@ -111,7 +112,7 @@ def _inside(search: _Search) -> FoundReference | None:
     return replace(found, reason="the GGUF file contains its tokenizer.json")
 
 
-def _on_hub(search: _Search) -> FoundReference | None:
+def _find_on_hub(search: _Search) -> FoundReference | None:
     online = True
     repositories = _repositories(search.spec.general)
     for hub_id, key in repositories.items():
@@ -141,4 +142,4 @@ def _repositories(general: Mapping[str, str]) -> dict[str, str]:
     return ids
 
 
-_STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (_beside, _inside, _on_hub)
+_STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (_find_beside, _find_inside, _find_on_hub)

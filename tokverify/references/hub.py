@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import FILE_NAMES, kind_of
-from tokverify.references import REFERENCES
-from tokverify.references.reference import Request
+from tokverify.files.location import FILE_NAMES
+from tokverify.references.file import open_file
 from tokverify.system.library_error import raised_as, summary
 
 if TYPE_CHECKING:
-    from tokverify.references.reference import FoundReference
+    from tokverify.references.reference import FoundReference, Request
 
 _COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
@@ -47,13 +46,13 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
 
     repo, _, revision = hub_id.partition("@")
     reason = "from the local cache of the hub"
-    path = _cached(repo, revision or None)
+    path = _find_cached(repo, revision or None)
     if path is None and not online:
         raise UnreachableError(f"{hub_id}: not in the local cache")
     if path is None:
         reason = "downloaded from the hub"
         path = _download(repo, revision or None, patience)
-    found = REFERENCES[kind_of(path)](Request(str(path)))
+    found = open_file(path)
     return replace(
         found,
         source=f"{repo}@{_commit(path) or revision or 'main'}/{path.name}",
@@ -62,7 +61,7 @@ def open_repository(hub_id: str, *, patience: float = 10.0, online: bool = True)
     )
 
 
-def _cached(repo: str, revision: str | None) -> Path | None:
+def _find_cached(repo: str, revision: str | None) -> Path | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MAX_ID = 1 << 24
-"""A limit far beyond all real vocabularies, to protect the memory."""
+"""A limit far beyond all real vocabularies, which prevents running out of memory."""
 
 
 class HuggingFaceTokenizer:
@@ -119,9 +119,9 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> list[str]:
         """Every piece by id; an empty string for an id without a token."""
-        listed = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
-        pieces = [piece for piece in listed if piece is not None]
-        if len(pieces) == len(listed):
+        by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
+        pieces = [piece for piece in by_id if piece is not None]
+        if len(pieces) == len(by_id):
             return pieces
         # If ids are missing, the size does not reveal the highest one; the slower call lists them all.
         ids = self._tokenizer.get_vocab()
@@ -135,13 +135,9 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
-        """The stages that determine how pieces are written, including those of the model."""
+        """The stages that determine how pieces are written, with options of the model written as stages."""
         tokenizer = self._tokenizer
-        stages = [
-            stage
-            for component in (tokenizer.decoder, tokenizer.pre_tokenizer, tokenizer.normalizer)
-            for stage in stages_of(component)
-        ]
+        stages = stages_of(tokenizer.decoder) + stages_of(tokenizer.pre_tokenizer) + stages_of(tokenizer.normalizer)
         if getattr(tokenizer.model, "byte_fallback", False):
             stages.append({"type": "ByteFallback"})
         if type(tokenizer.model).__name__ == "WordPiece":
@@ -157,7 +153,7 @@ class HuggingFaceTokenizer:
     def _literal_ids(self) -> frozenset[int]:
         """The ids of added tokens that represent their own text."""
         added = self._tokenizer.get_added_tokens_decoder()
-        # subtle: two spaces, too, become the added token `▁▁`, so that it decodes to them unless it is special.
+        # subtle: an added token `▁▁` also matches two spaces, so it decodes to them unless it is special.
         own_text = any(stage["type"] in {"ByteLevel", "WordPiece"} for stage in self._spelling)
         return frozenset(id for id, token in added.items() if own_text or token.special)
 
@@ -210,17 +206,17 @@ def from_json(
 
 
 def _require_tokenizer_json(data: bytes, source: str) -> None:
-    """Raise a clearer error than the library's if `data` is not a tokenizer.json at all."""
+    """Raise a clearer error than the library does if `data` is not a tokenizer.json at all."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BrokenFileError(f"{source}: not a tokenizer.json, as it is not valid JSON ({error})") from error
+        raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or "model" not in content:
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
 
 
 def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return the tokens that the post-processor adds around a text, if it is one token at either end."""
+    """Return the token that the post-processor adds at either end of a text, if it is exactly one."""
     ids = {}
     for stage in stages_of(tokenizer.post_processor):
         if stage["type"] == "TemplateProcessing":
@@ -228,10 +224,11 @@ def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:
             # subtle: a template may omit the text, or use a token that it does not define.
             middle = next((index for index, (kind, _) in enumerate(single) if kind == "Sequence"), len(single))
             for role, around in (("bos", single[:middle]), ("eos", single[middle + 1 :])):
-                defined = [stage["special_tokens"].get(token["id"]) for _, token in around]
-                found = [id for token in defined if token for id in token["ids"]]
-                if len(found) == 1:
-                    ids[role] = found[0]
+                added: list[int] = []
+                for _, token in around:
+                    added += stage["special_tokens"].get(token["id"], {"ids": []})["ids"]
+                if len(added) == 1:
+                    ids[role] = added[0]
         elif stage["type"] in {"BertProcessing", "RobertaProcessing"}:
             ids |= {"cls": stage["cls"][1], "sep": stage["sep"][1]}
     return ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
@@ -13,45 +14,45 @@ from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_HIDDEN = "its stages, run one by one, do not lead to the ids of the whole"
+_UNRELIABLE = "its stages, run one by one, do not lead to the ids of the whole"
 
-Cut = tuple[int, int, int]
+AddedMatch = tuple[int, int, int]
 """The id of an added token, and the start and end of its match in characters."""
 
 
 def stages(tokenizer: Tokenizer, text: str, *, byte_level: bool) -> TokenizerStages:
     """Call normalizer, pre-tokenizer and model for each stretch of `text` between the added tokens found in it.
 
-    The library does not report where it found those, so they are searched in the text in the order of the result. The
+    The library does not report where it found those, so the text is searched for them in the order of the result. The
     stages are only trusted if they lead to the same ids.
     """
     encoding = tokenizer.encode(text, add_special_tokens=False)
-    cuts = _cuts(tokenizer, text, encoding.ids)
-    if cuts is None:
+    matches = _find_matches(tokenizer, text, encoding.ids)
+    if matches is None:
         return TokenizerStages(None, None, "it does not report where in the text it found its added tokens")
     ids: list[int] = []
     stretches: list[StageStretch] = []
     done = 0
-    for id, start, end in [*cuts, (None, len(text), len(text))]:
+    for id, start, end in [*matches, (None, len(text), len(text))]:
         if done < start:
-            stretch, stretch_ids = _stretch(tokenizer, text, (done, start), byte_level=byte_level)
+            stretch, stretch_ids = _run_stretch(tokenizer, text, (done, start), byte_level=byte_level)
             stretches.append(stretch)
             ids += stretch_ids
         ids += [] if id is None else [id]
         done = end
     if ids != encoding.ids:
-        return TokenizerStages(None, None, _HIDDEN)
-    matches = (StageMatch(id, _byte(text, start), _byte(text, end)) for id, start, end in cuts)
-    return TokenizerStages(tuple(matches), tuple(stretches))
+        return TokenizerStages(None, None, _UNRELIABLE)
+    stage_matches = (StageMatch(id, _byte(text, start), _byte(text, end)) for id, start, end in matches)
+    return TokenizerStages(tuple(stage_matches), tuple(stretches))
 
 
 def _byte(text: str, place: int) -> int:
     return len(text[:place].encode())
 
 
-def _cuts(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[Cut] | None:
+def _find_matches(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[AddedMatch] | None:
     added = tokenizer.get_added_tokens_decoder()
-    cuts: list[Cut] = []
+    matches: list[AddedMatch] = []
     done = 0
     for id in ids:
         if id not in added:
@@ -68,12 +69,12 @@ def _cuts(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[Cut] | No
             start -= 1
         while token.rstrip and text[end : end + 1] in {*SPACES}:
             end += 1
-        cuts.append((id, start, end))
+        matches.append((id, start, end))
         done = end
-    return cuts
+    return matches
 
 
-def _stretch(
+def _run_stretch(
     tokenizer: Tokenizer, text: str, characters: tuple[int, int], *, byte_level: bool
 ) -> tuple[StageStretch, list[int]]:
     start, end = characters
@@ -82,7 +83,8 @@ def _stretch(
     chunks = [normalized]
     if tokenizer.pre_tokenizer:
         chunks = [chunk for chunk, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
-    ids = [token.id for chunk in chunks if chunk for token in tokenizer.model.tokenize(chunk)]
+    tokens = chain.from_iterable(tokenizer.model.tokenize(chunk) for chunk in chunks if chunk)
+    ids = [token.id for token in tokens]
     written = tuple(from_byte_level(chunk) if byte_level else chunk.encode() for chunk in chunks)
     pre_tokens = written if tokenizer.pre_tokenizer else None
     return StageStretch(_byte(text, start), _byte(text, end), normalized, pre_tokens), ids

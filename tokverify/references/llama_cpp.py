@@ -106,12 +106,12 @@ class LlamaCppTokenizer:
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids in one round trip; the result for a list that fails is its error."""
-        results = [self._packed(ids) for ids in all_ids]
+        results = [self._pack(ids) for ids in all_ids]
         valid = [result for result in results if isinstance(result, bytes)]
         answers = iter(self._ask(DECODE, valid))
         return [result if isinstance(result, EncodeError) else next(answers) for result in results]
 
-    def _packed(self, ids: Sequence[int]) -> bytes | EncodeError:
+    def _pack(self, ids: Sequence[int]) -> bytes | EncodeError:
         # subtle: llama.cpp would abort on an unknown id.
         unknown = next((id for id in ids if not 0 <= id < self.vocab_size), None)
         if unknown is None:
@@ -138,11 +138,11 @@ class LlamaCppTokenizer:
 
     @cached_property
     def _pieces(self) -> list[str]:
-        return [piece.decode("utf-8", "surrogateescape") for piece in _unpacked(self._listing(PIECES))]
+        return [piece.decode("utf-8", "surrogateescape") for piece in _unpack(self._listing(PIECES))]
 
     @cached_property
     def _token_bytes(self) -> list[bytes]:
-        return list(_unpacked(self._listing(TOKEN_BYTES)))
+        return list(_unpack(self._listing(TOKEN_BYTES)))
 
     def _listing(self, operation: bytes) -> bytes:
         answer = self._ask(operation, [b""])[0]
@@ -201,11 +201,18 @@ def load(request: Request) -> FoundReference:
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
     library = find_library()
-    versions = {"xllamacpp": library.version}
     if kind_of_model(model) == "gguf":
-        return FoundReference(LlamaCppTokenizer(model, library), source=str(model), caveat=CAVEAT, versions=versions)
-    tokenizer = _converted(model, library, None if request.location else request.spec)
-    return FoundReference(tokenizer, source=f"{model}, converted to GGUF", caveat=CAVEAT, versions=versions)
+        tokenizer, source = LlamaCppTokenizer(model, library), str(model)
+    else:
+        tokenizer = _convert(model, library, None if request.location else request.spec)
+        source = f"{model}, converted to GGUF"
+    return FoundReference(
+        tokenizer,
+        source=source,
+        caveat=CAVEAT,
+        versions={"xllamacpp": library.version},
+        reads_model=not request.location,
+    )
 
 
 def _require_known_model(spec: TokenizerSpec | None) -> None:
@@ -217,7 +224,7 @@ def _require_known_model(spec: TokenizerSpec | None) -> None:
         )
 
 
-def _converted(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
+def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
     """Convert a tokenizer of another format to a temporary GGUF file, and load that."""
     from tokverify.files.gguf.writer import write_gguf
     from tokverify.files.tokenizer_file import read_spec
@@ -246,7 +253,7 @@ def _ids(answer: bytes | EncodeError) -> list[int] | EncodeError:
     return answer if isinstance(answer, EncodeError) else array("i", answer).tolist()
 
 
-def _unpacked(data: bytes) -> Iterator[bytes]:
+def _unpack(data: bytes) -> Iterator[bytes]:
     """Unpack strings, each of which is preceded by its length."""
     at = 0
     while at < len(data):

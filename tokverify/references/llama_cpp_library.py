@@ -35,7 +35,7 @@ class Library:
         return VOCAB_ONLY_AT[self.version]
 
     def unsupported(self, reason: str) -> UnsupportedError:
-        """Return the error for a library that cannot be used."""
+        """Build the error for a library that cannot be used."""
         return UnsupportedError(
             f"xllamacpp {self.version} cannot be used: {reason}; supported are {', '.join(VOCAB_ONLY_AT)}; {_INSTALL}"
         )

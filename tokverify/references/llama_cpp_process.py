@@ -88,16 +88,16 @@ class Child:
             return f"llama.cpp did not answer in time ({self._seconds:g} s for a text)"
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - _TAIL_BYTES))
         lines = self._stderr.read().decode(errors="replace").split("\n")
-        said = [_plain(line) for line in lines if line.strip()]
-        return f"llama.cpp aborted: {said[-1] if said else _how(code)}"
+        messages = [_strip_prefixes(line) for line in lines if line.strip()]
+        return f"llama.cpp aborted: {messages[-1] if messages else _describe_exit(code)}"
 
 
-def _plain(line: str) -> str:
+def _strip_prefixes(line: str) -> str:
     """Strip what C++ prints before the message of an exception, and the build path."""
     return line.strip().removeprefix("what():").lstrip().rpartition("/llama.cpp/")[2]
 
 
-def _how(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return signal.strsignal(-code) or f"signal {-code}" if code < 0 else f"exit code {code}"
 
 

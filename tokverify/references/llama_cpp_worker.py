@@ -1,8 +1,8 @@
 """The child process behind `-r llama.cpp`: calls llama.cpp's C functions and answers through a pipe.
 
 It is run by its path and needs only the standard library, so that it starts fast and only llama.cpp can fail in it.
-Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file to
-check that with, the model, and the time limit for one item in seconds.
+Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file with
+which to check that offset, the model, and the time limit for one item in seconds.
 
 A request is a `HEADER` (operation, add_special, parse_special, number of items), the `LENGTH` of each item, and the
 items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: if llama.cpp aborts, the number of
@@ -130,34 +130,34 @@ class Vocabulary:
             count = self._c.llama_tokenize(self._vocab, text, len(text), ids, len(ids), add_special, parse_special)
             if count >= 0:
                 return ctypes.string_at(ids, count * 4)
-            self._ids = (ctypes.c_int32 * _missing(count))()
+            self._ids = (ctypes.c_int32 * _required_size(count))()
 
     def decode(self, ids: bytes) -> bytes:
         """Decode ids to a text, special tokens included."""
         count = len(ids) // 4
         tokens = (ctypes.c_int32 * count).from_buffer_copy(ids)
-        return self._filled(
+        return self._fill(
             lambda buffer, size: self._c.llama_detokenize(self._vocab, tokens, count, buffer, size, False, True)
         )
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of one token, a leading space among them."""
-        return self._filled(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
+        """Return the bytes of one token, including a leading space."""
+        return self._fill(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
 
-    def _filled(self, fill: Callable[[object, int], int]) -> bytes:
+    def _fill(self, fill: Callable[[object, int], int]) -> bytes:
         while True:
             size = fill(self._text, len(self._text))
             if size >= 0:
                 return ctypes.string_at(self._text, size)
-            self._text = ctypes.create_string_buffer(_missing(size))
+            self._text = ctypes.create_string_buffer(_required_size(size))
 
     def listing(self, operation: bytes) -> bytes:
-        """Return what an operation asks of all tokens: strings each after its length, or an array of int32."""
+        """Return the result of an operation for all tokens: strings preceded by their lengths, or an array of int32."""
         ids = range(self._size)
         if operation == PIECES:
-            return b"".join(_packed(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
+            return b"".join(_pack(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
         if operation == TOKEN_BYTES:
-            return b"".join(_packed(self.token_bytes(id)) for id in ids)
+            return b"".join(_pack(self.token_bytes(id)) for id in ids)
         if operation == ATTRIBUTES:
             return array("i", (self._c.llama_vocab_get_attr(self._vocab, id) for id in ids)).tobytes()
         return array("i", (id for id in ids if self._c.llama_vocab_is_eog(self._vocab, id))).tobytes()
@@ -170,18 +170,18 @@ class Vocabulary:
         return json.dumps({"vocab_size": self._size, "special_ids": known, "flags": flags}).encode()
 
 
-def _missing(size: int) -> int:
+def _required_size(size: int) -> int:
     """Return the room that llama.cpp asks for by a negative size."""
     if size == -(2**31):
         raise WorkerError("the result is longer than llama.cpp can count")
     return -size
 
 
-def _packed(data: bytes) -> bytes:
+def _pack(data: bytes) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def _packed_error(error: Exception) -> bytes:
+def _pack_error(error: Exception) -> bytes:
     message = str(error).encode(errors="replace")
     return LENGTH.pack(-len(message)) + message
 
@@ -206,14 +206,14 @@ def _serve(vocabulary: Vocabulary, requests: BinaryIO, out: BinaryIO, seconds: f
 def _answer(vocabulary: Vocabulary, operation: bytes, item: bytes, *, add_special: bool, parse_special: bool) -> bytes:
     try:
         if operation == ENCODE:
-            return _packed(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
-        return _packed(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
+            return _pack(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
+        return _pack(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
     except WorkerError as error:
-        return _packed_error(error)
+        return _pack_error(error)
 
 
 def _allow(seconds: float) -> None:
-    """Have the system end this process after so many seconds; 0 for never.
+    """Make the system end this process after this many seconds; 0 for never.
 
     Nothing in Python could, while C code hangs and the parent may be gone.
     """
@@ -230,7 +230,7 @@ def _prepare() -> BinaryIO:
 
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # subtle: what a library prints must not get between the answers.
+    # subtle: what a library prints must not mix with the answers.
     answers = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(answers, "wb")
@@ -243,11 +243,11 @@ def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds
     try:
         library = _Library(library_path, int(vocab_only_at))
         library.check(sample)
-        _write(out, _packed(CHECKED))
+        _write(out, _pack(CHECKED))
         vocabulary = library.load(model)
-        _write(out, _packed(vocabulary.description()))
+        _write(out, _pack(vocabulary.description()))
     except (WorkerError, OSError, AttributeError) as error:
-        _write(out, _packed_error(error))
+        _write(out, _pack_error(error))
     else:
         _serve(vocabulary, sys.stdin.buffer, out, float(seconds))
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import existing, file_and_rest, file_in, kind_of
+from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
 
 EXPECT = "expect"
-"""The location that stands for the ids that cases themselves expect."""
+"""The location that means the ids that cases themselves expect."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
@@ -20,8 +20,8 @@ _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections
 def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 
-    Any kind can be written out, as in `rebuilt` or `hub:gpt2`. Otherwise an existing path takes precedence over a
-    hub id.
+    Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
+    over a hub id.
 
     Args:
         location: What the user wrote.
@@ -39,7 +39,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         return kind, rest
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
-    if path := existing(location):
+    if path := find_existing(location):
         file = file_in(path) if path.is_dir() else path
         return kind_of(file), str(file)
     if hub_id := repository(location):

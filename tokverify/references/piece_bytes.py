@@ -13,21 +13,21 @@ PieceBytes = Callable[[str], bytes]
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
-    """Choose the spelling of pieces by the components of a tokenizer.
+    """Choose how pieces are decoded, based on the stages of a tokenizer.
 
     Args:
-        stages: The components of normalizer, pre-tokenizer and decoder as JSON objects, sequences unrolled.
+        stages: The stages of normalizer, pre-tokenizer and decoder as JSON objects, with sequences flattened.
     """
     types = {stage["type"]: stage for stage in stages}
     if "ByteLevel" in types:
-        return _byte_level()
+        return _byte_level_decoder()
     if "WordPiece" in types:
-        return _wordpiece(types["WordPiece"]["prefix"])
-    return _with_space(_space_mark(stages), byte_fallback="ByteFallback" in types)
+        return _wordpiece_decoder(types["WordPiece"]["prefix"])
+    return _text_decoder(_space_mark(stages), byte_fallback="ByteFallback" in types)
 
 
 def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
-    """Return the mark that is written for a space, such as `▁`; None if a space is a space."""
+    """Return the mark that represents a space, such as `▁`; None if spaces are stored unchanged."""
     for stage in stages:
         if stage["type"] == "Metaspace":
             return str(stage["replacement"])
@@ -38,7 +38,7 @@ def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
     return None
 
 
-def _byte_level() -> PieceBytes:
+def _byte_level_decoder() -> PieceBytes:
     bytes_of = {ord(character): byte for byte, character in byte_alphabet().items()}
 
     def decode(piece: str) -> bytes:
@@ -49,7 +49,7 @@ def _byte_level() -> PieceBytes:
     return decode
 
 
-def _wordpiece(prefix: str) -> PieceBytes:
+def _wordpiece_decoder(prefix: str) -> PieceBytes:
     """Decode a piece that continues a word by its `prefix`; any other begins a word, after a space."""
 
     def decode(piece: str) -> bytes:
@@ -58,7 +58,7 @@ def _wordpiece(prefix: str) -> PieceBytes:
     return decode
 
 
-def _with_space(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
+def _text_decoder(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
     def decode(piece: str) -> bytes:
         if byte_fallback and (match := BYTE_PIECE.fullmatch(piece)):
             return bytes([int(match[1], 16)])

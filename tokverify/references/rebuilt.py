@@ -56,7 +56,7 @@ def load(request: Request) -> FoundReference:
 
     Raises:
         TokverifyError: If the request has no spec.
-        UnsupportedError: If the library cannot be set up to do what the file says.
+        UnsupportedError: If the library cannot be set up to do what the file declares.
     """
     if request.spec is None:
         raise TokverifyError("rebuilt: there is no GGUF file from which to rebuild a tokenizer")
@@ -76,6 +76,7 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
         source="rebuilt",
         caveat=CAVEAT + _caveat_of_ties(spec, settings),
         versions={"tokenizers": tokenizers.__version__},
+        reads_model=True,
         is_rebuilt=True,
     )
 
@@ -89,7 +90,7 @@ def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False
         own_patterns: Use the patterns of our own pre-tokenizer if no published ones are known.
 
     Raises:
-        UnsupportedError: If the library cannot be set up to do what the file says.
+        UnsupportedError: If the library cannot be set up to do what the file declares.
     """
     builder = _BUILDERS.get(settings.pre, _BUILDERS.get(settings.algorithm))
     patterns = _patterns(settings.pre, own=own_patterns)
@@ -176,11 +177,11 @@ _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "gemma4": _gemma4,
     "cpp-hybrid": _cpp_hybrid,
 }
-"""Pre-tokenizer, or algorithm, -> how its tokenizer is built; the pre-tokenizer takes precedence."""
+"""Pre-tokenizer or algorithm -> the function that builds its tokenizer; the pre-tokenizer takes precedence."""
 
 
 def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> BPE:
-    """Build a model that spells what no piece matches in bytes, or as the unknown token."""
+    """Build a model that encodes what no piece matches as bytes or as the unknown token."""
     from tokenizers import models
 
     unk = settings.special_ids.get("unk")
@@ -198,9 +199,9 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
     merges: dict[tuple[str, str], int] = {}
     for rank, merge in enumerate(spec.merges or ()):
         # subtle: a piece may itself begin with a space.
-        cut = merge.find(" ", 1)
-        left, right = merge[:cut], merge[cut + 1 :]
-        if cut < 0 or not {left, right, left + right} <= known:
+        space = merge.find(" ", 1)
+        left, right = merge[:space], merge[space + 1 :]
+        if space < 0 or not {left, right, left + right} <= known:
             raise UnsupportedError(
                 f"tokenizers cannot hold merge {rank}, {merge!r}: both parts and the result must be in the vocabulary"
             )
@@ -216,12 +217,12 @@ def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str,
     ids = [id for id in _mergeable_ids(settings) if " " not in pieces[id]]
     known = {pieces[id] for id in ids}
     scores = spec.scores or [0.0] * len(pieces)
-    return [
-        (piece[:cut], piece[cut:])
-        for piece in (pieces[id] for id in sorted(ids, key=lambda id: -scores[id]))
-        for cut in range(len(piece) - 1, 0, -1)
-        if piece[:cut] in known and piece[cut:] in known
-    ]
+    merges: list[tuple[str, str]] = []
+    for id in sorted(ids, key=lambda id: -scores[id]):
+        piece = pieces[id]
+        splits = ((piece[:end], piece[end:]) for end in range(len(piece) - 1, 0, -1))
+        merges += [(left, right) for left, right in splits if left in known and right in known]
+    return merges
 
 
 def _mergeable_ids(settings: Settings) -> list[int]:
@@ -260,7 +261,7 @@ def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
 def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
     from tokenizers.processors import TemplateProcessing
 
-    # Invented names: a token's text may contain a character that has a meaning in a template.
+    # Placeholder names, because a token's text may contain a character that has a meaning in a template.
     ids = settings.special_ids
     bos = ["BOS"] if settings.add_bos and "bos" in ids else []
     eos = ["EOS"] if settings.add_eos and "eos" in ids else []

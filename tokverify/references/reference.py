@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a loader gets: where the reference is, and the GGUF file that is verified."""
+    """The arguments of a loader: where the reference is, and the GGUF file that is verified."""
 
     location: str
     """What follows `KIND:`, or the whole location if its kind was recognized."""
@@ -44,5 +44,7 @@ class FoundReference:
     """That file."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Library -> version, for the libraries that do the work."""
+    reads_model: bool = False
+    """Whether it reads the GGUF file that is verified, so that it cannot show what that file should contain."""
     is_rebuilt: bool = False
     """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""

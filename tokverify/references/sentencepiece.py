@@ -136,7 +136,7 @@ def _special_ids(processor: SentencePieceProcessor) -> Mapping[str, int]:
 def _around(
     processor: SentencePieceProcessor, config: Mapping[str, Any], path: Path
 ) -> tuple[list[int], list[int]] | None:
-    """Return the ids to add before and after a text; None if the config does not declare it."""
+    """Return the ids to add before and after a text; None if the config does not declare them."""
     if not isinstance(config.get("add_bos_token"), bool) and not isinstance(config.get("add_eos_token"), bool):
         return None
     ids = _special_ids(processor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import EncodeError, UnsupportedError
@@ -39,7 +40,7 @@ class ServerTokenizer:
         """Encode a text to ids with `/tokenize`."""
         content = {"content": text, "add_special": add_special, "parse_special": parse_special}
         try:
-            tokens = _listed(self._connection, content)
+            tokens = _request_tokens(self._connection, content)
         except AnswerError as error:
             raise EncodeError(str(error)) from error
         if not all(isinstance(token, int) for token in tokens):
@@ -76,11 +77,8 @@ class ServerTokenizer:
     def _token_bytes(self) -> list[bytes]:
         ids = range(self.vocab_size)
         starts = range(0, self.vocab_size, _IDS_PER_REQUEST)
-        return [
-            token_bytes
-            for start in starts
-            for token_bytes in _bytes_of(self._connection, ids[start : start + _IDS_PER_REQUEST])
-        ]
+        batches = (ids[start : start + _IDS_PER_REQUEST] for start in starts)
+        return list(chain.from_iterable(_bytes_of(self._connection, batch) for batch in batches))
 
 
 def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
@@ -117,7 +115,7 @@ def _model(connection: Connection) -> dict[str, Any]:
     )
 
 
-def _listed(connection: Connection, content: Mapping[str, object]) -> list[Any]:
+def _request_tokens(connection: Connection, content: Mapping[str, object]) -> list[Any]:
     tokens = connection.ask("/tokenize", content).get("tokens")
     if not isinstance(tokens, list):
         raise AnswerError(f"{connection.address}: the answer of /tokenize contains no list of tokens")
@@ -126,7 +124,7 @@ def _listed(connection: Connection, content: Mapping[str, object]) -> list[Any]:
 
 def _bytes_of(connection: Connection, ids: Iterable[int]) -> list[bytes]:
     ids = list(ids)
-    tokens = _listed(connection, {"content": ids, "with_pieces": True})
+    tokens = _request_tokens(connection, {"content": ids, "with_pieces": True})
     try:
         by_id = {token["id"]: _bytes(token["piece"]) for token in tokens}
         return [by_id[id] for id in ids]

@@ -55,7 +55,7 @@ class TekkenTokenizer:
         return text.encode()
 
     def piece(self, id: int) -> str:
-        """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; a special token is itself."""
+        """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; for a special token, its text."""
         token_bytes = self.token_bytes(id)
         return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
 

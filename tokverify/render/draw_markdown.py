@@ -28,8 +28,8 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Block, Document, Inline, Item, Section, Span
+    from tokverify.render.options import RenderOptions
     from tokverify.report.diagnosis import Command
 
 _STRONG = frozenset({Style.STRONG, Style.BAD, Style.WARNING, Style.CAVEAT})

@@ -29,14 +29,14 @@ from tokverify.render.document import (
 )
 from tokverify.render.layout import DIM, LABEL, bulleted, draw, labeled, table, words
 from tokverify.render.pasteable import Pasteable
-from tokverify.text.wording import listed, plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
     from tokverify.render.column import Columns
     from tokverify.render.document import Block, Document, Inline, Section
+    from tokverify.render.options import RenderOptions
 
 STYLES: Mapping[Style, str] = {
     Style.PLAIN: "",
@@ -147,7 +147,7 @@ def _draw_items(block: Items, indent: int) -> Iterator[RenderableType]:
 def _draw_names(block: Names, indent: int) -> Iterator[RenderableType]:
     label = (f"{block.label.upper()} ", STYLES[Style.WARNING])
     yield _shift(Text.assemble(label, words(block.reason), overflow="fold"), indent)
-    names = listed(block.names) if block.fold else ", ".join(block.names)
+    names = list_items(block.names) if block.fold else ", ".join(block.names)
     yield labeled([(plural(len(block.names), "case"), words(names))], indent=indent + _INDENT)
 
 

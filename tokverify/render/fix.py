@@ -11,35 +11,35 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.fix.fixing import Plan, Verification
+    from tokverify.report.fix import FixReport, Verification
 
 
-def render_plan(plan: Plan, model: Path, output: Path | None) -> str:
+def render_plan(report: FixReport, model: Path, output: Path | None) -> str:
     """Render what fails in the file `model`, and what would be written to `output`, if that is known."""
-    lines = [f"before: {_format_counts(plan.before)}"]
-    if plan.before.refusal:
-        lines.append(f"        llama.cpp cannot load it: {plan.before.refusal}")
-    best = plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
-    if plan.diagnosis and best:
-        lines.append(f"cause:  {effect(best, plan.diagnosis)}")
-    if plan.change is None:
-        lines.append(_explain_no_repair(plan))
+    lines = [f"before: {_format_counts(report.before)}"]
+    if report.before.refusal:
+        lines.append(f"        llama.cpp cannot load it: {report.before.refusal}")
+    best = report.diagnosis.explanations[0] if report.diagnosis and report.diagnosis.explanations else None
+    if report.diagnosis and best:
+        lines.append(f"cause:  {effect(best, report.diagnosis)}")
+    if report.repair is None:
+        lines.append(_explain_no_repair(report))
     else:
-        is_cause = best is not None and best.sentence == plan.change.sentence
-        lines += [] if is_cause else [f"repair: {plan.change.sentence}"]
-        lines.append(f"{'repair:' if is_cause else '':7} writes {', '.join(plan.keys)}")
-        if plan.change.gguf_command:
-            command = " ".join(fill_in(plan.change.gguf_command, str(model), str(output) if output else None))
+        is_cause = best is not None and best.sentence == report.repair.sentence
+        lines += [] if is_cause else [f"repair: {report.repair.sentence}"]
+        lines.append(f"{'repair:' if is_cause else '':7} writes {', '.join(report.repair.keys)}")
+        if report.repair.gguf_command:
+            command = " ".join(fill_in(report.repair.gguf_command, str(model), str(output) if output else None))
             lines.append(f"        the same with the gguf package: {command}")
     return _join_lines(lines)
 
 
-def _explain_no_repair(plan: Plan) -> str:
-    if not plan.before.fail and plan.before.decoded_differently:
+def _explain_no_repair(report: FixReport) -> str:
+    if not report.before.fail and report.before.decoded_differently:
         return "repair: none found for the decoding"
-    if not plan.before.fail:
+    if not report.before.fail:
         return "repair: none needed, as every case matches; name cases that show a fault with --cases"
-    if plan.diagnosis is None or not plan.diagnosis.explanations:
+    if report.diagnosis is None or not report.diagnosis.explanations:
         return "repair: none found"
     return "repair: none that GGUF can express"
 

@@ -20,7 +20,7 @@ from tokverify.text.visible import visible, visible_message
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
 
 LABEL = "cyan"
 DIM = "dim"

@@ -16,7 +16,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.run import Case
     from tokverify.tokenizer import Token
 

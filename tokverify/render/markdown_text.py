@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#$@]|(?<=www)\.|:(?=/)")
 _BACKTICKS = re.compile("`+")

@@ -13,7 +13,7 @@ from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.run import Report
 
 _OUTCOMES = {0: ("ok", Style.EXPECTED), 1: ("fails", Style.BAD), 2: ("could not run", Style.WARNING)}

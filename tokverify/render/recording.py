@@ -15,7 +15,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.record import RecordedCase, Recording
 
 _VERDICT_STYLES = {0: "bold green", 1: "bold red", 2: "bold red"}

@@ -10,13 +10,6 @@ from tokverify.report.finding import Severity
 NOUNS: Mapping[Severity, str] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
 """Severity -> what to call a finding, in the order of summaries."""
 
-STYLES: Mapping[Severity, str] = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "bold yellow",
-    Severity.INFO: "bold",
-}
-"""Severity -> how the `table` format draws it."""
-
 SEVERITY_STYLES: Mapping[Severity, Style] = {
     Severity.ERROR: Style.BAD,
     Severity.WARNING: Style.WARNING,

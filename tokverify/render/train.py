@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect, verdict
+from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
-    from tokverify.train.run import Training
+    from tokverify.report.train import Training
 
 
 def render(training: Training, output: Path) -> str:
@@ -32,7 +33,7 @@ def render(training: Training, output: Path) -> str:
 
 def _reasons(report: Report) -> Iterator[str]:
     """Explain why ids differ, or else why some ids decode differently."""
-    if not report.exit_code and not report.decode_differences:
+    if not run_exit_code(report) and not count_decode_differences(report):
         return
     diagnosis = report.diagnosis
     best = diagnosis.explanations[0] if diagnosis and diagnosis.explanations else None

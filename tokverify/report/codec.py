@@ -21,17 +21,20 @@ from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
+from tokverify.report.fix import FixReport, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
+from tokverify.report.record import Recording, summarize_recording
 from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
+from tokverify.report.train import Training, check_training, summarize_training
 from tokverify.system.input_file import require_fetched
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 from tokverify.tokenizer import HexBytes
 
 SCHEMA_VERSION = 5
@@ -77,6 +80,9 @@ KINDS: Mapping[str, Kind] = {
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
+    "fix": Kind(FixReport, summarize_fix),
+    "train": Kind(Training, summarize_training, check_training),
+    "cases record": Kind(Recording, summarize_recording),
     "tokens": Kind(TokenList, _summarize_nothing),
 }
 """Name of a kind, which is that of the command that writes it -> how it is read and written."""
@@ -213,7 +219,7 @@ def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:
     if not isinstance(name, str):
         _reject(file, "$.kind", "Expected `str`")
     if name not in KINDS:
-        raise UnsupportedError(f"{file}: reports of kind {quoted(name)} are unknown to this tokverify; update it")
+        raise UnsupportedError(f"{file}: reports of kind {quote(name)} are unknown to this tokverify; update it")
     if name not in kinds:
         known = " or ".join(f"`tokverify {known}`" for known in kinds)
         raise UnsupportedError(f"{file}: this is a report of `tokverify {name}`; give one of {known}")

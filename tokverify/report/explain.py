@@ -337,7 +337,7 @@ class Explanation:
 
     algorithm: str
 
-    summary: str
+    method: str
     """What the algorithm does, as a predicate such as `takes the longest token at each position`."""
 
     pre: str | None

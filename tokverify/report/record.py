@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from tokverify.cases.case import Case
 from tokverify.report.run import Side
@@ -49,9 +49,9 @@ class Recording:
     """Whether a run on the model uses what is recorded under this name."""
     results: tuple[RecordedCase, ...]
     """One result per case."""
-    written: tuple[Path, ...] = ()
+    written: tuple[str, ...] = ()
     """The files that were written."""
-    untouched: tuple[Path, ...] = ()
+    untouched: tuple[str, ...] = ()
     """The files that were up to date."""
 
 
@@ -66,3 +66,9 @@ def recording_exit_code(recording: Recording) -> int:
     if not missing:
         return 0
     return 2 if missing == len(recording.results) else 1
+
+
+def summarize_recording(recording: Recording) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    counts = {str(change): count_recorded(recording, change) for change in RecordedChange}
+    return {"exit_code": recording_exit_code(recording), **counts}

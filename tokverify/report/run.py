@@ -120,9 +120,6 @@ class VocabularyDifference:
     special_ids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Role -> (actual id, expected id), for the roles that both sides define differently."""
 
-    def __bool__(self) -> bool:
-        return bool(self.pieces or self.special_ids or self.actual_size != self.expected_size)
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -171,19 +168,3 @@ class Report:
     """The entries that the baseline could do without; None if there was no baseline."""
     tokens: Mapping[int, tuple[Token, Token]] = field(default_factory=dict)
     """Id of a result without a difference -> its tokens on the (actual, expected) side."""
-
-    def count(self, status: Status) -> int:
-        """Count the results with `status`."""
-        return sum(result.status is status for result in self.results)
-
-    @property
-    def decode_differences(self) -> int:
-        """Count the cases whose ids the two sides decode differently; they do not change the exit code."""
-        return sum(result.decode_difference is not None for result in self.results)
-
-    @property
-    def exit_code(self) -> int:
-        """0 when every case matched or fails as is known, 1 on a mismatch or error, 2 when nothing was compared."""
-        if self.count(Status.MISMATCH) or self.count(Status.ERROR):
-            return 1
-        return 0 if self.count(Status.MATCH) or self.count(Status.KNOWN) else 2

@@ -1,1 +1,1 @@
-"""Statistics: how many tokens a tokenizer makes of texts of many kinds, and how it deals with numbers and spaces."""
+"""Measure how many tokens a tokenizer needs for different kinds of text, and how it handles numbers and spaces."""

@@ -41,7 +41,7 @@ def measure(
     Raises:
         TokverifyError: If a file cannot be read or is not UTF-8, or if all of them are empty.
     """
-    size = sum(_checked_size(path) for path in files)
+    size = sum(_count_bytes(path) for path in files)
     if files and not size:
         raise TokverifyError(f"{', '.join(map(str, files))}: nothing to measure; name a file with text")
     tally = _Tally(subjects)
@@ -62,7 +62,7 @@ def measure(
     return replace(stats, remarks=tuple(make_remarks(stats)))
 
 
-def _checked_size(path: Path) -> int:
+def _count_bytes(path: Path) -> int:
     """Return the size of a file after reading it once, so that errors are found before anything is encoded.
 
     Raises:

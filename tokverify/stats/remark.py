@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.stats.text import PIECE_BYTES
@@ -32,7 +33,7 @@ def _explain_tokens(stats: StatsReport) -> Iterator[str]:
         if kinds:
             yield f"{measured.name}: tokens not counted as long or unused: {kinds}"
     yield "runs of a single character are not listed among the longest tokens"
-    if any(count.unknown for texts in stats.texts for count in texts.counts):
+    if any(count.unknown for count in chain.from_iterable(texts.counts for texts in stats.texts)):
         yield "an unknown token can represent any amount of text, so few tokens are no advantage if some are unknown"
 
 

@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
@@ -23,7 +24,7 @@ _LANGUAGES = (ENGLISH, "Spanish", "French", "German", "Russian", "Arabic", "Hind
 _UNSPACED_LANGUAGES = frozenset({"Chinese", "Japanese"})
 _CODE = {"python": "Python", "javascript": "JavaScript", "cpp": "C++", "rust": "Rust", "go": "Go", "java": "Java"}
 _RUNS = (1, 2, 3, 4, 6, 8, 12, 16)
-_WHITE_SPACE = "".join(f"a{character * count}" for character in " \t\n" for count in _RUNS)
+_WHITE_SPACE = "".join(f"a{character * count}" for character, count in product(" \t\n", _RUNS))
 _SUFFIXES = {
     "Bash": ("sh", "bash"),
     "C": ("c", "h"),
@@ -53,7 +54,9 @@ _SUFFIXES = {
     "XML": ("xml",),
     "YAML": ("yaml", "yml"),
 }
-_CODE_BY_SUFFIX = {f".{suffix}": language for language, suffixes in _SUFFIXES.items() for suffix in suffixes}
+_CODE_BY_SUFFIX: dict[str, str] = {}
+for _language, _suffixes in _SUFFIXES.items():
+    _CODE_BY_SUFFIX |= {f".{suffix}": _language for suffix in _suffixes}
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _kind_of_piece(piece: str, is_special: bool) -> str | None:
 
 
 def find_longest(tokenizer: Tokenizer, ids: Iterable[int], count: int) -> list[Token]:
-    """Return the tokens that represent the most characters, longest first; runs of one character are left out."""
+    """Return the tokens that represent the most characters, longest first, except runs of one character."""
     texts = {id: _text(tokenizer, id) for id in ids}
     varied = [id for id, text in texts.items() if len(set(text.strip())) > 1]
     return tokens_of(tokenizer, sorted(varied, key=lambda id: (-len(texts[id]), id))[:count])

@@ -38,7 +38,7 @@ def repository_root() -> str:
 
 def _is_submodule(git: Path) -> bool:
     """Check whether a `.git` belongs to a submodule, since a CI system knows only the repository above it."""
-    # subtle: a worktree has such a file too, but is a repository of its own.
+    # subtle: a worktree has such a file too, but is a separate repository.
     if not git.is_file():
         return False
     with git.open("rb") as file:

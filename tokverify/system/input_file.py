@@ -29,7 +29,7 @@ class UnfitContentError(TokverifyError):
 
 
 def require_fetched(path: Path, head: bytes) -> None:
-    """Check the first bytes of a file where a pointer could pass for the file, or would be reported as damage.
+    """Refuse a Git LFS pointer, given the first bytes of a file; it could be mistaken for the file or for damage.
 
     Raises:
         BrokenFileError: If the file is a Git LFS pointer.

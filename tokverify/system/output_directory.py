@@ -38,7 +38,7 @@ def _require_replaceable(output: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def staged(output: Path) -> Iterator[Path]:
+def stage_output(output: Path) -> Iterator[Path]:
     """Yield a temporary directory, and move its files to `output` if the block succeeds.
 
     Any failure, such as an interrupt or a full disk, leaves `output` as it was.

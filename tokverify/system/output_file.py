@@ -95,7 +95,7 @@ def write_files(texts: Mapping[Path, str]) -> None:
         with postpone_signals():
             for path, temporary in written.items():
                 with _explain_errors(path):
-                    put_in_place(temporary, path)
+                    move_into_place(temporary, path)
 
 
 def append_text(path: Path, text: str) -> None:
@@ -125,7 +125,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def put_in_place(temporary: Path, path: Path) -> None:
+def move_into_place(temporary: Path, path: Path) -> None:
     """Rename a temporary file to its final name: readers see the old content or the new, never a part of it.
 
     Links are followed. A replaced file keeps its permissions and, where possible, its owner.
@@ -174,7 +174,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _temporary_name(target: Path) -> Path:
-    """Make up a name next to `target` that no other run uses, and remove what killed runs have left there."""
+    """Generate a name next to `target` that no other run uses, and remove what killed runs have left there."""
     stem = stem_of(target)
     for leftover in target.parent.glob(f"{escape(stem)}*{SUFFIX}"):
         with suppress(OSError):

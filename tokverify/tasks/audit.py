@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.audit import audit
-from tokverify.audit.repair import with_remedies
+from tokverify.audit.repair import add_remedies
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
@@ -66,7 +66,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         options=dict(options or {}),
         versions={"tokverify": __version__, **(found.versions if found else {})},
     )
-    return with_remedies(report)
+    repairs_with = None if found is None or found.reads_model else str(reference)
+    return add_remedies(report, repairs_with)
 
 
 def _select_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:

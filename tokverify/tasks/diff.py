@@ -13,7 +13,7 @@ from tokverify.diff.compare import compare_versions
 from tokverify.diff.revision import path_here, revision_of
 from tokverify.diff.version import Version
 from tokverify.errors import TokverifyError
-from tokverify.files.location import existing, file_and_rest
+from tokverify.files.location import file_and_rest, find_existing
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.system.input_file import read_verbatim
@@ -106,7 +106,7 @@ def open_version(location: str, directory: Path) -> Version:
 
 
 def _is_file(location: str) -> bool:
-    path = existing(location)
+    path = find_existing(location)
     return path is not None and path.is_file()
 
 
@@ -118,7 +118,7 @@ def _open(location: str) -> Version:
     file_of_pattern = file_and_rest(location)
     path = file_of_pattern[0] if file_of_pattern else opened.path
     spec, unread = _read(location if file_of_pattern else path)
-    is_named = existing(location) or file_of_pattern
+    is_named = find_existing(location) or file_of_pattern
     return Version(opened.tokenizer, opened.description, spec, unread, path, str(path) if path and is_named else "")
 
 

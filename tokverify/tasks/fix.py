@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import facts_of
 from tokverify.errors import TokverifyError
-from tokverify.fix.fixing import make_plan, require_fixable, write_fixed
+from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.system.output_file import check_place
 from tokverify.tasks.opening import open_declaration, open_reference
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.fix.fixing import Plan, Verification
+    from tokverify.report.fix import FixReport
     from tokverify.tasks.opening import ReferenceSource
-
-
-class FixResult(NamedTuple):
-    """The outcome of a repair."""
-
-    plan: Plan
-    """What is wrong with the file, and what would repair it."""
-
-    after: Verification | None
-    """The verification of the repaired file; None if none was written."""
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords
@@ -36,8 +26,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
-    on_plan: Callable[[Plan], object] = lambda _: None,
-) -> FixResult:
+    on_plan: Callable[[FixReport], object] = lambda _: None,
+) -> FixReport:
     """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
 
     Args:
@@ -46,7 +36,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         reference: The tokenizer to agree with; None to look for one.
         cases: The texts to verify with; the shipped cases by default.
         force: Overwrite the output.
-        on_plan: Called with the plan before anything is written.
+        on_plan: Called with the report before anything is written.
 
     Returns:
         The plan, and the verification of the repaired file.
@@ -63,15 +53,11 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     opened = open_declaration(path, "gguf")
     found = open_reference(opened, reference)
     plan = make_plan(path, opened.declaration, facts_of(found.tokenizer, found.path), cases)
-    on_plan(plan)
+    report = to_report(plan)
+    on_plan(report)
     if plan.change is None or target is None:
-        return FixResult(plan, None)
-    return FixResult(plan, write_fixed(path, target, plan, found.tokenizer, cases))
-
-
-def fix_exit_code(result: FixResult) -> int:
-    """Return 0 if all cases match in the end, otherwise 1."""
-    return 1 if (result.after or result.plan.before).fail else 0
+        return report
+    return to_report(plan, write_fixed(path, target, plan, found.tokenizer, cases))
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

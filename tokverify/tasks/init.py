@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import TokverifyError
+from tokverify.project.start import render_configuration, render_workflow
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
-from tokverify.render.start import render_configuration, render_workflow
 from tokverify.system.output_file import write_files
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.report.start import Start
+    from tokverify.project.start import Start
 
 
 class Initialization(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokverify import references
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import Declaration, read_declaration
-from tokverify.files.location import existing
+from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
 from tokverify.verify.side import reference_side, side_of
@@ -162,7 +162,7 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
-    path = existing(location)
+    path = find_existing(location)
     if path is None and location.endswith(".gguf") and ":" not in location:
         # The reader of GGUF reports that there is no such file.
         path = Path(location)

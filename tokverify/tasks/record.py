@@ -69,7 +69,15 @@ def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
     results = record_cases(opened.encoder, found.tokenizer, selected, key, on_progress=on_progress)
     written, untouched = _write_suites(targets, results, key)
     names_model = is_name_of(key, opened.description)
-    return Recording(opened.description, found.description, key, names_model, tuple(results), written, untouched)
+    return Recording(
+        opened.description,
+        found.description,
+        key,
+        names_model,
+        tuple(results),
+        tuple(map(str, written)),
+        tuple(map(str, untouched)),
+    )
 
 
 def record_cases(
@@ -180,12 +188,12 @@ def _write_suites(
 
 def _edit_suite(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
     """Insert the new ids into the text of a suite."""
-    from tokverify.cases.suite_edit import with_expected
+    from tokverify.cases.suite_edit import insert_expected
 
     text = Path(suite.file).read_bytes().decode()
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     ids = ids_to_write(result for result in results if result.case.file == suite.file)
-    edited = with_expected(text.removeprefix(mark), key, ids)
+    edited = insert_expected(text.removeprefix(mark), key, ids)
     check_edit(suite, edited, key, ids)
     return mark + edited
 

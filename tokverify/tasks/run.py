@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
 from tokverify.references.location import EXPECT
+from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
@@ -71,7 +72,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
-    if diagnose and (report.exit_code == 1 or report.decode_differences):
+    if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report
 
@@ -79,11 +80,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import diagnose, facts_of
-    from tokverify.diagnosis.repair import with_repairs
+    from tokverify.diagnosis.repair import add_repairs
 
     facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
-    return with_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+    return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
 def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
@@ -191,12 +192,12 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
         TokverifyError: If there are new failures and no reason.
     """
     return RunResult(
-        baseline.updated(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
+        baseline.update(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
     )
 
 
 def _render_update(report: Report, path: Path, reason: str | None) -> str:
     """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
-    from tokverify.render.baseline import render_baseline
+    from tokverify.verify.baseline_writer import render_baseline
 
-    return render_baseline(Baseline.load(path, missing_ok=True).updated(report, reason), path.suffix)
+    return render_baseline(Baseline.load(path, missing_ok=True).update(report, reason), path.suffix)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.render import FORMATS, RenderOptions
-from tokverify.system.output_directory import check_output, staged
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.system.output_directory import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus import check_corpus
-from tokverify.train.run import Training, train_into
+from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
+
+if TYPE_CHECKING:
+    from tokverify.report.train import Training
 
 REPORT_NAME = "report.json"
 
@@ -66,7 +71,7 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     check_output(Path(output), force=force, inputs=plan.corpus)
     plan.report_progress("reading the corpus")
     check_corpus(plan.corpus)
-    with staged(Path(output)) as directory:
+    with stage_output(Path(output)) as directory:
         training = train_into(directory, algorithm, plan)
-        (directory / REPORT_NAME).write_text(FORMATS["json"](training.report, RenderOptions()), encoding="utf-8")
+        (directory / REPORT_NAME).write_text(FORMATS["run"]["json"](training.report, RenderOptions()), encoding="utf-8")
     return replace(training, names=tuple(sorted((*training.names, REPORT_NAME))))

@@ -27,7 +27,7 @@ def fixed_name(model: str | None) -> str | None:
 
 
 def fill_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:
-    """Replace MODEL, FIXED and REFERENCE in a command by the files they stand for, where these are known."""
+    """Replace MODEL, FIXED and REFERENCE in a command with the files they represent, if these are known."""
     # subtle: word by word, because a file may itself be called FIXED.
     words = {
         "MODEL": quote_argument(model, "MODEL"),
@@ -38,8 +38,8 @@ def fill_in(command: str, model: str | None, fixed: str | None, reference: objec
 
 
 def quote_argument(value: object, placeholder: str) -> str:
-    """Quote an argument for the shell; return the placeholder if it cannot be shown as it is."""
+    """Quote an argument for the shell; return the placeholder if it contains characters that must be escaped."""
     if not isinstance(value, str) or visible_message(value) != value:
         return placeholder
-    # An argument that begins with a dash would be taken for an option.
+    # An argument that begins with a dash would be parsed as an option.
     return shlex.quote(f"./{value}" if value.startswith("-") else value)

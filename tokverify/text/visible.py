@@ -1,9 +1,9 @@
-"""Make any text or bytes readable and safe to print: nothing stays invisible, and no terminal interprets anything.
+"""Make any text or bytes readable and safe to print: every character is visible, and none controls the terminal.
 
 Data is stored unchanged and escaped exactly once, when it is shown:
 
 - A text (a piece, a case's text, a value from a file) is escaped by `visible`, called where it is shown or quoted in a
-  message (see `wording.quoted`; `repr` works as well).
+  message (see `wording.quote`; `repr` works as well).
 - A message or a name (an error, a note, a finding, a path) is escaped by `visible_message`, called by the renderer or
   the command line. The texts that it quotes are already escaped and are not changed again.
 """
@@ -43,8 +43,8 @@ def visible(text: str | bytes, *, mark_spaces: bool = True) -> str:
     lone surrogate that `surrogateescape` makes of it. A combining mark with nothing before it is escaped too.
 
     The result is unambiguous: two different texts never look the same. To ensure this, backslashes are doubled, and the
-    marks that stand for whitespace are escaped where the text itself contains them. Without `mark_spaces`, for quotes
-    within a sentence, plain spaces stay as they are.
+    marks that represent whitespace are escaped if the text itself contains them. Without `mark_spaces`, for quotes
+    within a sentence, plain spaces are not changed.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")

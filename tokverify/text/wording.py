@@ -21,13 +21,13 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
-def quoted(text: str, *, mark_spaces: bool = False) -> str:
+def quote(text: str, *, mark_spaces: bool = False) -> str:
     """Escape and quote a text; a very long one is truncated."""
     shown = visible(text[:_MAX_TEXT], mark_spaces=mark_spaces)
     return f'"{shown}"' if len(text) <= _MAX_TEXT else f'"{shown}…" ({len(text):,} characters)'
 
 
-def shortened(text: str) -> str:
+def truncate(text: str) -> str:
     """Truncate a very long sentence."""
     return text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}…"
 
@@ -38,19 +38,28 @@ def encode_options(*, add_special: bool, parse_special: bool) -> str:
     return ", ".join(f"{name} {'on' if flag else 'off'}" for name, flag in flags.items())
 
 
-def listed(items: Iterable[str], most: int = _MAX_LISTED) -> str:
-    """List the first `most` items and count the others."""
+def list_items(items: Iterable[str], most: int = _MAX_LISTED) -> str:
+    """Join the first `most` items and count the rest, as in `a, b and 3 more`."""
     every = list(items)
     left_out = len(every) - most
     return ", ".join(every) if left_out <= 0 else f"{', '.join(every[:most])} and {left_out:,} more"
 
 
-def tokens(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -> str:
+def list_tokens(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -> str:
     """List tokens with their pieces, such as `5 "<mask>", 9 "··" and 3 more`."""
-    return listed(f"{id} {quoted(pieces[id], mark_spaces=True)}" for id in ids)
+    return list_items(f"{id} {quote(pieces[id], mark_spaces=True)}" for id in ids)
 
 
 def suggest_name(name: str, known: Collection[str]) -> str:
     """Suggest the known name most similar to an unknown one, or list all known names."""
     similar = get_close_matches(name[:_MAX_COMPARED], known, n=1)
     return f"did you mean {similar[0]!r}?" if similar else f"use one of {', '.join(known)}"
+
+
+def percentage(part: float, whole: float, digits: int = 2) -> str:
+    """Write a share in percent; only nothing is 0%, and only everything is 100%."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < part < whole:
+        least = 0.1**digits
+        percent = min(max(percent, least), 100 - least)
+    return f"{percent:.{digits}f}%"

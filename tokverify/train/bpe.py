@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import TokverifyError
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, notes_on_size, require_size
@@ -64,10 +64,10 @@ def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) ->
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = in_short_chunks(pre_tokenizer)
     learner.train_from_iterator(read_blocks(plan.corpus), trainer)
-    return _without_repeats(json.loads(learner.to_str())["model"]["merges"])
+    return _drop_repeats(json.loads(learner.to_str())["model"]["merges"])
 
 
-def _without_repeats(merges: Iterable[Sequence[str]]) -> list[Merge]:
+def _drop_repeats(merges: Iterable[Sequence[str]]) -> list[Merge]:
     """Drop each merge whose piece an earlier one already makes, so that every merge has its own id."""
     by_piece: dict[str, Merge] = {}
     for left, right in merges:
@@ -84,12 +84,6 @@ def _tokenizer(merges: Sequence[Merge], special: list[str], pre_tokenizer: PreTo
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(special)
     return tokenizer
-
-
-def byte_pieces() -> list[str]:
-    """Return the pieces of the 256 bytes, in order."""
-    alphabet = byte_alphabet()
-    return [alphabet[byte] for byte in range(_BYTES)]
 
 
 def _gpt2_layout() -> Layout:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 20
 LONGEST_CHUNK = 256
-"""In characters."""
+"""The length of the longest chunk that a trainer sees, in characters."""
 
 
 def check_corpus(paths: Iterable[Path]) -> None:
@@ -76,7 +76,7 @@ def _require_no_nul(path: Path, data: bytes, start: int) -> None:
 def _not_text(path: Path, byte: int, offset: int) -> TokverifyError:
     return TokverifyError(
         f"{path}: byte 0x{byte:02X} at offset {offset:,} is not UTF-8 text: the file is binary or in another encoding; "
-        "leave it out or convert it to UTF-8"
+        "omit it or convert it to UTF-8"
     )
 
 

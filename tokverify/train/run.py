@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.convert import convert
 from tokverify.diagnosis import diagnose, facts_of
-from tokverify.diagnosis.repair import with_repairs
+from tokverify.diagnosis.repair import add_repairs
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
+from tokverify.report.run_summary import count_decode_differences, run_exit_code
+from tokverify.report.train import Training
 from tokverify.train import TRAINERS
 from tokverify.train.child import train_in_child
 
@@ -21,22 +23,6 @@ if TYPE_CHECKING:
 
 GGUF_NAME = "tokenizer.gguf"
 CONFIG_NAME = "tokenizer_config.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """The result of training."""
-
-    report: Report
-    """The comparison of the GGUF file with the trained tokenizer, with a diagnosis if they differ."""
-    names: tuple[str, ...]
-    """The files that were written."""
-    size: int
-    """The number of tokens."""
-    strings: int
-    """The number of generated texts that were compared besides the cases."""
-    notes: tuple[str, ...]
-    """What else the user should know."""
 
 
 def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
@@ -62,7 +48,7 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
     # What the GGUF file lacks matters only if it changes a result.
     losses = conversion.untransportable if conversion.differing else ()
     return Training(
-        with_repairs(_describe(report, algorithm, trained.name, plan)),
+        add_repairs(_describe(report, algorithm, trained.name, plan)),
         names,
         conversion.size,
         conversion.strings,
@@ -79,7 +65,7 @@ def _write(trained: Trained, directory: Path) -> None:
 
 def _diagnose(report: Report, trained: Path, converted: Path) -> Report:
     """Add a diagnosis if the two sides differ."""
-    if not report.exit_code and not report.decode_differences:
+    if not run_exit_code(report) and not count_decode_differences(report):
         return report
     encoder, found = load_gguf(converted), open_reference(trained)
     facts = facts_of(found.tokenizer, found.path)

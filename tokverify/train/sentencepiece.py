@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokverify.train.trainer import TrainingPlan
 
 _LONGEST_LINE = 1_000
-"""In characters."""
+"""The length to which lines are split, in characters."""
 _NOTHING_LEFT = "(all_chars_count) > (0)"
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 _SCORE_UNIT = 2.0**-6
@@ -52,10 +52,10 @@ def train_unigram(plan: TrainingPlan) -> Trained:
         bos_id=-1,
     )
     config = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", "add_bos_token": False}
-    return Trained("tokenizer.model", _with_round_scores(data), notes, config | {"add_eos_token": True})
+    return Trained("tokenizer.model", _round_scores(data), notes, config | {"add_eos_token": True})
 
 
-def _with_round_scores(model: bytes) -> bytes:
+def _round_scores(model: bytes) -> bytes:
     """Round the scores so that their sums are exact in single and in double precision.
 
     subtle: two orders of the same pieces score the same, but rounding errors would rank them. llama.cpp adds in double

@@ -20,7 +20,7 @@ LARGEST_VOCAB_SIZE = 10_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What to train on, and how."""
+    """The corpus and the options of a training."""
 
     corpus: tuple[Path, ...]
     """UTF-8 text files."""
@@ -49,7 +49,7 @@ class Trained:
     data: bytes
     """The file's content."""
     notes: tuple[str, ...] = ()
-    """What the user should know and the files do not say."""
+    """What the user should know beyond the content of the files."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The content of the `tokenizer_config.json` beside it: the roles of its special tokens."""
 
@@ -80,14 +80,14 @@ class Trainer:
 
 
 def notes_on_size(plan: TrainingPlan, size: int) -> tuple[str, ...]:
-    """Note that a vocabulary is smaller than requested, if it is."""
+    """Return a note if a vocabulary is smaller than requested."""
     if size >= plan.vocab_size:
         return ()
     return (f"the corpus yields only {size:,} of the requested {plan.vocab_size:,} tokens",)
 
 
 def require_size(plan: TrainingPlan, fixed: int, what: str) -> None:
-    """Fail if the vocabulary cannot even hold its fixed tokens; `what` names these.
+    """Fail if the requested vocabulary is too small for its fixed tokens; `what` names these.
 
     Raises:
         TokverifyError: With the smallest possible size.

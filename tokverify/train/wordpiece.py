@@ -1,4 +1,4 @@
-"""Train WordPiece with HuggingFace tokenizers, on texts split into words the way llama.cpp does for BERT."""
+"""Train WordPiece with HuggingFace tokenizers, on texts that are split into words as llama.cpp does for BERT."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.word_cutting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
+from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, notes_on_size, require_size
 
@@ -50,7 +50,7 @@ def _alphabet(plan: TrainingPlan) -> list[str]:
     """
     normalize = _bare_tokenizer({}).normalizer.normalize_str
     counts = Counter(chain.from_iterable(map(normalize, _texts(plan))))
-    # subtle: the library could choose, too, but its choice among equally frequent characters is random.
+    # subtle: the library could select them as well, but its choice among equally frequent characters is random.
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     characters = set(ranked[:_MOST_CHARACTERS])
     pieces = set(_learn(plan, 0, _SPECIAL, limit=sys.maxunicode)) - set(_SPECIAL)

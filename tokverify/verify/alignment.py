@@ -28,12 +28,12 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     same_text = _decode(actual) == _decode(expected)
     blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
     first = _find_divergence(actual, expected)
-    excerpt = cut_excerpt(actual, expected, first.byte_offset)
+    excerpt = extract_excerpt(actual, expected, first.byte_offset)
     return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
 
 
 def compare_decoded(actual: bytes, expected: bytes) -> DecodeDifference | None:
-    """Compare what two sides decode the same ids to; None if it is the same."""
+    """Compare what two sides decode the same ids to; None if both are equal."""
     if actual == expected:
         return None
     return DecodeDifference(
@@ -45,7 +45,7 @@ def compare_decoded(actual: bytes, expected: bytes) -> DecodeDifference | None:
     )
 
 
-def cut_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
+def extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
     """Return the characters around a byte offset up to which both sides decode to the same bytes."""
     actual, expected = _decode(actual_tokens), _decode(expected_tokens)
     start = _character_start(actual, min(offset, len(actual)))

@@ -1,6 +1,6 @@
 """Baseline: failures that are known and accepted, each with a reason and perhaps an end date (docs/baseline.md).
 
-A case that fails in another way than its entry describes still fails, and so does one whose entry has expired.
+A case that fails in a different way than its entry describes still fails, and so does one whose entry has expired.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Baseline:
         return read_baseline(path, utc_today())
 
     def apply(self, report: Report) -> Report:
-        """Accept the known failures in a report, whatever an earlier baseline accepted."""
+        """Accept the known failures in a report, undoing what an earlier baseline accepted."""
         judge = Judge(self, report.actual)
         results = tuple(judge.apply(_revert(result)) for result in report.results)
         # The diagnosis explains the cases that failed before.
@@ -63,12 +63,12 @@ class Baseline:
         diagnosis = report.diagnosis if same else None
         return replace(report, results=results, diagnosis=diagnosis, baseline=judge.outcome(results))
 
-    def concerning(self, side: Side) -> list[KnownDifference]:
-        """Return the entries that are about a model."""
+    def entries_for(self, side: Side) -> list[KnownDifference]:
+        """Return the entries that apply to a model."""
         return [entry for entry in self.entries if _concerns(entry, side)]
 
-    def updated(self, report: Report, reason: str | None) -> Baseline:
-        """Return the baseline that lists all failures of a report, and no others of the cases that were compared.
+    def update(self, report: Report, reason: str | None) -> Baseline:
+        """Return the baseline that lists exactly the failures of a report, among the cases that were compared.
 
         Entries that still apply, and those of other models or of cases that did not run, are kept; `reason` is for the
         new ones.
@@ -78,9 +78,9 @@ class Baseline:
         """
         failures = {(result.name, digest(result)): result for result in report.results if result.status in _FAILING}
         kept = self._keep(report, failures)
-        mine = set(self.concerning(report.actual))
-        listed = {(entry.case, entry.difference) for entry in kept if entry in mine}
-        new = [result for key, result in failures.items() if key not in listed]
+        mine = set(self.entries_for(report.actual))
+        known = {(entry.case, entry.difference) for entry in kept if entry in mine}
+        new = [result for key, result in failures.items() if key not in known]
         if new and not reason:
             raise TokverifyError(f"{self.source}: lacks the failures {_list_names(new)}; accept them with --reason")
         added = [_entry(result, report.actual, reason or "") for result in new]
@@ -90,7 +90,7 @@ class Baseline:
 
     def _keep(self, report: Report, failures: Container[tuple[str, str]]) -> list[KnownDifference]:
         """Return the entries that a report does not refute."""
-        mine = set(self.concerning(report.actual))
+        mine = set(self.entries_for(report.actual))
         compared = {result.name for result in report.results if result.status is not Status.SKIPPED}
         refutable = [entry for entry in self.entries if entry in mine and entry.case in compared]
         refuted = {entry for entry in refutable if (entry.case, entry.difference) not in failures}
@@ -104,11 +104,11 @@ def _list_names(results: Sequence[CaseResult]) -> str:
 
 
 class Judge:
-    """Applies the entries of a baseline that concern a model to its results."""
+    """Applies the entries of a baseline for one model to the results of that model."""
 
     def __init__(self, baseline: Baseline, side: Side) -> None:
         self._baseline = baseline
-        self._entries = baseline.concerning(side)
+        self._entries = baseline.entries_for(side)
         self._by_case: dict[str, list[KnownDifference]] = {}
         for entry in self._entries:
             self._by_case.setdefault(entry.case, []).append(entry)
@@ -132,7 +132,7 @@ class Judge:
         return replace(result, refusals=refusals)
 
     def outcome(self, results: Iterable[CaseResult]) -> BaselineOutcome:
-        """Return the entries that these results do not need, as their cases match or did not run."""
+        """Return the entries that these results do not need, because their cases match or did not run."""
         statuses = {result.name: result.status for result in results}
         return BaselineOutcome(
             self._baseline.source,
@@ -148,7 +148,7 @@ def _revert(result: CaseResult) -> CaseResult:
 
 
 def digest(result: CaseResult) -> str:
-    """Return a digest of the way in which a case fails: of the ids on both sides, or of the message."""
+    """Return a digest that identifies how a case fails: by the ids on both sides, or by the message."""
     way: list[object] = ["error", result.message]
     if result.difference:
         way = ["ids", result.actual, result.expected, result.expect]

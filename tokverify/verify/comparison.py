@@ -13,7 +13,7 @@ from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import FAILING
 from tokverify.text.utf8 import to_utf8
-from tokverify.tokenizer import decoding_of, shown_pairs, shown_tokens
+from tokverify.tokenizer import decoding_of, pairs_for_display, tokens_for_display
 from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.baseline import Judge
 from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
@@ -47,7 +47,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 
     Args:
         actual: The tokenizer under test.
-        expected: The one that is assumed to be right; None to compare with what each case itself expects of `actual`.
+        expected: The one that is assumed to be right; None to compare with what each case itself expects from `actual`.
         cases: The texts to encode, in the order of the report.
         sides: How the report describes the two; derived from the tokenizers by default.
         baseline: The failures that are known and accepted.
@@ -60,8 +60,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = Judge(baseline, sides[0]) if baseline else None
     compared = map(_comparison(actual, expected, sides).result, cases)
-    judged = map(judge.apply, compared) if judge else compared
-    results = tuple(_watch(judged, len(cases), fail_fast, on_progress))
+    accepted = map(judge.apply, compared) if judge else compared
+    results = tuple(_watch(accepted, len(cases), fail_fast, on_progress))
     return Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
@@ -69,13 +69,15 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         versions={"tokverify": __version__},
         stopped_early=len(results) < len(cases),
         baseline=judge.outcome(results) if judge else None,
-        tokens=shown_pairs(actual, expected or actual, _undisputed_ids(results)),
+        tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
     )
 
 
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
     """Yield the ids whose tokens are not part of a difference in the report."""
-    return (id for result in results if result.difference is None for id in result.actual)
+    for result in results:
+        if result.difference is None:
+            yield from result.actual
 
 
 def _watch(
@@ -152,7 +154,7 @@ class _ExpectComparison(_Comparison):
             Status.MISMATCH,
             actual,
             tuple(token.id for token in tokens),
-            difference=compare(shown_tokens(self.actual, actual), tokens),
+            difference=compare(tokens_for_display(self.actual, actual), tokens),
             notes=_describe_missing(tokens),
             expect=expect,
             **mode._asdict(),
@@ -163,15 +165,15 @@ class _ExpectComparison(_Comparison):
         if expect is None:
             others = f", only for {', '.join(case.expect)}" if case.expect else ""
             raise UnsupportedError(f"the case has no `expect` for {self.actual_side.name}{others}")
-        able = (self.actual.adds_special, self.actual.parses_special)
-        if any(asked and not can for asked, can in zip(mode, able, strict=True)):
+        supported = (self.actual.adds_special, self.actual.parses_special)
+        if any(option and not can for option, can in zip(mode, supported, strict=True)):
             raise UnsupportedError(f"{self.actual_side.name} cannot encode with the options of this case")
         return expect
 
 
 @dataclass(frozen=True, slots=True)
 class _ReferenceComparison(_Comparison):
-    """Compares with another tokenizer, and with what a case itself expects of either side."""
+    """Compares with another tokenizer, and with what a case itself expects from either side."""
 
     expected: Tokenizer
     expected_side: Side
@@ -224,14 +226,14 @@ class _ReferenceComparison(_Comparison):
     def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
         notes = result.notes + _describe_expect(result, owner)
         if result.actual != result.expected or result.expect is None:
-            right = shown_tokens(self.expected, result.expected)
+            right = tokens_for_display(self.expected, result.expected)
         else:
             right = expected_tokens(result.expect, owner, result.actual)
             notes += _describe_missing(right)
         return replace(
             result,
             status=Status.MISMATCH,
-            difference=compare(shown_tokens(self.actual, result.actual), right),
+            difference=compare(tokens_for_display(self.actual, result.actual), right),
             notes=notes,
         )
 
@@ -265,7 +267,7 @@ class _ReferenceComparison(_Comparison):
         return compare_decoded(actual, expected), ()
 
     def _expect(self, case: Case) -> tuple[Expect | None, Tokenizer]:
-        """Return what the case itself expects of one of the two sides, and that side."""
+        """Return what the case itself expects from one of the two sides, and that side."""
         expect = expect_of(case, self.actual_side)
         if expect is not None:
             return expect, self.actual

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.references.location import EXPECT
 from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import Side
-from tokverify.tokenizer import Token, pieces_of, shown_tokens
+from tokverify.tokenizer import Token, pieces_of, tokens_for_display
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
@@ -19,7 +19,7 @@ _CAVEAT = "compared with the cases' own `expect` only: nothing confirms those, a
 
 
 def expect_of(case: Case, side: Side) -> Expect | None:
-    """Return what a case expects of a side, by the key that names it most precisely; None if no key does."""
+    """Return what a case expects from a side, by the key that names it most precisely; None if no key does."""
     for names in _NAMING:
         for key, expect in case.expect.items():
             if names(key, side):
@@ -63,7 +63,7 @@ def expected_tokens(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) ->
             pieces = pieces_of(tokenizer) if pieces is None else pieces
             known[item] = pieces.index(item) if item in pieces else NO_TOKEN
         id = known[item] if isinstance(item, str) else item
-        tokens += [Token(id, str(item), b"")] if id == NO_TOKEN else shown_tokens(tokenizer, [id])
+        tokens += [Token(id, str(item), b"")] if id == NO_TOKEN else tokens_for_display(tokenizer, [id])
     return tokens
 
 

@@ -1,4 +1,4 @@
-"""Failure: what it means if a side of a comparison cannot encode a text.
+"""Failure: how a comparison treats a text that one side cannot encode.
 
 If one side cannot, that is an error. A text that neither can encode shows no difference, and a side that does not
 support a text proves nothing about it: such a text is skipped with the reasons.

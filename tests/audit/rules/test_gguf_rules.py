@@ -17,7 +17,7 @@ BPE, SPM, BERT, T5 = good_bpe(), good_spm(), good_bert(), good_t5()
 
 
 def tokens(spec, **changed):
-    """Put other texts in the place of some."""
+    """Replace some texts with others."""
     return [changed.get(f"id{id}", token) for id, token in enumerate(spec.tokens)]
 
 
@@ -220,7 +220,7 @@ def test_clean(code, subject):
 
 
 def findings_so_far(code, subject):
-    """Collect what a rule finds before it misses something, such as a chat template."""
+    """Collect the findings of a rule up to where it lacks something, such as a chat template."""
     from tokverify.audit import audit
 
     if isinstance(subject, TokenizerSpec):

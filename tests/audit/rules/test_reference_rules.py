@@ -128,7 +128,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         "1 token with normalized",
     ),
-    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that cut the same way: starcoder"),
+    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that split the same way: starcoder"),
     (
         "TV204",
         gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS, merges=MERGES[:3]), merges=MERGES[:3]),
@@ -201,13 +201,13 @@ def test_every_rule_is_triggered():
 
 @pytest.mark.parametrize("code", [code for code in RULES if code > "TV200"])
 @pytest.mark.parametrize("location", [None, "rebuilt"])
-def test_needs_a_real_reference(code, location):
+def test_a_real_reference_is_required(code, location):
     found = location and open_reference(location, spec=BPE)
     with pytest.raises(NotEvaluatedError, match=r"name one with -r|rebuilt from the file"):
         findings(code, Subject(Declaration(spec=BPE), found))
 
 
-def test_only_what_llama_cpp_does_otherwise_is_left_of_a_bert_normalizer(tmp_path):
+def test_a_bert_normalizer_is_reduced_to_what_llama_cpp_does_differently(tmp_path):
     [found] = findings("TV205", bert(lowercase=False)(tmp_path))
     assert "the reference normalizes texts (BertNormalizer) and llama.cpp does not" in found.message
 
@@ -221,14 +221,14 @@ def test_broken_config_is_reported_as_not_evaluated(tmp_path):
     assert "cannot be read as JSON" in skipped.reason
 
 
-def test_template_file_beside(tmp_path):
+def test_a_template_file_next_to_the_model_is_read(tmp_path):
     subject = gguf(chat_template="y")(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("x")
     [found] = findings("TV210", subject)
     assert '"y", but "x" in the reference' in found.message
 
 
-def test_unreadable_template_beside(tmp_path):
+def test_an_unreadable_template_next_to_the_model_is_reported(tmp_path):
     subject = gguf()(tmp_path)
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
     [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated

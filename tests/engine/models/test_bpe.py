@@ -50,7 +50,7 @@ def plain_encoder(ids: Mapping[str, int], merges: Sequence[str], pre: PreTokeniz
     return encode
 
 
-def test_merges_the_pair_listed_first():
+def test_the_pair_listed_first_is_merged_first():
     assert pieces_of(["a", "b", "c", "ab", "bc"], ["b c", "a b"], "abc") == ["a", "bc"]
     assert pieces_of(["a", "b", "c", "ab", "abc"], ["a b", "ab c"], "abc") == ["abc"]
 
@@ -77,7 +77,7 @@ def test_a_merge_that_is_not_a_pair_has_no_effect(merge: str):
 
 
 def test_a_merged_pair_that_is_not_a_piece_is_dropped():
-    # llama.cpp looks the bytes of the mapped string up one by one: letters are found, what is beyond ASCII is not.
+    # llama.cpp looks the bytes of the mapped string up one by one: letters are found, anything beyond ASCII is not.
     assert pieces_of(["a", "b", "c"], ["a b"], "abc") == ["a", "b", "c"]
     assert pieces_of(["Ġ", "a", "c"], ["Ġ a"], "c ac") == ["c", "a", "c"]
     # Ã© is C3 83 C2 A9.
@@ -102,7 +102,7 @@ def test_a_whole_pre_token_is_taken_where_the_name_ignores_merges():
 
 
 def test_a_part_of_a_pre_token_is_not_treated_as_a_whole_one():
-    # No merge crosses from b to c, so that `ab` and `c` are worked out apart.
+    # No merge crosses from b to c, so `ab` and `c` are merged separately.
     assert pieces_of(["a", "b", "c", "ab", "xb"], ["x b"], "abc", WHOLE) == ["a", "b", "c"]
 
 
@@ -135,14 +135,14 @@ def test_splitting_pre_tokens_changes_nothing(merges: list[str], other: set[str]
 
 
 @given(merge_lists, st.text("ab", min_size=5, max_size=12))
-def test_the_same_in_a_long_word(merges: list[str], text: str):
+def test_long_words_give_the_same_ids(merges: list[str], text: str):
     made = {merge.replace(" ", "") for merge in merges}
     ids = {token: id for id, token in enumerate(sorted({*BYTE_ALPHABET, *made}))}
     assert Bpe(ids, merges, GPT2).encode(text * 40) == plain_encoder(ids, merges, GPT2)(text * 40)
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "qwen2", "gemma-4"])
-def test_the_same_on_real_vocabularies(spec_of, encoder_of, name: str):
+def test_real_vocabularies_give_the_same_ids(spec_of, encoder_of, name: str):
     merges, encoder = spec_of(name).merges, encoder_of(name)
     ids = encoder.settings.ids
     pre_tokenizer = dataclasses.replace(PRE_TOKENIZERS[encoder.settings.pre], newline_pieces=False)

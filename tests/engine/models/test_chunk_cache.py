@@ -31,7 +31,7 @@ def test_a_long_text_is_not_kept(lengths: ChunkCache, seen: list[str], monkeypat
     assert seen == ["abc", "abcd", "abcd"]
 
 
-def test_it_is_cleared_when_full(seen: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_full_cache_is_cleared(seen: list[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(chunk_cache, "ROOM", 10)
     lengths = ChunkCache(lambda text: (len(text),))
     for count in range(100):

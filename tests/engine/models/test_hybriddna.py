@@ -49,7 +49,7 @@ def test_dna_without_an_end_goes_to_the_end_of_the_text():
     assert pieces_of("<dna>") == ["<dna>"]
 
 
-def test_an_end_without_a_beginning_is_text():
+def test_an_end_tag_without_a_start_tag_is_text():
     assert pieces_of("</dna>CC") == [*"</dna>", "CC"]
     assert pieces_of("<dna></dna></dna>") == ["<dna>", "</dna>", *"</dna>"]
 

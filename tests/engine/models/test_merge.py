@@ -38,7 +38,7 @@ def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -
         ("abc", {"a b": 5, "ab c": -3}, ["abc"]),
     ],
 )
-def test_merges_the_cheapest_pair_first(join, text: str, costs: dict[str, float], symbols: list[str]):
+def test_the_cheapest_pair_is_merged_first(join, text: str, costs: dict[str, float], symbols: list[str]):
     assert join(list(text), costs, " ") == symbols
 
 

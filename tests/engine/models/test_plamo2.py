@@ -24,7 +24,7 @@ def pieces_of(text: str, scores: Mapping[str, float]) -> list[str]:
     return [pieces[id] for id in model.encode(text)]
 
 
-def test_takes_the_pieces_with_the_greatest_sum_of_scores():
+def test_the_pieces_with_the_greatest_sum_of_scores_are_chosen():
     assert pieces_of("abc", {"a": -1, "ab": -2, "bc": -4, "c": -1}) == ["ab", "c"]
     assert pieces_of("abc", {"a": -1, "ab": -5, "bc": -2, "c": -1}) == ["a", "bc"]
     assert pieces_of("abc", {"a": -1, "ab": -5, "bc": -2, "c": -1, "abc": -2.5}) == ["abc"]
@@ -163,7 +163,7 @@ SCORE = st.sampled_from([-1.0, -2.0, -3.0, -4.0, 0.0, 2.5, -1000.0, -1001.0, -20
     st.dictionaries(st.text("ab[]é\n ", min_size=1, max_size=4), SCORE, max_size=14),
     st.lists(st.text("ab[]éx\n ", min_size=1, max_size=10), max_size=4),
 )
-def test_equals_the_table(scores: dict[str, float], texts: list[str]):
+def test_encoding_equals_the_table(scores: dict[str, float], texts: list[str]):
     model, pieces = make(scores)
     plamo3 = Plamo3(model)
     table = Table({"<unk>": 0.0} | scores)

@@ -29,7 +29,7 @@ def pieces_of(text: str, pieces: list[str]) -> list[str]:
         ("\\x4A\\xFF", b"\x51\x76"),
         ("\\x !", b"\xf1"),
         ("\\xé", bytes([((0xC3 - 0x30) * 16 + 0xA9 - 0x30) % 256])),
-        # What is begun and not ended is nothing.
+        # An escape that does not end is ignored.
         ("a\\", b"a"),
         ("a\\x", b"a"),
         ("a\\x4", b"a"),
@@ -45,7 +45,7 @@ def test_repr_of_python_is_read_back(data: bytes):
     assert unescape(repr(data)[2:-1]) == data
 
 
-def test_takes_the_longest_token_from_left_to_right():
+def test_the_longest_token_is_matched_from_left_to_right():
     pieces = ["<s>", *BYTES, "ab", "abcd", "bc", " a"]
     assert pieces_of("abcd abc", pieces) == ["abcd", " a", "bc"]
     assert pieces_of("abab", pieces) == ["ab", "ab"]
@@ -108,12 +108,13 @@ TOKEN = st.text("ab é中\n\0.。", min_size=1, max_size=4).map(str.encode)
 PARTIAL = st.tuples(TOKEN, st.integers(0, 2), st.integers(0, 2)).map(lambda cut: cut[0][cut[1] : len(cut[0]) - cut[2]])
 
 
+@pytest.mark.process  # takes seconds
 @given(
     st.lists(st.one_of(TOKEN, PARTIAL), unique=True),
     st.booleans(),
     st.lists(st.text("ab é中\n\0x.。", min_size=1, max_size=10), max_size=4),
 )
-def test_equals_the_literal_algorithm(tokens: list[bytes], all_bytes: bool, texts: list[str]):
+def test_encoding_equals_the_literal_algorithm(tokens: list[bytes], all_bytes: bool, texts: list[str]):
     pieces = [*dict.fromkeys([*(BYTES if all_bytes else ["\\n"]), *(repr(token)[2:-1] for token in tokens if token)])]
     model = make(pieces)
     for text in texts:

@@ -36,7 +36,7 @@ def encode_plainly(ids: Mapping[str, int], scores: Mapping[str, float], text: st
     return [ids[piece] for pieces in spelled for piece in pieces]
 
 
-def test_merges_the_pair_with_the_highest_score_first():
+def test_the_pair_with_the_highest_score_is_merged_first():
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -2, "bc": -1}, "abc") == ["a", "bc"]
     assert pieces_of({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -2, "abc": -9}, "abc") == ["abc"]
 
@@ -123,14 +123,14 @@ def test_texts_are_split_once_there_are_many():
 
 
 @given(vocabularies, st.text(alphabet, min_size=5, max_size=12))
-def test_the_same_in_a_long_word(scores: dict[str, float], text: str):
+def test_long_words_give_the_same_ids(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
     assert both_ways(model, text * 30) == encode_plainly(ids, scores, text * 30)
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gemma-3"])
-def test_the_same_on_real_vocabularies(spec_of, encoder_of, name: str):
+def test_real_vocabularies_give_the_same_ids(spec_of, encoder_of, name: str):
     spec, encoder = spec_of(name), encoder_of(name)
     scores = dict(zip(spec.tokens, spec.scores, strict=True))
     model = Spm(encoder.settings.ids, spec.scores)

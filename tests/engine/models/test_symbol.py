@@ -8,7 +8,7 @@ texts = st.text("aé漢😀 \udce2\udc80\udcc3\udcf0\udcbf", max_size=20)
 
 
 def steps(text: str) -> list[bytes]:
-    """Cut bytes as the high half of the first one of each step tells."""
+    """Split bytes into symbols whose length depends on the upper half of their first byte."""
     data, found = text.encode("utf-8", "surrogateescape"), []
     while data:
         size = (1,) * 12 + (2, 2, 3, 4)
@@ -42,7 +42,7 @@ def test_symbols_of_pieces_are_recognized():
 
 @given(texts, st.lists(texts, max_size=4))
 @example("\udce2a\udce2bcd", [])
-def test_equals_a_walk_from_the_beginning(text: str, pieces: list[str]):
+def test_searching_equals_a_walk_from_the_beginning(text: str, pieces: list[str]):
     symbols = Symbols()
     symbols.of_pieces(pieces)
     known = {step for piece in pieces for step in steps(piece)}

@@ -31,7 +31,7 @@ def test_the_example_of_the_module():
     assert split({"a": -1, "b": -2, "ab": -2.5, "bc": -1}, "abc") == "a|bc"
 
 
-def test_the_last_word_of_what_is_lora():
+def test_the_last_word_of_the_example_of_what_is_lora():
     # Scores of T5. Up to L: -8.3 for one piece. To o: -10.0, before -8.3 - 5.9. To A: -10.0 - 10.9, before - 8.7 - 7.8.
     scores = {
         "▁": -2.0123, "L": -7.9, "▁L": -8.3011, "o": -5.9256, "▁Lo": -10.0407, "R": -8.7223, "A": -7.8498,
@@ -40,7 +40,7 @@ def test_the_last_word_of_what_is_lora():
     assert split(scores, "LoRA?", add_space_prefix=True) == "▁Lo|RA|?"
 
 
-def test_what_is_lora(encoder_of: Callable[[str], Encoder]):
+def test_the_example_of_what_is_lora(encoder_of: Callable[[str], Encoder]):
     encoder = encoder_of("t5")
     ids = encoder.encode("What is LoRA?", add_special=True)
     assert ids == [363, 19, 1815, 4763, 58, 1]
@@ -130,7 +130,7 @@ def test_the_cache_of_short_texts_is_not_used_for_long_ones():
 
 
 @pytest.mark.parametrize("score", [math.nan, -math.inf, math.inf])
-def test_a_score_that_is_not_a_number(score: float):
+def test_a_score_that_is_not_a_number_is_refused(score: float):
     spec = unigram_spec({"a": -1, "b": score, "c": -1, "ab": -3})
     twin = UnigramTwin(spec)
     for text in ("abc", "cb", "cabab", "bcb", "ccx"):

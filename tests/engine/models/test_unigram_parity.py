@@ -49,7 +49,7 @@ def outcome(encode: Callable[[str], list[int]], text: str) -> list[int] | None:
 @pytest.mark.process  # takes seconds
 @settings(max_examples=300)
 @given(specs(), st.lists(st.lists(letters, max_size=12).map("".join), min_size=1, max_size=5))
-def test_equals_the_literal_algorithm(spec: TokenizerSpec, texts: list[str]):
+def test_encoding_equals_the_literal_algorithm(spec: TokenizerSpec, texts: list[str]):
     try:
         model = Encoder(spec).model
     except BrokenFileError:
@@ -80,7 +80,7 @@ def twin_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], UnigramT
 
 
 @pytest.mark.parametrize("name", ["t5", "xlnet"])
-def test_equals_the_literal_algorithm_on_real_vocabularies(
+def test_real_vocabularies_equal_the_literal_algorithm(
     shared: Path, encoder_of: Callable[[str], Encoder], twin_of: Callable[[str], UnigramTwin], name: str
 ):
     encoder, twin = encoder_of(name), twin_of(name)

@@ -36,14 +36,14 @@ def pieces_of(text: str, pieces: list[str] = PIECES, **options: bool) -> list[st
     return [pieces[id] for id in make(pieces, **options).encode(text)]
 
 
-def test_takes_the_longest_piece_from_left_to_right():
+def test_the_longest_piece_is_matched_from_left_to_right():
     assert pieces_of("unaffable") == ["▁unaff", "able"]
     assert pieces_of("abab") == ["▁ab", "ab"]
     assert pieces_of("aba") == ["▁ab", "a"]
 
 
-def test_never_goes_back_for_a_shorter_piece():
-    # `▁un` and `aff` would spell the word, but `▁unaff` is longer and leaves a rest that is no piece.
+def test_matching_never_goes_back_for_a_shorter_piece():
+    # `▁un` and `aff` would spell the word, but `▁unaff` is longer and leaves a remainder that is not a piece.
     assert pieces_of("unaffx") == ["[UNK]"]
     assert pieces_of("unaff", ["[UNK]", "▁un", "▁una", "aff"]) == ["[UNK]"]
 
@@ -109,7 +109,7 @@ def encode_plainly(pieces: list[str], text: str) -> list[int]:
     st.lists(st.text("ab▁é中,\udcc3\udca9\udce2", min_size=1, max_size=3), unique=True),
     st.lists(st.text("abAé中, \x1c\u0301\n\r\u3000", max_size=12), max_size=4),
 )
-def test_equals_the_literal_algorithm(pieces: list[str], texts: list[str]):
+def test_encoding_equals_the_literal_algorithm(pieces: list[str], texts: list[str]):
     pieces = [*dict.fromkeys(["[UNK]", "▁", *pieces])]
     model = make(pieces, strip_accents=True)
     # One model for several texts: what it remembers of one must fit the next.

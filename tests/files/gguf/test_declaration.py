@@ -64,8 +64,8 @@ def test_reads_a_small_tokenizer(read):
 
 def test_undeclared_values_are_none(read):
     spec = asdict(read(make_gguf({key: LLAMA[key] for key in ("tokenizer.ggml.model", "tokenizer.ggml.tokens")})))
-    told = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
-    assert spec == dict.fromkeys(spec) | told
+    declared = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
+    assert spec == dict.fromkeys(spec) | declared
 
 
 def test_reads_a_path_given_as_a_string(tmp_path: Path):

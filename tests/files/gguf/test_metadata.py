@@ -60,24 +60,24 @@ def complaint(path: Path, kind: type[TokverifyError] = BrokenFileError) -> str:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("version", [2, 3])
-def test_reads_every_type(write, version: int, order: str):
+def test_every_type_is_read(write, version: int, order: str):
     values = read_metadata(write(make_gguf(EVERY_TYPE, version=version, order=order)), everything)
     read = {key: Value(value.type, plain(value.data), value.element_type) for key, value in values.items()}
     assert read == EVERY_TYPE
 
 
-def test_names_types():
+def test_each_type_has_a_name():
     assert EVERY_TYPE["u8"].type_name == "UINT8"
     assert EVERY_TYPE["strs"].type_name == "ARRAY of STRING"
 
 
-def test_skips_values_that_are_not_wanted(write):
+def test_unrequested_values_are_skipped(write):
     path = write(make_gguf(EVERY_TYPE))
     for wanted in EVERY_TYPE:
         assert list(read_metadata(path, wanted.__eq__)) == [wanted]
 
 
-def test_keeps_bytes_that_are_not_utf_8(write):
+def test_bytes_that_are_not_utf_8_are_kept(write):
     values = read_metadata(write(make_gguf({"a": string(b"\xff\xc3"), "b": strings([b"\x80"])})), everything)
     assert values["a"].data.encode("utf-8", "surrogateescape") == b"\xff\xc3"
     assert values["b"].data == ["\udc80"]
@@ -103,19 +103,19 @@ def test_any_byte_but_zero_is_true(write):
         (b"\0", "00"),
     ],
 )
-def test_describes_files_of_other_formats(write, head: bytes, said: str):
+def test_files_of_other_formats_are_described(write, head: bytes, said: str):
     message = complaint(write(head))
     assert "is not a GGUF file" in message
     assert said in message
 
 
-def test_refuses_other_versions(write):
+def test_other_versions_are_refused(write):
     assert "version 1" in complaint(write(make_gguf({}, version=1)), UnsupportedError)
     assert "version 4" in complaint(write(make_gguf({}, version=4)), UnsupportedError)
     assert "version 0" in complaint(write(make_gguf({}, version=0)))
 
 
-def test_refuses_paths_that_are_not_files(tmp_path: Path):
+def test_paths_that_are_not_files_are_refused(tmp_path: Path):
     assert "no such file" in complaint(tmp_path / "absent.gguf", TokverifyError)
     assert "directory" in complaint(tmp_path, TokverifyError)
     assert "cannot be read" in complaint(tmp_path / ("x" * 300), TokverifyError)
@@ -126,7 +126,7 @@ def test_refuses_paths_that_are_not_files(tmp_path: Path):
     assert "is empty" in complaint(tmp_path / "empty")
 
 
-def test_names_the_truncated_key(write):
+def test_the_error_names_the_truncated_key(write):
     data = make_gguf({"first": uint32(1), "second": strings(["one", "two"])})
     message = complaint(write(data[:-1]))
     assert message.startswith("second: truncated: string 1 of 2")
@@ -184,7 +184,7 @@ def test_a_count_that_only_zeros_could_satisfy_fails_at_once(tmp_path: Path):
         read_metadata(path, lambda key: False)
 
 
-def test_refuses_damaged_keys_and_types(write):
+def test_damaged_keys_and_types_are_refused(write):
     assert "empty key" in complaint(write(make_gguf({"": uint32(1)})))
     assert "k: damaged: the key occurs twice" in complaint(write(make_gguf([("k", uint32(1)), ("k", flag(True))])))
     pair = struct.pack("<Q1sII", 1, b"k", 13, 0)
@@ -199,7 +199,7 @@ def test_a_hostile_key_is_not_printed(write):
 
 
 @pytest.mark.parametrize("alignment", [uint32(0), uint32(24), string("32"), numbers(ValueType.UINT32, [32])])
-def test_refuses_a_bad_alignment(write, alignment: Value):
+def test_a_bad_alignment_is_refused(write, alignment: Value):
     assert complaint(write(make_gguf({"general.alignment": alignment}))).startswith("general.alignment: damaged")
 
 
@@ -228,5 +228,5 @@ def test_an_empty_last_tensor_needs_no_data(write):
         ([make_tensor("t", offset=HUGE)], "tensor data: truncated"),
     ],
 )
-def test_refuses_a_damaged_tensor_table(write, tensors: list[bytes], said: str):
+def test_a_damaged_tensor_table_is_refused(write, tensors: list[bytes], said: str):
     assert said in complaint(write(make_gguf({}, tensors=tensors) + bytes(4096)))

@@ -8,7 +8,7 @@ from tokverify.errors import UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import read_metadata
 from tokverify.files.gguf.values import gguf_values
-from tokverify.files.gguf.writer import named, write_gguf
+from tokverify.files.gguf.writer import with_name, write_gguf
 
 FULL = replace(
     spm_spec({"▁a": -1.5, "b\0": -2.0, "\udcff": -3.0, "[/INST]\x1b": 0.0}),
@@ -43,7 +43,7 @@ def test_written_files_read_back_unchanged(tmp_path, spec):
 
 
 def test_the_name_of_the_model_is_written(tmp_path):
-    write_gguf(tmp_path / "x.gguf", named(FULL, "fox"))
+    write_gguf(tmp_path / "x.gguf", with_name(FULL, "fox"))
     assert read_spec(tmp_path / "x.gguf").general == {"architecture": "llama", "type": "model", "name": "fox"}
 
 

@@ -14,7 +14,7 @@ from tokverify.spec import TokenizerSpec
 
 @pytest.fixture
 def make() -> Callable[..., Tokenizer]:
-    """Put a tokenizer together; `added` are (text, special) or tokens of the library."""
+    """Build a tokenizer; `added` are (text, special) or tokens of the library."""
 
     def make_tokenizer(model, added=(), **stages) -> Tokenizer:
         tokenizer = Tokenizer(model)

@@ -126,7 +126,7 @@ def test_unsupported_features_are_named(read, trainer, normalizer, named):
         (make_model([*SPECIAL, ("a", float("-inf"), NORMAL)]), "score of piece 3 is -inf"),
     ],
 )
-def test_a_broken_file_is_one_clear_line(read, data, problem):
+def test_a_broken_file_gives_one_clear_line(read, data, problem):
     with pytest.raises(BrokenFileError, match=problem) as raised:
         read(data)
     assert "tokenizer.model: " in str(raised.value)
@@ -184,7 +184,7 @@ def test_a_trained_model_encodes_as_sentencepiece_does(read, options):
 @pytest.mark.parametrize(
     ("options", "text", "actual", "expected"),
     [
-        # llama.cpp merges no spaces for the model `llama`, whatever the file says.
+        # llama.cpp merges no spaces for the model `llama`, regardless of the file.
         (_BPE, "a  fox", ["▁a", "▁", "▁fox"], ["▁a", "▁fox"]),
         # It looks for user-defined pieces before spaces become `▁`.
         (LIKE_GEMMA, "a ▁fox", ["a", "▁", "▁fox"], ["a", "▁▁", "fox"]),
@@ -229,7 +229,7 @@ def test_control_tokens_in_a_text_are_plain_text_for_sentencepiece_but_not_for_l
     encoder, processor = Encoder(read(data)), processor_of(data)
     assert encoder.encode("<bos>Heyllo", parse_special=False) == processor.encode("<bos>Heyllo")
     assert encoder.encode("<bos>Heyllo")[0] == 2
-    # This one is a control token to llama.cpp whatever its type, since it ends a generation.
+    # llama.cpp treats this one as a control token regardless of its type, since it ends a generation.
     assert encoder.encode("<end_of_turn>", parse_special=False) != processor.encode("<end_of_turn>")
 
 

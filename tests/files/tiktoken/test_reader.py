@@ -38,7 +38,7 @@ def test_each_token_is_merged_from_the_two_tokens_found_by_lower_ranks():
         # "ab" has a lower rank than "bc".
         (b"ab", b"c"),
         (b"c", b"d"),
-        # "ab" and "bc" come before "cd", so that "abc" is whole by then.
+        # "ab" and "bc" come before "cd", so "abc" is complete by then.
         (b"abc", b"d"),
     ]
 
@@ -104,7 +104,7 @@ def test_a_config_next_to_it_declares_special_tokens_and_roles(make):
         (":(", UnsupportedError, "the pattern cannot be used"),
     ],
 )
-def test_an_unusable_pattern_is_one_clear_line(make, rest, error, problem):
+def test_an_unusable_pattern_gives_one_clear_line(make, rest, error, problem):
     with pytest.raises(error, match=problem) as raised:
         read_spec(f"{make(*WORDS)}{rest}")
     assert "\n" not in str(raised.value)
@@ -125,7 +125,7 @@ def test_a_pattern_is_not_part_of_the_file_name(make, tmp_path):
     assert kind_of_model(tmp_path / "absent") == "gguf"
 
 
-def test_it_can_be_the_model_of_any_command(make):
+def test_a_tiktoken_file_can_be_the_model_of_any_command(make):
     path = make(*WORDS)
     run = CliRunner().invoke(main, ["run", f"{path}:gpt2", "-r", f"{path}:gpt2", "-q"])
     assert (run.exit_code, run.stderr) == (0, "")
@@ -133,12 +133,14 @@ def test_it_can_be_the_model_of_any_command(make):
     assert json.loads(encoded.stdout)["ids"] == [256, ord("x"), ord(" "), 262]
 
 
-def test_it_converts_and_agrees_with_tiktoken(make, tmp_path):
+def test_a_converted_tiktoken_file_agrees_with_tiktoken(make, tmp_path):
     pytest.importorskip("tiktoken")
     source = Path(f"{make(*WORDS, b'</s>', b'</')}:llama3")
     done = convert(source, tmp_path / "out.gguf", count=500)
     assert done.unexplained == 0
-    assert "`</s>`: llama.cpp treats it as a control token, whatever the file declares" in done.untransportable
+    assert (
+        "`</s>`: llama.cpp treats it as a control token, regardless of what the file declares" in done.untransportable
+    )
     done = convert(Path(f"{make(*WORDS)}:llama3"), tmp_path / "out.gguf", count=500)
     assert (done.written, done.kinds, done.pre_tokenizer.name) == (True, ("tiktoken", "gguf"), "llama-bpe")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokverify.audit.behavior import encode_both, find_differing, require_parsing
-from tokverify.audit.cutting import normalize
+from tokverify.audit.pre_tokenization import normalize
 from tokverify.audit.rule import rule
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.text.wording import plural, quoted, tokens
+from tokverify.text.wording import list_tokens, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -56,25 +56,25 @@ def _matters(subject: Subject, token: Mapping[str, Any], flag: str) -> bool:
 
 
 def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) -> Finding:
-    shown = {
-        token["id"]: text
-        for token in flagged[:_MOST_TRIED]
-        if (text := find_differing(subject, _texts(subject, flag, token["content"])))
-    }
+    differing: dict[int, str] = {}
+    for token in flagged[:_MOST_TRIED]:
+        text = find_differing(subject, _texts(subject, flag, token["content"]))
+        if text is not None:
+            differing[token["id"]] = text
     pieces = subject.settings.pieces
-    if not shown:
+    if not differing:
         ids = tuple(token["id"] for token in flagged)
         message = (
             f"{plural(len(ids), 'token')} with {flag} in the reference, without a difference in the tested texts: "
         )
-        return Finding(INFO, message + tokens(ids, pieces), ids=ids)
-    text = next(iter(shown.values()))
+        return Finding(INFO, message + list_tokens(ids, pieces), ids=ids)
+    text = next(iter(differing.values()))
     actual, expected = encode_both(subject, text)
     message = (
-        f"{plural(len(shown), 'token')} with {flag} in the reference, which GGUF cannot express: "
-        f"{tokens(shown, pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
+        f"{plural(len(differing), 'token')} with {flag} in the reference, which GGUF cannot express: "
+        f"{list_tokens(differing, pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
     )
-    return Finding(ERROR, message, ids=tuple(shown))
+    return Finding(ERROR, message, ids=tuple(differing))
 
 
 def _texts(subject: Subject, flag: str, text: str) -> tuple[str, ...]:

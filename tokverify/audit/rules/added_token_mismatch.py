@@ -13,7 +13,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
-from tokverify.text.wording import plural, quoted, tokens
+from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         USER_DEFINED: the difference matters only if special tokens are not parsed, so it is a warning. Converters type
         everything CONTROL that looks special, which is reported for information. Conversely, tokens that are added here
         but not in the reference are an error if a text shows a difference. For a sentencepiece model, texts with its
-        user-defined pieces are compared: llama.cpp starts anew after each, adds a space of its own and drops the one
-        that was there. That is an error, or a warning if the piece looks like a special token.
+        user-defined pieces are compared: llama.cpp treats the text after each as a new text, to which it adds a space,
+        and drops a space that was already there. That is an error, or a warning if the piece looks like a special
+        token.
 
     Why it is bad:
         An added token is matched in the text before anything else; an ordinary one must result from merging, which
@@ -55,64 +56,70 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         onnxruntime/mobius#684
     """
     if isinstance(subject.expected, Declaring):
-        yield from _user_defined(subject)
+        yield from _check_user_defined(subject)
     else:
         require_parsing(subject)
-        yield from _declared(subject)
+        yield from _check_declared(subject)
 
 
-def _declared(subject: Subject) -> Iterator[Finding]:
+def _check_declared(subject: Subject) -> Iterator[Finding]:
     """Check the added tokens of a tokenizer.json."""
-    special, attributes = _added(subject), subject.settings.attributes
-    yield from _split(subject, [id for id in special if not attributes[id] & _MATCHED])
-    yield from _typed_differently(subject, special)
-    yield from _added_here_only(subject, special)
-    yield from _matched_differently(subject, [id for id in special if attributes[id] & _MATCHED])
+    special, attributes = _find_added(subject), subject.settings.attributes
+    yield from _check_ordinary(subject, [id for id in special if not attributes[id] & _MATCHED])
+    yield from _check_types(subject, special)
+    yield from _check_added_here_only(subject, special)
+    yield from _check_matching(subject, [id for id in special if attributes[id] & _MATCHED])
 
 
-def _typed_differently(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
-    """Check which tokens are found where special ones are not parsed."""
+def _check_types(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+    """Check which tokens are matched if special ones are not parsed."""
     attributes, pieces = subject.settings.attributes, subject.settings.pieces
-    shown = [id for id, is_special in special.items() if is_special and attributes[id] == Attribute.USER_DEFINED.value]
-    hidden = [id for id, is_special in special.items() if not is_special and attributes[id] & _SPECIAL]
+    shown = [id for id in special if special[id] and attributes[id] == Attribute.USER_DEFINED.value]
+    hidden = [id for id in special if not special[id] and attributes[id] & _SPECIAL]
+    markers = [id for id in hidden if is_marker(pieces[id])]
     matched_too = "special in the reference and USER_DEFINED here, so matched even if special tokens are not parsed"
     not_matched = "not special in the reference and CONTROL here, so not matched if special tokens are not parsed"
     for severity, ids, problem in (
         (WARNING, shown, matched_too),
-        (WARNING, [id for id in hidden if not is_marker(pieces[id])], not_matched),
-        (INFO, [id for id in hidden if is_marker(pieces[id])], not_matched),
+        (WARNING, sorted({*hidden} - {*markers}), not_matched),
+        (INFO, markers, not_matched),
     ):
         if ids:
-            yield Finding(severity, f"{_count(ids)} {problem}: {tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,))
+            yield Finding(
+                severity, f"{_count(ids)} {problem}: {list_tokens(ids, pieces)}", ids=tuple(ids), keys=(TYPES,)
+            )
 
 
-def _user_defined(subject: Subject) -> Iterator[Finding]:
+def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     """Check the user-defined pieces of a sentencepiece model."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
-    yield from _split(subject, [id for id in ids if not subject.settings.attributes[id] & _MATCHED])
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
-    wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    yield from _check_ordinary(subject, sorted({*ids} - {*matched}))
+    wrong = _find_wrong(subject, matched)
     # Other readers of the same model, too, treat what looks like a special token as one.
-    for severity, found in (
-        (ERROR, [id for id in wrong if not is_marker(pieces[id])]),
-        (WARNING, [id for id in wrong if is_marker(pieces[id])]),
-    ):
+    markers = [id for id in wrong if is_marker(pieces[id])]
+    for severity, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
         if found:
-            yield _around_user_defined(subject, severity, found)
+            yield _report_user_defined(subject, severity, found)
 
 
-def _around_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
+def _find_wrong(subject: Subject, ids: Sequence[int]) -> list[int]:
+    """Return the tokens around which the two sides encode texts differently; only the first ones are tried."""
+    return [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+
+
+def _report_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
     text = find_differing(subject, _contexts(subject, ids[0])) or ""
     actual, expected = encode_both(subject, text)
     message = (
         f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
-        f"{tokens(ids, subject.settings.pieces)}; {quoted(text)} is {actual}, but {expected} in the reference"
+        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
     )
     return Finding(severity, message, ids=tuple(ids))
 
 
-def _added(subject: Subject) -> dict[int, bool]:
+def _find_added(subject: Subject) -> dict[int, bool]:
     """Map the ids of the reference's added tokens that are the same token here to whether they are special."""
     count = len(subject.settings.pieces)
     return {
@@ -127,39 +134,41 @@ def _is_same(subject: Subject, id: int) -> bool:
     return actual.piece(id) == expected.piece(id) or actual.token_bytes(id) == expected.token_bytes(id)
 
 
-def _split(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
+def _check_ordinary(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
-        yield Finding(ERROR, message + tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
+        yield Finding(ERROR, message + list_tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
     same = [id for id in ids if id not in wrong]
     if same:
         message = f"{_count(same)} added in the reference and ordinary here, without a difference in the tested texts: "
-        yield Finding(INFO, message + tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
+        yield Finding(INFO, message + list_tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 
-def _added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
+def _check_added_here_only(subject: Subject, special: Mapping[int, bool]) -> Iterator[Finding]:
     known = {token["id"] for token in subject.document.added_tokens}
     ids = [
         token.id
         for token in subject.settings.added_tokens
         if token.id not in known and token.id not in special and subject.expected.piece(token.id)
     ]
-    wrong = [id for id in ids[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    wrong = _find_wrong(subject, ids)
     if wrong:
         message = f"{_count(wrong)} added here and ordinary in the reference, so matched in a text only here: "
-        shown = tokens(wrong, subject.settings.pieces)
+        shown = list_tokens(wrong, subject.settings.pieces)
         yield Finding(ERROR, message + shown, ids=tuple(wrong), keys=(TYPES,), repair=FIX)
 
 
-def _matched_differently(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
+def _check_matching(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     """Check tokens that are added on both sides; those with flags are left to rule TV203."""
     flagged = {token["id"] for token in subject.document.added_tokens if any(token.get(flag) for flag in _FLAGS)}
     wrong = [id for id in ids[:_MOST_TRIED] if id not in flagged and _is_matched_differently(subject, id)]
     if wrong:
         message = f"{_count(wrong)} added on both sides but matched differently in a text: "
-        yield Finding(ERROR, message + tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES))
+        yield Finding(
+            ERROR, message + list_tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES)
+        )
 
 
 def _is_matched_differently(subject: Subject, id: int) -> bool:
@@ -168,7 +177,7 @@ def _is_matched_differently(subject: Subject, id: int) -> bool:
 
 
 def _contexts(subject: Subject, id: int) -> tuple[str, ...]:
-    """Return texts with what the token stands for in the reference."""
+    """Return texts that contain what the token represents in the reference."""
     text = subject.expected.token_bytes(id).decode(errors="ignore")
     return text, f"a{text}a", f"a {text} a"
 

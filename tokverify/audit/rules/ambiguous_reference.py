@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.report.finding import WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -45,7 +45,7 @@ def ambiguous_reference(subject: Subject) -> Iterator[Finding]:
     name = subject.config.get("tokenizer_class")
     stages = subject.document.pre_tokenizer
     if name in _REBUILT_AS_METASPACE and any(stage["type"] == "ByteLevel" for stage in stages):
-        message = f"tokenizer_class is {quoted(str(name))}, so that transformers 5 replaces ByteLevel by Metaspace"
+        message = f"tokenizer_class is {quote(str(name))}, so that transformers 5 replaces ByteLevel by Metaspace"
         yield Finding(WARNING, message)
     if "fix_mistral_regex" in subject.config:
         yield Finding(

@@ -11,7 +11,7 @@ from tokverify.engine.families import find_family
 from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.spec import TokenType
-from tokverify.text.wording import listed, plural, tokens
+from tokverify.text.wording import list_items, list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -28,7 +28,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         may be. For `t5`, which falls back to bytes in some originals, warns that llama.cpp does not.
 
     Why it is bad:
-        What the vocabulary does not contain is spelled in bytes. If one is missing, llama.cpp stops with an exception
+        What the vocabulary does not contain is encoded as bytes. If one is missing, llama.cpp stops with an exception
         (`llama`), or drops the character (`gemma4`). A byte token typed NORMAL is decoded to its name: `<0x0A>` for a
         line break. For `t5`, everything that the vocabulary does not contain becomes the unknown token.
 
@@ -60,9 +60,9 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         missing = [piece for piece in missing if not _has_raw(subject, int(piece[3:5], 16))]
     if missing:
         count = plural(len(missing), "byte token")
-        message = f"{count} missing ({listed(missing)}): llama.cpp {fallback.when_missing} where a text needs one"
+        message = f"{count} missing ({list_items(missing)}): llama.cpp {fallback.when_missing} if a text needs one"
         yield Finding(ERROR, message, keys=(TOKENS,))
-    yield from _mistyped(subject, ids)
+    yield from _check_types(subject, ids)
 
 
 def _byte_ids(subject: Subject) -> dict[str, int]:
@@ -75,16 +75,16 @@ def _has_raw(subject: Subject, byte: int) -> bool:
     return bytes([byte]).decode("utf-8", "surrogateescape") in subject.spec.tokens
 
 
-def _mistyped(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
+def _check_types(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
     types, pieces = subject.spec.types, subject.spec.tokens
     if types is None or len(types) != len(pieces):
         return
     others = tuple(id for id in ids.values() if types[id] != TokenType.BYTE)
     if others:
         message = f"{plural(len(others), 'byte token')} not typed BYTE, so it is decoded to its name: "
-        yield Finding(ERROR, message + tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
+        yield Finding(ERROR, message + list_tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
     byte_ids = frozenset(ids.values())
     wrong = tuple(id for id, type in enumerate(types) if type == TokenType.BYTE and id not in byte_ids)
     if wrong:
-        message = f"{plural(len(wrong), 'token')} typed BYTE but not named like one: {tokens(wrong, pieces)}"
+        message = f"{plural(len(wrong), 'token')} typed BYTE but not named like one: {list_tokens(wrong, pieces)}"
         yield Finding(ERROR, message, ids=wrong, keys=(TYPES,), repair=FIX)

@@ -25,7 +25,7 @@ def broken_charsmap(subject: Subject) -> Iterator[Finding]:
         llama.cpp ignores it.
 
     Why it is bad:
-        Without the table, full-width letters, ligatures and control characters remain as they are, and usually become
+        Without the table, full-width letters, ligatures and control characters remain unchanged, and usually become
         unknown tokens. A table that is too short is refused.
 
     Example:

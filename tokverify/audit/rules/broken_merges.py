@@ -14,7 +14,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -42,8 +42,8 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
 
     How to repair:
         Convert again with a converter that knows how the merges are written, or copy those of the reference: `tokverify
-        fix MODEL -r REFERENCE -o FIXED`. If tokens are found by looking up whole words, declare a pre-tokenizer that
-        implies it.
+        fix MODEL -r REFERENCE -o FIXED`. If the model looks up whole words first, declare a pre-tokenizer that implies
+        it.
 
     Threads:
         ggml-org/llama.cpp#9692, ggml-org/llama.cpp#9696, ollama/ollama#7038, ollama/ollama#10930,
@@ -56,16 +56,16 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR, f"{MERGES} is missing or empty: texts are never merged", keys=(MERGES,), repair=FIX)
         return
     known = frozenset(subject.spec.tokens)
-    made = _made_of_two_tokens(subject.spec.merges, known)
+    made = _find_pieces_made(subject.spec.merges, known)
     if made is None:
-        yield from _unusable(subject.spec.merges, known)
+        yield from _find_unusable(subject.spec.merges, known)
         # subtle: a piece may itself begin with a space.
         made = {merge[:1] + merge[1:].replace(" ", "", 1) for merge in subject.spec.merges}
-    yield from _unreachable(made, subject)
+    yield from _find_unreachable(made, subject)
 
 
-def _made_of_two_tokens(merges: Sequence[str], known: frozenset[str]) -> set[str] | None:
-    """Return what the merges make, if each makes one token of two; None also where that takes a closer look.
+def _find_pieces_made(merges: Sequence[str], known: frozenset[str]) -> set[str] | None:
+    """Return what the merges make, if each makes one token of two; None also if a closer look is needed.
 
     Half a million merges one by one would take longer than all other rules together.
     """
@@ -75,27 +75,26 @@ def _made_of_two_tokens(merges: Sequence[str], known: frozenset[str]) -> set[str
     return made if is_plain else None
 
 
-def _unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
-    cuts = [(merge, merge.find(" ", 1)) for merge in merges]
-    broken = [merge for merge, cut in cuts if cut < 0 or cut == len(merge) - 1]
+def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
+    spaces = [(merge, merge.find(" ", 1)) for merge in merges]
+    broken = [merge for merge, space in spaces if space < 0 or space == len(merge) - 1]
     if broken:
-        shown = listed(map(quoted, broken))
+        shown = list_items(map(quote, broken))
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
     bad = set(broken)
-    unknown = [
-        merge
-        for merge, cut in cuts
-        if (merge[:cut] + merge[cut + 1 :] not in known or merge[:cut] not in known or merge[cut + 1 :] not in known)
-        and merge not in bad
-    ]
+    unknown = []
+    for merge, space in spaces:
+        left, right = merge[:space], merge[space + 1 :]
+        if merge not in bad and not {left, right, left + right} <= known:
+            unknown.append(merge)
     if unknown:
         count = plural(len(unknown), "merge")
-        message = f"{count} with a part or a result that is not a token: {listed(map(quoted, unknown))}"
+        message = f"{count} with a part or a result that is not a token: {list_items(map(quote, unknown))}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
-def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
+def _find_unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     pre = PRE_TOKENIZERS[settings.pre]
     if pre.ignore_merges:
@@ -113,11 +112,10 @@ def _unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
     if not ids:
         return
     is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
-    message = (
-        f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {tokens(ids, pieces)}"
-    )
+    shown = list_tokens(ids, pieces)
+    message = f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {shown}"
     if not is_much:
         yield Finding(INFO, message, ids=tuple(ids), keys=(MERGES,))
         return
-    unless = "; if the model looks up whole words first, declare a pre-tokenizer that implies ignore_merges"
-    yield Finding(ERROR, message + unless, ids=tuple(ids), keys=(MERGES,), repair=FIX)
+    exception = "; if the model looks up whole words first, declare a pre-tokenizer that implies ignore_merges"
+    yield Finding(ERROR, message + exception, ids=tuple(ids), keys=(MERGES,), repair=FIX)

@@ -12,7 +12,7 @@ from tokverify.audit.subject import NotEvaluatedError
 from tokverify.errors import TokverifyError
 from tokverify.files.config import token_text
 from tokverify.report.finding import WARNING, Finding
-from tokverify.text.wording import plural, quoted, tokens
+from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import DocumentHolding
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         raise NotEvaluatedError(
             "there is neither a tokenizer_config.json nor a sentencepiece model beside the reference"
         )
-    yield from _around(subject)
+    yield from _check_affixes(subject)
     if isinstance(subject.expected, DocumentHolding):
-        yield from _case(subject)
+        yield from _check_case(subject)
         if model is not None:
-            yield from _pieces(subject, model)
+            yield from _check_pieces(subject, model)
 
 
-def _around(subject: Subject) -> Iterator[Finding]:
+def _check_affixes(subject: Subject) -> Iterator[Finding]:
     if not subject.expected.adds_special:
         return
     _, expected = ids_around(subject)
@@ -67,13 +67,13 @@ def _around(subject: Subject) -> Iterator[Finding]:
             )
         text = token_text(subject.config.get(f"{role}_token"))
         if text is not None and len(ids) == 1 and subject.expected.piece(ids[0]) != text:
-            found = tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
+            found = list_tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
             yield Finding(
-                WARNING, f"tokenizer_config.json has {role}_token {quoted(text)}, but the tokenizer adds {found}"
+                WARNING, f"tokenizer_config.json has {role}_token {quote(text)}, but the tokenizer adds {found}"
             )
 
 
-def _case(subject: Subject) -> Iterator[Finding]:
+def _check_case(subject: Subject) -> Iterator[Finding]:
     flag = subject.config.get("do_lower_case")
     lowers = any(
         stage["type"] == "Lowercase" or (stage["type"] == "BertNormalizer" and stage["lowercase"])
@@ -92,7 +92,7 @@ def _model_beside(subject: Subject) -> Path | None:
     return path if path.is_file() else None
 
 
-def _pieces(subject: Subject, path: Path) -> Iterator[Finding]:
+def _check_pieces(subject: Subject, path: Path) -> Iterator[Finding]:
     from tokverify.files.sentencepiece.reader import read_spec
 
     try:
@@ -101,18 +101,17 @@ def _pieces(subject: Subject, path: Path) -> Iterator[Finding]:
         raise NotEvaluatedError(str(error)) from error
     other = [id for id, piece in enumerate(model.tokens) if not _is_same(subject, id, piece)]
     if other:
-        message = (
-            f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {tokens(other, model.tokens)}"
-        )
+        shown = list_tokens(other, model.tokens)
+        message = f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {shown}"
         yield Finding(WARNING, message, ids=tuple(other))
-    yield from _prefix(subject, model, path)
+    yield from _check_prefix(subject, model, path)
 
 
 def _is_same(subject: Subject, id: int, piece: str) -> bool:
     return subject.expected.piece(id).replace("▁", " ") == piece.replace("▁", " ")
 
 
-def _prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Finding]:
+def _check_prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Finding]:
     ids = subject.expected.encode("a", add_special=False, parse_special=False)
     prefixed = bool(ids) and subject.expected.piece(ids[0]).startswith("▁")
     if prefixed != model.add_space_prefix:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import ADD_BOS, CHAT_TEMPLATE
 from tokverify.report.finding import INFO, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -40,7 +40,7 @@ def double_bos(subject: Subject) -> Iterator[Finding]:
     bos = settings.special_ids.get("bos")
     if not settings.add_bos or bos is None or not subject.markers.begins_with(settings.pieces[bos]):
         return
-    piece = quoted(settings.pieces[bos])
+    piece = quote(settings.pieces[bos])
     message = f"BOS is added to texts, and the chat template also begins with it ({piece})"
     yield Finding(
         INFO, f"{message}: encode rendered chats without add_special", ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE)

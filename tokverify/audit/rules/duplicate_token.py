@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -40,29 +41,29 @@ def duplicate_token(subject: Subject) -> Iterator[Finding]:
     read = [token.partition("\0")[0] if "\0" in token else token for token in subject.spec.tokens]
     empty = tuple(id for id, token in enumerate(read) if not token)
     if empty:
-        shown = listed(f"[EMPTY_{id}]" for id in empty)
+        shown = list_items(f"[EMPTY_{id}]" for id in empty)
         message = (
             f"{plural(len(empty), 'token')} without a text, or with a NUL at its start; llama.cpp calls it {shown}"
         )
         yield Finding(WARNING, message, ids=empty, keys=(TOKENS,))
     if len(set(read)) - bool(empty) < len(read) - len(empty):
-        yield _duplicates(subject, read)
+        yield _report_duplicates(subject, read)
 
 
-def _duplicates(subject: Subject, read: Sequence[str]) -> Finding:
+def _report_duplicates(subject: Subject, read: Sequence[str]) -> Finding:
     repeated = {token for token, count in Counter(read).items() if count > 1 and token}
     ids: dict[str, list[int]] = {}
     for id, token in enumerate(read):
         if token in repeated:
             ids.setdefault(token, []).append(id)
     types = subject.spec.types
-    shown = listed(
-        f"{quoted(token)} as {listed(_with_type(id, types) for id in found)}" for token, found in ids.items()
+    shown = list_items(
+        f"{quote(token)} as {list_items(_describe(id, types) for id in same)}" for token, same in ids.items()
     )
     verb = "stands" if len(ids) == 1 else "stand"
     message = f"{plural(len(ids), 'text')} {verb} for more than one token, on which llama.cpp aborts: {shown}"
-    return Finding(ERROR, message, ids=tuple(id for found in ids.values() for id in found), keys=(TOKENS,))
+    return Finding(ERROR, message, ids=tuple(chain.from_iterable(ids.values())), keys=(TOKENS,))
 
 
-def _with_type(id: int, types: Sequence[int] | None) -> str:
+def _describe(id: int, types: Sequence[int] | None) -> str:
     return f"{id} (type {types[id]})" if types and id < len(types) else str(id)

@@ -11,7 +11,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
 from tokverify.files.gguf.keys import TOKENS, TYPES
 from tokverify.report.finding import ERROR, WARNING, Finding
-from tokverify.text.wording import plural, tokens
+from tokverify.text.wording import list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -49,8 +49,8 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
     plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)
     if plain:
         message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text is encoded to: "
-        yield Finding(ERROR, message + tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES), repair=FIX)
+        yield Finding(ERROR, message + list_tokens(plain, pieces), ids=plain, keys=(TOKENS, TYPES), repair=FIX)
     added = tuple(sorted(token.id for token in settings.added_tokens if _SPACE in token.text and not token.special))
     if added:
         message = f"{plural(len(added), 'added token')} with ▁, which a space in a text does not match: "
-        yield Finding(WARNING, message + tokens(added, pieces), ids=added, keys=(TOKENS, TYPES), repair=FIX)
+        yield Finding(WARNING, message + list_tokens(added, pieces), ids=added, keys=(TOKENS, TYPES), repair=FIX)

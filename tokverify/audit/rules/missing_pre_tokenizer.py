@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.cutting import find_cut_differences
+from tokverify.audit.pre_tokenization import find_split_differences
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.audit.subject import NotEvaluatedError
@@ -23,20 +23,20 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Looks for `tokenizer.ggml.pre` if `tokenizer.ggml.model` is `gpt2`. It must exist and not be `default`. With a
-        reference that cuts every probe text exactly as `default` does, that is only a warning.
+        reference that splits every probe text exactly as `default` does, that is only a warning.
 
     Why it is bad:
-        The name stands for the pattern that cuts a text before merging. Without one, llama.cpp falls back to a pattern
-        of its own, with which no model was trained: numbers, contractions and punctuation are cut differently, and the
+        The name stands for the pattern that splits a text before merging. Without one, llama.cpp falls back to its own
+        pattern, with which no model was trained: numbers, contractions and punctuation are split differently, and the
         text takes more tokens. Only a line in the log mentions it.
 
     Example:
-        Llama 4 converted with `default` cuts `I've 12345 tokens` differently than in training, and takes 8 to 10 % more
-        tokens for the same text.
+        Llama 4 converted with `default` splits `I've 12345 tokens` differently than in training, and takes 8 to 10 %
+        more tokens for the same text.
 
     How to repair:
         Declare the correct one: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`. With the reference at hand, rule
-        TV204 lists the names that cut the same way.
+        TV204 lists the names that split the same way.
 
     Threads:
         ollama/ollama#17698, ollama/ollama#4126, ollama/ollama#4082, ggml-org/llama.cpp#7476, ggml-org/llama.cpp#6944
@@ -47,12 +47,12 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         return
     declared = "is missing" if spec.pre is None else "is default"
     try:
-        is_right = not find_cut_differences(subject)
+        is_right = not find_split_differences(subject)
     except NotEvaluatedError:
         is_right = False
     if is_right:
-        message = f"{PRE} {declared}; the reference cuts the probe texts the same way, but other programs may not"
+        message = f"{PRE} {declared}; the reference splits the probe texts the same way, but other programs may not"
         yield Finding(WARNING, message, keys=(PRE,))
         return
-    message = f"{PRE} {declared}: llama.cpp cuts texts by a pattern of its own, with which no model was trained"
+    message = f"{PRE} {declared}: llama.cpp splits texts by its own default pattern, with which no model was trained"
     yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer("NAME"))

@@ -9,7 +9,7 @@ from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import ERROR, Finding
-from tokverify.text.wording import quoted, tokens
+from tokverify.text.wording import list_tokens, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -44,18 +44,20 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
         neomjs/neo#14015, unslothai/unsloth#468
     """
     settings = subject.settings
-    yield from _eos(settings)
+    yield from _check_eos(settings)
     ends = [settings.ids[text] for text in subject.markers.turn_ends if text in settings.ids]
     if ends and "eos_token" not in subject.markers.template and settings.eog_ids.isdisjoint(ends):
-        message = f"the chat template ends turns with {tokens(ends, settings.pieces)}, which does not end a generation"
+        message = (
+            f"the chat template ends turns with {list_tokens(ends, settings.pieces)}, which does not end a generation"
+        )
         yield Finding(ERROR, message, tuple(ends), (CHAT_TEMPLATE, key_of("eot")), set_special_id("eot", ends[0]))
 
 
-def _eos(settings: Settings) -> Iterator[Finding]:
+def _check_eos(settings: Settings) -> Iterator[Finding]:
     eos, bos = settings.special_ids.get("eos"), settings.special_ids.get("bos")
     if eos is None:
         return
-    piece = quoted(settings.pieces[eos])
+    piece = quote(settings.pieces[eos])
     if eos not in settings.eog_ids:
         message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
         yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))

@@ -11,7 +11,7 @@ from tokverify.audit.repair import new_metadata
 from tokverify.audit.rule import rule
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.report.finding import WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -28,8 +28,8 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         llama.cpp strips the whitespace around added tokens only for certain names: if `general.name` contains `phi-3`,
-        `phi3` or `modern-bert`. Reports where this applies, with the ids of an example with and without the name, and
-        where the vocabulary looks like Phi-3's but the name does not say so.
+        `phi3` or `modern-bert`. Reports if this applies, with the ids of an example with and without the name, and if
+        the vocabulary looks like Phi-3's but the name does not say so.
 
     Why it is bad:
         Renaming the model changes its tokenization. A fine-tune of Phi-3 under another name gets a line break after
@@ -54,15 +54,15 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
         with_name, without = (_encode(spec, text) for spec in (subject.spec, other))
         if with_name != without:
             message = (
-                f"{_NAME}, {quoted(name)}, makes added tokens strip whitespace: {quoted(text)} is "
+                f"{_NAME}, {quote(name)}, makes added tokens strip whitespace: {quote(text)} is "
                 f"{with_name}, and would be {without} under another name"
             )
             yield Finding(WARNING, message, ids=tuple(token.id for token in stripping), keys=(_NAME,))
     elif not stripping and subject.settings.ids.keys() >= _PHI3_TOKENS:
-        yield from _hidden_phi3(subject, name)
+        yield from _check_unnamed_phi3(subject, name)
 
 
-def _hidden_phi3(subject: Subject, name: str) -> Iterator[Finding]:
+def _check_unnamed_phi3(subject: Subject, name: str) -> Iterator[Finding]:
     other = replace(subject.spec, general={**subject.spec.general, "name": f"{name} phi-3"})
     text = "<|user|>\nHi<|end|>\n"
     ids = _encode(other, text)
@@ -70,7 +70,7 @@ def _hidden_phi3(subject: Subject, name: str) -> Iterator[Finding]:
     if ids is None or ids == actual:
         return
     message = (
-        f"the vocabulary looks like Phi-3's, but {_NAME}, {quoted(name)}, does not say so: {quoted(text)} is "
+        f"the vocabulary looks like Phi-3's, but {_NAME}, {quote(name)}, does not say so: {quote(text)} is "
         f"{actual}, but {ids} with phi-3 in the name"
     )
     repair = new_metadata("--general-name", f"{name} phi-3".strip())

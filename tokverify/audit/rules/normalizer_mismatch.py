@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import encode_both
-from tokverify.audit.cutting import normalize
+from tokverify.audit.pre_tokenization import normalize
 from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_flag
 from tokverify.audit.rule import rule
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.files.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, quoted
+from tokverify.text.wording import list_items, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -50,22 +50,22 @@ def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#18756, ggml-org/llama.cpp#5496
     """
     if isinstance(subject.expected, Declaring):
-        yield from _charsmaps(subject)
+        yield from _check_charsmaps(subject)
     elif not subject.includes_stages:
-        yield from _stages(subject)
+        yield from _check_stages(subject)
 
 
-def _stages(subject: Subject) -> Iterator[Finding]:
+def _check_stages(subject: Subject) -> Iterator[Finding]:
     """Check the normalizer of a tokenizer.json, by its keys where GGUF has them, else by what it does to texts."""
     stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
-    flags = list(_bert_flags(subject, stages))
+    flags = list(_check_bert_flags(subject, stages))
     if flags:
         yield from flags
     elif stages:
-        yield from _lost(subject, ", ".join(stage["type"] for stage in stages))
+        yield from _check_lost(subject, ", ".join(stage["type"] for stage in stages))
 
 
-def _lost(subject: Subject, names: str) -> Iterator[Finding]:
+def _check_lost(subject: Subject, names: str) -> Iterator[Finding]:
     problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
     found = [text for text in probes() if _is_cause(subject, text)]
     if found:
@@ -78,14 +78,14 @@ def _examples(subject: Subject, texts: Sequence[str]) -> str:
     text, *others = sorted(texts, key=len)[:_SHOWN]
     actual, expected = encode_both(subject, text)
     message = (
-        f"{len(texts):,} of the probe texts are encoded differently, such as {_spelled(text)}: {actual}, but "
-        f"{expected} in the reference"
+        f"{len(texts):,} of the probe texts are encoded differently, such as {_quote_with_code_points(text)}: "
+        f"{actual}, but {expected} in the reference"
     )
-    return f"{message}; others are {listed(map(_spelled, others))}" if others else message
+    return f"{message}; others are {list_items(map(_quote_with_code_points, others))}" if others else message
 
 
 def _is_about_spaces(stage: Stage) -> bool:
-    """Whether a normalizer only writes spaces as `▁`, which rule TV207 looks at."""
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 checks."""
     return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
 
 
@@ -101,15 +101,15 @@ def _is_cause(subject: Subject, text: str) -> bool:
     return subject.encoder.encode(normalized[1:] if prefixed else normalized) == expected
 
 
-def _spelled(text: str) -> str:
-    """Quote a text, with the code points of a short one: how it looks may be all that its two spellings share."""
+def _quote_with_code_points(text: str) -> str:
+    """Quote a text, with the code points of a short one: two texts that differ only in these can look the same."""
     code_points = " ".join(f"U+{ord(character):04X}" for character in text)
-    return f"{quoted(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quoted(text)
+    return f"{quote(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quote(text)
 
 
-def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
+def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
     stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
-    if stage is None or not subject.settings.family.cuts_words:
+    if stage is None or not subject.settings.family.splits_words:
         return
     accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
     for key, setting, expected in (
@@ -123,7 +123,7 @@ def _bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
             yield Finding(ERROR, message, keys=(key,), repair=repair)
 
 
-def _charsmaps(subject: Subject) -> Iterator[Finding]:
+def _check_charsmaps(subject: Subject) -> Iterator[Finding]:
     actual, expected = subject.spec.charsmap or b"", subject.declared.charsmap or b""
     uses_charsmap = subject.settings.family.uses_charsmap
     if actual == expected and (uses_charsmap or not expected):

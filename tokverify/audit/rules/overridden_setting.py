@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.rule import rule
 from tokverify.engine.override import net_overrides
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -42,4 +42,4 @@ def overridden_setting(subject: Subject) -> Iterator[Finding]:
     for found in net_overrides(subject.settings.overrides):
         severity = INFO if found.declared is None else WARNING
         token = _TYPE.match(found.setting)
-        yield Finding(severity, shortened(str(found)), ids=(int(token[1]),) if token else ())
+        yield Finding(severity, truncate(str(found)), ids=(int(token[1]),) if token else ())

@@ -12,10 +12,11 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import plural, tokens
+from tokverify.text.wording import list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
+    from tokverify.engine.family import Settings
 
 _MOST_TRIED = 200
 
@@ -32,8 +33,8 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         warning in all other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
-        A NORMAL token is not matched before the text is cut and merged, so in a chat it usually falls apart. The model
-        does not see where a turn begins or ends.
+        A NORMAL token is not matched before the text is split and merged, so in a chat it usually falls apart. The
+        model does not see where a turn begins or ends.
 
     Example:
         Exports of Gemma 3 had `<start_of_turn>` and `<end_of_turn>` typed NORMAL, and nothing reported it.
@@ -51,30 +52,37 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     if not settings.family.declares_types and subject.spec.types is None:
         return
-    candidates = (id for id, piece in enumerate(settings.pieces) if piece[:1] in {"<", "["} and is_marker(piece))
-    plain = (id for id in candidates if settings.attributes[id] == Attribute.NORMAL.value)
-    lost = [id for id in plain if not _is_encoded_whole(subject, id)]
+    lost = [id for id in _plain_markers(settings) if not _is_encoded_whole(subject, id)]
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
         message = f"the chat template contains {_count(written)} typed NORMAL, {_in_pieces(written)}: "
-        yield Finding(ERROR, message + tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX)
+        yield Finding(
+            ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
+        )
     others = [id for id in lost if id not in written]
     if others:
-        yield _not_written(subject, others)
+        yield _check_unwritten(subject, others)
+
+
+def _plain_markers(settings: Settings) -> Iterator[int]:
+    """Yield the NORMAL tokens that look special."""
+    for id, piece in enumerate(settings.pieces):
+        if settings.attributes[id] == Attribute.NORMAL.value and piece[:1] in {"<", "["} and is_marker(piece):
+            yield id
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:
-    """Whether our side encodes what the token stands for as that token, wherever it stands."""
+    """Whether our side encodes the token's text as that token in any context."""
     piece = subject.settings.pieces[id]
     return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
 
 
-def _not_written(subject: Subject, ids: Sequence[int]) -> Finding:
-    as_meant = subject.original is not None and _are_plain(subject, ids)
-    effect = "ordinary in the reference as well" if as_meant else _in_pieces(ids)
-    message = f"{_count(ids)} typed NORMAL, {effect}: {tokens(ids, subject.settings.pieces)}"
-    severity, repair = (INFO, "") if as_meant else (WARNING, FIX)
+def _check_unwritten(subject: Subject, ids: Sequence[int]) -> Finding:
+    is_intended = subject.original is not None and _are_plain(subject, ids)
+    effect = "ordinary in the reference as well" if is_intended else _in_pieces(ids)
+    message = f"{_count(ids)} typed NORMAL, {effect}: {list_tokens(ids, subject.settings.pieces)}"
+    severity, repair = (INFO, "") if is_intended else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 
 

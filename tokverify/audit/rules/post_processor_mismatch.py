@@ -10,7 +10,7 @@ from tokverify.audit.repair import set_flag, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.report.finding import ERROR, Finding
-from tokverify.text.wording import tokens
+from tokverify.text.wording import list_tokens
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -58,4 +58,4 @@ def _role(subject: Subject, role: str) -> str:
 
 def _render(subject: Subject, ids: list[int]) -> str:
     pieces = {id: subject.encoder.piece(id) or subject.expected.piece(id) for id in ids}
-    return ", ".join(tokens([id], {id: piece}) for id, piece in pieces.items()) if ids else "nothing"
+    return ", ".join(list_tokens([id], {id: piece}) for id, piece in pieces.items()) if ids else "nothing"

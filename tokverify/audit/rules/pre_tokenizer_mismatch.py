@@ -1,4 +1,4 @@
-"""TV204: texts that the reference's pre-tokenizer cuts differently."""
+"""TV204: texts that the reference's pre-tokenizer splits differently."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import encode_both
-from tokverify.audit.cutting import find_agreeing_names, find_cut_differences, is_neutral, normalize, pre_tokenize
+from tokverify.audit.pre_tokenization import (
+    find_agreeing_names,
+    find_split_differences,
+    is_neutral,
+    normalize,
+    pre_tokenize,
+)
 from tokverify.audit.probe import probes
 from tokverify.audit.repair import set_pre_tokenizer
 from tokverify.audit.rule import rule
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import PRE
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:
-    from tokverify.audit.cutting import CutDifference
+    from tokverify.audit.pre_tokenization import SplitDifference
     from tokverify.audit.subject import Subject
 
 _MAX_PATTERN = 300
@@ -25,22 +31,22 @@ _MAX_PATTERN = 300
 
 @rule(code="TV204", name="pre-tokenizer-mismatch", severity=ERROR)
 def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
-    r"""Require that texts are cut before merging as in the reference.
+    r"""Require that texts are split before merging as in the reference.
 
     What it does:
-        Cuts some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is cut
-        differently is also encoded on both sides: different ids are an error, equal ids are for information. The
+        Splits some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is
+        split differently is also encoded on both sides: different ids are an error, equal ids are for information. The
         patterns themselves are not compared, since the same pattern can be written in many ways.
 
     Why it is bad:
-        Merges never cross a cut, so different cuts produce different tokens, for digits, contractions or entire
+        Merges never cross a split, so different splits produce different tokens, for digits, contractions or entire
         scripts.
 
     Example:
-        A model with `\p{M}` in its pattern converted as `qwen2`, which cuts Devanagari words at every vowel sign.
+        A model with `\p{M}` in its pattern converted as `qwen2`, which splits Devanagari words at every vowel sign.
 
     How to repair:
-        Declare a pre-tokenizer that cuts the same way; the finding lists them, if there are any: `gguf-new-metadata
+        Declare a pre-tokenizer that splits the same way; the finding lists them, if there are any: `gguf-new-metadata
         --pre-tokenizer NAME MODEL FIXED`.
 
     Threads:
@@ -48,24 +54,24 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#21919, ggml-org/llama.cpp#7881
     """
     if subject.settings.family.is_bpe:
-        yield from _byte_pair(subject)
+        yield from _check_splits(subject)
     elif not subject.includes_stages:
-        yield from _cut_by_reference_only(subject)
+        yield from _check_splits_of_reference(subject)
 
 
-def _byte_pair(subject: Subject) -> Iterator[Finding]:
-    others = find_cut_differences(subject)
+def _check_splits(subject: Subject) -> Iterator[Finding]:
+    others = find_split_differences(subject)
     if not others:
         return
     harmful = [other for other in others if _is_encoded_differently(subject, other.text)]
     if not harmful:
-        message = f"the reference cuts {plural(len(others), 'probe text')} differently, with the same ids: "
+        message = f"the reference splits {plural(len(others), 'probe text')} differently, with the same ids: "
         yield Finding(INFO, message + _render(others[0]), keys=(PRE,))
         return
     names = find_agreeing_names(subject.document)
-    agreeing = f"names that cut the same way: {listed(names, 10)}" if names else "no name cuts the same way"
+    agreeing = f"names that split the same way: {list_items(names, 10)}" if names else "no name splits the same way"
     message = (
-        f"{plural(len(harmful), 'probe text')} cut and encoded differently than in the reference: "
+        f"{plural(len(harmful), 'probe text')} split and encoded differently than in the reference: "
         f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}"
     )
     yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
@@ -76,7 +82,7 @@ def _is_encoded_differently(subject: Subject, text: str) -> bool:
     return actual != expected
 
 
-def _render(other: CutDifference) -> str:
+def _render(other: SplitDifference) -> str:
     at = next(
         (
             index
@@ -85,8 +91,8 @@ def _render(other: CutDifference) -> str:
         ),
         min(len(other.actual), len(other.expected)),
     )
-    ours, theirs = (" | ".join(cut[at : at + 3]) for cut in (other.actual, other.expected))
-    return f"{quoted(other.text)} is cut into {quoted(ours)}, but {quoted(theirs)} in the reference"
+    ours, theirs = (" | ".join(pre_tokens[at : at + 3]) for pre_tokens in (other.actual, other.expected))
+    return f"{quote(other.text)} is split into {quote(ours)}, but {quote(theirs)} in the reference"
 
 
 def _patterns(subject: Subject) -> str:
@@ -97,20 +103,20 @@ def _patterns(subject: Subject) -> str:
     return f"our pattern is {ours[:_MAX_PATTERN]}, the reference's {theirs[:_MAX_PATTERN] or 'nothing'}"
 
 
-def _cut_by_reference_only(subject: Subject) -> Iterator[Finding]:
-    """Check a reference that cuts texts where our side does not."""
+def _check_splits_of_reference(subject: Subject) -> Iterator[Finding]:
+    """Check a reference that splits texts although our side does not."""
     harmless = subject.settings.family.equivalent_pre_tokenizers
     types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
-    cut = [text for text in (probes() if types else ()) if _is_cut(subject, text)]
-    harmful = [text for text in cut if _is_encoded_differently(subject, text)]
+    split = [text for text in (probes() if types else ()) if _is_split(subject, text)]
+    harmful = [text for text in split if _is_encoded_differently(subject, text)]
     if harmful:
         message = (
-            f"the reference cuts texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
-            f"{plural(len(harmful), 'probe text')} encoded differently, such as {quoted(harmful[0])}"
+            f"the reference splits texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
+            f"{plural(len(harmful), 'probe text')} encoded differently, such as {quote(harmful[0])}"
         )
         yield Finding(ERROR, message)
 
 
-def _is_cut(subject: Subject, text: str) -> bool:
+def _is_split(subject: Subject, text: str) -> bool:
     normalized = normalize(subject.document, text)
     return is_neutral(text, normalized) and len(pre_tokenize(subject.document, normalized)) > 1

@@ -16,7 +16,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.files.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.spec import TokenType
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -54,40 +54,40 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         ztxz16/fastllm#715
     """
     if isinstance(subject.expected, Declaring):
-        yield from _sentencepiece_scores(subject)
+        yield from _compare_scores(subject)
         prefix: bool | None = subject.declared.add_space_prefix
-        yield from _extra_whitespaces(subject)
+        yield from _check_extra_whitespaces(subject)
     else:
-        yield from _merges(subject)
-        prefix = _puts_space(subject)
+        yield from _check_merges(subject)
+        prefix = _adds_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
-        yield from _space_prefix(subject, expected=prefix)
+        yield from _check_space_prefix(subject, expected=prefix)
 
 
-def _merges(subject: Subject) -> Iterator[Finding]:
+def _check_merges(subject: Subject) -> Iterator[Finding]:
     model = subject.document.model
     if not isinstance(model.get("merges"), list):
         return
     theirs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
     if subject.settings.family.ranking is Ranking.SCORE:
-        yield from _order(subject, theirs)
+        yield from _check_order(subject, theirs)
     elif subject.settings.family.is_bpe:
-        yield from _merge_lists(list(subject.spec.merges or ()), theirs)
-        yield from _ignore_merges(subject, expected=bool(model.get("ignore_merges")))
+        yield from _compare_merges(list(subject.spec.merges or ()), theirs)
+        yield from _check_ignore_merges(subject, expected=bool(model.get("ignore_merges")))
 
 
-def _merge_lists(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
+def _compare_merges(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     if ours == theirs:
         return
     lost, extra = set(theirs) - set(ours), set(ours) - set(theirs)
     rank = next((rank for rank, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
     counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} missing, {len(extra):,} extra"
-    first = [quoted(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
+    first = [quote(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
     message = f"the merges differ: {counts}; the first difference is at rank {rank:,}: {first[0]} instead of {first[1]}"
     yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 
-def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.ignore_merges
     if actual == expected:
         return
@@ -97,11 +97,11 @@ def _ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     texts = (subject.encoder.token_bytes(id).decode(errors="ignore") for id in unmade[:_MOST_TRIED])
     text = find_differing(subject, texts)
     problem = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
-    shown = f"{quoted(text)} is encoded differently" if text else "no tested text shows a difference"
+    shown = f"{quote(text)} is encoded differently" if text else "no tested text shows a difference"
     yield Finding(ERROR if text else INFO, f"{problem}: {shown}", keys=(PRE,))
 
 
-def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
+def _check_order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
     """Check that the scores rank what the reference's merges make in the same order."""
     scores, ids, pieces = subject.spec.scores, subject.settings.ids, subject.settings.pieces
     if scores is None:
@@ -114,12 +114,12 @@ def _order(subject: Subject, merges: Sequence[str]) -> Iterator[Finding]:
         texts = (unescape_spaces(pieces[id]) for id in moved[:_MOST_TRIED])
         text = find_differing(subject, chain(texts, probes()))
         count = plural(len(moved), "token")
-        message = f"{count} ranked in a different order than in the reference's merges: {tokens(moved, pieces)}"
-        shown = f"; {quoted(text)} is encoded differently" if text else "; no tested text shows a difference"
+        message = f"{count} ranked in a different order than in the reference's merges: {list_tokens(moved, pieces)}"
+        shown = f"; {quote(text)} is encoded differently" if text else "; no tested text shows a difference"
         yield Finding(ERROR if text else INFO, message + shown, ids=tuple(moved), keys=(SCORES,))
 
 
-def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
+def _compare_scores(subject: Subject) -> Iterator[Finding]:
     ours, theirs = subject.spec.scores or (), subject.declared.scores or ()
     pieces, attributes = subject.settings.pieces, subject.settings.attributes
     types = subject.declared.types or ()
@@ -129,12 +129,12 @@ def _sentencepiece_scores(subject: Subject) -> Iterator[Finding]:
         if our != their and type == TokenType.NORMAL and attributes[id] == _NORMAL
     ]
     if ids:
-        shown = listed(f"{id} {quoted(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
+        shown = list_items(f"{id} {quote(pieces[id])} {ours[id]:g} instead of {theirs[id]:g}" for id in ids)
         message = f"{plural(len(ids), 'ordinary token')} with a different score than in the reference: {shown}"
         yield Finding(ERROR, message, ids=tuple(ids), keys=(SCORES,), repair=FIX)
 
 
-def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
+def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:
     is_flag = "remove_extra_whitespaces" in subject.settings.family.flags
     actual = is_flag and subject.settings.remove_extra_whitespaces
     expected = bool(subject.declared.remove_extra_whitespaces)
@@ -147,8 +147,8 @@ def _extra_whitespaces(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
 
-def _puts_space(subject: Subject) -> bool | None:
-    """Whether the reference puts a space in front of a text; None where it does not go by such spaces."""
+def _adds_space(subject: Subject) -> bool | None:
+    """Whether the reference adds a space before a text; None if it does not write spaces as `▁`."""
     stages = [*subject.document.normalizer, *subject.document.pre_tokenizer]
     if any(stage["type"] == "Prepend" and stage["prepend"] == "▁" for stage in stages):
         return True
@@ -157,11 +157,9 @@ def _puts_space(subject: Subject) -> bool | None:
     return any(scheme != "never" for scheme in schemes) if schemes or replaces else None
 
 
-def _space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+def _check_space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
     actual = subject.settings.add_space_prefix
     if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
-        message = (
-            f"add_space_prefix is {actual}, and {expected} in the reference: {quoted(text)} is encoded differently"
-        )
+        message = f"add_space_prefix is {actual}, and {expected} in the reference: {quote(text)} is encoded differently"
         repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
         yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

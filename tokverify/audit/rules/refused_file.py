@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.rule import rule
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import ERROR, Finding
-from tokverify.text.wording import shortened
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -40,4 +40,4 @@ def refused_file(subject: Subject) -> Iterator[Finding]:
     if isinstance(subject.resolved, BrokenFileError):
         # subtle: much of what the reader refuses llama.cpp loads, with a warning at most.
         problem = "the file contradicts itself" if subject.declaration.refusal else "llama.cpp refuses the tokenizer"
-        yield Finding(ERROR, f"{problem}: {shortened(str(subject.resolved))}")
+        yield Finding(ERROR, f"{problem}: {truncate(str(subject.resolved))}")

@@ -10,7 +10,7 @@ from tokverify.audit.marker import PADDING
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import SCORES, TYPES, VOCAB_SIZE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import plural, tokens
+from tokverify.text.wording import list_tokens, plural
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -50,7 +50,7 @@ def size_mismatch(subject: Subject) -> Iterator[Finding]:
     if size not in {None, count}:
         yield Finding(WARNING, f"the model's {VOCAB_SIZE} is {size:,}, but there are {count:,} tokens")
     if padding := _padding(subject.spec.tokens):
-        message = f"{plural(len(padding), 'token')} at the end are padding: {tokens(padding, subject.spec.tokens)}"
+        message = f"{plural(len(padding), 'token')} at the end are padding: {list_tokens(padding, subject.spec.tokens)}"
         yield Finding(INFO, message, ids=padding)
 
 

@@ -11,7 +11,7 @@ from tokverify.audit.subject import NotEvaluatedError
 from tokverify.files.config import chat_templates
 from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -46,7 +46,7 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
         yield _template_finding("the reference has a chat template, but the file has none")
     elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
-        place = f"first in line {line}: {quoted(ours)}, but {quoted(theirs)} in the reference"
+        place = f"first in line {line}: {quote(ours)}, but {quote(theirs)} in the reference"
         yield _template_finding(f"the chat template differs from the reference's, {place}")
     elif actual != expected:
         yield Finding(INFO, "the chat template differs from the reference's only in whitespace", keys=(CHAT_TEMPLATE,))

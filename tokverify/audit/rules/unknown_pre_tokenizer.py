@@ -12,7 +12,7 @@ from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MODEL, PRE
 from tokverify.report.finding import ERROR, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -35,8 +35,8 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         Files that declared `deepseek-v3.1`, or early on `deepseek-r1-qwen`, did not load in the builds of their time.
 
     How to repair:
-        Update llama.cpp if the name is new. If a fork or a converter invented it, declare a pre-tokenizer that cuts the
-        same way: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
+        Update llama.cpp if the name is new. If a fork or a converter invented it, declare a pre-tokenizer that splits
+        the same way: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`.
 
     Threads:
         ggml-org/llama.cpp#15495, ggml-org/llama.cpp#12021, ggml-org/llama.cpp#11341
@@ -45,13 +45,13 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     family = find_family(spec.model)
     if family is None:
         known = [name for name, load in FAMILIES.items() if load().in_llama_cpp]
-        message = f"{MODEL} is {quoted(spec.model)}, which llama.cpp does not know{_nearest(spec.model, known)}"
+        message = f"{MODEL} is {quote(spec.model)}, which llama.cpp does not know{_nearest(spec.model, known)}"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif not family.in_llama_cpp:
-        message = f"{MODEL} is {quoted(spec.model)}, a model that only tokverify supports, not llama.cpp"
+        message = f"{MODEL} is {quote(spec.model)}, a model that only tokverify supports, not llama.cpp"
         yield Finding(ERROR, message, keys=(MODEL,))
     elif family.uses_pre_tokenizer and not family.pre and spec.pre not in {None, *PRE_TOKENIZERS}:
-        message = f"{PRE} is {quoted(spec.pre or '')}, which llama.cpp does not know"
+        message = f"{PRE} is {quote(spec.pre or '')}, which llama.cpp does not know"
         nearest = _nearest(spec.pre or "", PRE_TOKENIZERS)
         yield Finding(ERROR, message + nearest, keys=(PRE,), repair=set_pre_tokenizer("NAME"))
 

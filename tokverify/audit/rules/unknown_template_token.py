@@ -9,7 +9,7 @@ from tokverify.audit.rule import rule
 from tokverify.errors import EncodeError
 from tokverify.files.gguf.keys import CHAT_TEMPLATE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -56,7 +56,7 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
 
 
 def _texts(texts: list[str]) -> str:
-    return f"{plural(len(texts), 'special-looking text')} ({listed(map(quoted, texts))})"
+    return f"{plural(len(texts), 'special-looking text')} ({list_items(map(quote, texts))})"
 
 
 def _is_plain_in_reference(subject: Subject, text: str) -> bool:

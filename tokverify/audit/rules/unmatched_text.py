@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import FIX
@@ -13,7 +13,7 @@ from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted, tokens
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -34,11 +34,11 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
         break). For all models: reports special tokens whose text contains that of another one.
 
     Why it is bad:
-        Such a token is never used. If one special token is part of another, the one that is found depends on the order
-        in which a program looks for them.
+        Such a token is never used. If one special token is part of another, which of the two is matched depends on the
+        order in which a program looks for them.
 
     Example:
-        Falcon 3 has `\n` and `\t` as added tokens; written as `Ċ` and `ĉ` they were not found, and every line break
+        Falcon 3 has `\n` and `\t` as added tokens; written as `Ċ` and `ĉ` they were not matched, and every line break
         became a different token than in the original.
 
     How to repair:
@@ -50,12 +50,12 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
     """
     settings = subject.settings
     if settings.family.is_bpe and PRE_TOKENIZERS[settings.pre].byte_level:
-        yield from _mapped(subject)
-        yield from _unmapped(subject)
-    yield from _nested(subject)
+        yield from _find_mapped(subject)
+        yield from _find_unmapped(subject)
+    yield from _find_nested(subject)
 
 
-def _mapped(subject: Subject) -> Iterator[Finding]:
+def _find_mapped(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     space, line_end, tab = (byte_alphabet()[ord(character)] for character in " \n\t")
     ids = tuple(
@@ -63,12 +63,12 @@ def _mapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'added token')} in the byte alphabet, matched in the original text: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+        yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
-def _unmapped(subject: Subject) -> Iterator[Finding]:
+def _find_unmapped(subject: Subject) -> Iterator[Finding]:
     settings, alphabet = subject.settings, frozenset(byte_alphabet().values())
-    # Looking at the few characters there are is much faster than at every token.
+    # Examining the few distinct characters first is much faster than examining every token.
     foreign = frozenset("".join(settings.pieces)) - alphabet
     normal = Attribute.NORMAL.value
     ids = tuple(
@@ -78,21 +78,25 @@ def _unmapped(subject: Subject) -> Iterator[Finding]:
     )
     if ids:
         message = f"{plural(len(ids), 'ordinary token')} with a character outside the byte alphabet: "
-        yield Finding(WARNING, message + tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+        yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 
 
-def _nested(subject: Subject) -> Iterator[Finding]:
+def _find_nested(subject: Subject) -> Iterator[Finding]:
     special = [token for token in subject.settings.added_tokens if token.special and len(token.text) >= _FEWEST]
     ids = {token.text: token.id for token in special}
     lengths = sorted({len(text) for text in ids})
-    pairs = [(part, whole) for whole in ids for part in _parts(whole, lengths) if part in ids]
+    pairs: list[tuple[str, str]] = []
+    for whole in ids:
+        pairs += [(part, whole) for part in _parts(whole, lengths) if part in ids]
     if pairs:
-        shown = listed(f"{quoted(part)} in {quoted(whole)}" for part, whole in pairs)
+        shown = list_items(f"{quote(part)} in {quote(whole)}" for part, whole in pairs)
         message = f"special tokens contain each other: {shown}; llama.cpp matches the longest first"
-        yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for pair in pairs for text in pair)))
+        yield Finding(INFO, message, ids=tuple(dict.fromkeys(ids[text] for text in chain.from_iterable(pairs))))
 
 
 def _parts(text: str, lengths: Sequence[int]) -> set[str]:
     """Return the parts of a text, but not itself, that have one of `lengths`, in ascending order."""
-    shorter = takewhile(lambda length: length < len(text), lengths)
-    return {text[start : start + length] for length in shorter for start in range(len(text) - length + 1)}
+    parts: set[str] = set()
+    for length in takewhile(lambda length: length < len(text), lengths):
+        parts.update(text[start : start + length] for start in range(len(text) - length + 1))
+    return parts

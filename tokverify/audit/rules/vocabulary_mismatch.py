@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import PADDING
@@ -11,17 +12,33 @@ from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import listed, plural, quoted
+from tokverify.text.wording import list_items, plural, quote
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-    from tokverify.report.finding import Severity
     from tokverify.report.run import PieceDifference
 
 _SHOWN = 10
 _DECISIVE = frozenset({"bos", "eos", "unk", "sep"})
-"""Roles whose tokens come up in the ids of a text."""
+"""Roles whose tokens occur in the ids of a text."""
+
+
+class _Problem(Enum):
+    """How one id differs, in the order of the findings."""
+
+    DIFFERENT = "with a different token than in the reference"
+    LOST = "only in the reference"
+    PADDING = "only in the file, as padding"
+    EXTRA = "only in the file"
+
+
+_SEVERITIES = {
+    _Problem.DIFFERENT: ERROR,
+    _Problem.LOST: WARNING,
+    _Problem.PADDING: INFO,
+    _Problem.EXTRA: WARNING,
+}
 
 
 @rule(code="TV201", name="vocabulary-mismatch", severity=ERROR)
@@ -57,29 +74,25 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
 
 
 def _other_pieces(subject: Subject, pieces: Sequence[PieceDifference]) -> Iterator[Finding]:
-    extra = [piece for piece in pieces if piece.expected is None]
-    both = [piece for piece in pieces if piece.actual is not None and piece.expected is not None]
-    lost = [piece for piece in pieces if piece.actual is None]
-    padding = [piece for piece in extra if _is_padding(subject, piece)]
-    more = [piece for piece in extra if not _is_padding(subject, piece)]
-    for severity, found, problem in (
-        (ERROR, both, "with a different token than in the reference"),
-        (WARNING, lost, "only in the reference"),
-        (INFO, padding, "only in the file, as padding"),
-        (WARNING, more, "only in the file"),
-    ):
+    by_problem: dict[_Problem, list[PieceDifference]] = {problem: [] for problem in _Problem}
+    for piece in pieces:
+        by_problem[_problem_of(subject, piece)].append(piece)
+    for problem, found in by_problem.items():
         if found:
-            yield _finding(severity, found, problem)
+            message = f"{plural(len(found), 'id')} {problem.value}: {list_items(map(_show, found), _SHOWN)}"
+            yield Finding(_SEVERITIES[problem], message, ids=tuple(piece.id for piece in found), keys=(TOKENS,))
 
 
-def _finding(severity: Severity, pieces: Sequence[PieceDifference], problem: str) -> Finding:
-    shown = listed(map(_show, pieces), _SHOWN)
-    message = f"{plural(len(pieces), 'id')} {problem}: {shown}"
-    return Finding(severity, message, ids=tuple(piece.id for piece in pieces), keys=(TOKENS,))
+def _problem_of(subject: Subject, piece: PieceDifference) -> _Problem:
+    if piece.actual is None:
+        return _Problem.LOST
+    if piece.expected is not None:
+        return _Problem.DIFFERENT
+    return _Problem.PADDING if _is_padding(subject, piece) else _Problem.EXTRA
 
 
 def _show(piece: PieceDifference) -> str:
-    texts = [quoted(text) for text in (piece.actual, piece.expected) if text is not None]
+    texts = [quote(text) for text in (piece.actual, piece.expected) if text is not None]
     return f"{piece.id} {' instead of '.join(texts)}"
 
 

@@ -28,7 +28,7 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
         that write a space one way must not have a vocabulary that mostly writes it the other way.
 
     Why it is bad:
-        No piece with a space in it is ever found. The text is split into single letters and bytes.
+        No piece that contains a space is ever matched. The text is split into single letters and bytes.
 
     Example:
         Llama 3, which is byte-level BPE, exported with `tokenizer.ggml.model` `llama`.

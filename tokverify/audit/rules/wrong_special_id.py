@@ -10,7 +10,7 @@ from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.text.wording import quoted
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -47,13 +47,13 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
         if id >= count:
             message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
             yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role, "ID"))
-    yield from _missing(subject.settings)
+    yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
         if not _is_special(subject.settings, id):
-            yield from _ordinary(subject, role, id)
+            yield from _check_ordinary(subject, role, id)
 
 
-def _missing(settings: Settings) -> Iterator[Finding]:
+def _find_missing(settings: Settings) -> Iterator[Finding]:
     for role in _used_roles(settings):
         if role not in settings.special_ids:
             message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
@@ -61,7 +61,7 @@ def _missing(settings: Settings) -> Iterator[Finding]:
 
 
 def _used_roles(settings: Settings) -> list[str]:
-    """Return the roles whose tokens llama.cpp puts around a text."""
+    """Return the roles whose tokens llama.cpp adds around a text."""
     before, after = settings.family.affix_roles(settings)
     return before + after
 
@@ -70,7 +70,7 @@ def _is_special(settings: Settings, id: int) -> bool:
     return settings.attributes[id] != Attribute.NORMAL or is_marker(settings.pieces[id])
 
 
-def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
+def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     settings = subject.settings
     is_used = role in _used_roles(settings)
     if role in _ENDING:
@@ -85,7 +85,7 @@ def _ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
         return
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
-    message = f"{setting} is the ordinary token {quoted(settings.pieces[id])}: {harm}"
+    message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
     repair = set_special_id(role, "ID")
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)

@@ -29,12 +29,12 @@ PARTS: Mapping[str, Callable[[Declared, Declared], Iterable[PartChange]]] = {
 }
 """Name -> how to compare a part of two tokenizers, as a GGUF file would declare it."""
 
-_OF_ONE_MODEL = frozenset({"types", "scores", "merges"})
+_REQUIRING_SAME_MODEL = frozenset({"types", "scores", "merges"})
 """Parts that are comparable only between tokenizers of the same model."""
 
 
 def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Return the parts that changed, and sentences on what could not be compared."""
+    """Return the parts that changed, and sentences that say what could not be compared."""
     documents = read_document(old), read_document(new)
     parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer)))]
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
@@ -47,7 +47,7 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
 
 
 def _describe_unread(old: Version, new: Version, *, has_documents: bool) -> Iterable[str]:
-    """Name the versions that cannot be read as a GGUF file would declare them."""
+    """Name the versions that cannot be converted to what a GGUF file would declare."""
     compared = "the two files, without what llama.cpp would derive from them" if has_documents else "the tokens"
     for version in (old, new):
         if version.spec is None:
@@ -56,14 +56,14 @@ def _describe_unread(old: Version, new: Version, *, has_documents: bool) -> Iter
 
 def _describe_models(old: TokenizerSpec, new: TokenizerSpec) -> Iterable[str]:
     if old.model != new.model:
-        names = ", ".join(name for name in PARTS if name in _OF_ONE_MODEL)
+        names = ", ".join(name for name in PARTS if name in _REQUIRING_SAME_MODEL)
         yield f"{names}: one tokenizer is {old.model}, the other {new.model}"
 
 
 def _compare_declared(old: TokenizerSpec, new: TokenizerSpec) -> Iterable[Part]:
     before, after = Declared(old), Declared(new)
     for name, compare in PARTS.items():
-        if old.model == new.model or name not in _OF_ONE_MODEL:
+        if old.model == new.model or name not in _REQUIRING_SAME_MODEL:
             yield Part(name, tuple(compare(before, after)))
 
 

@@ -1,4 +1,4 @@
-"""What a version declares, and helpers that all parts share."""
+"""Derive what a version declares, and compare mappings of values, for all parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Declared:
 
     @cached_property
     def settings(self) -> Settings | None:
-        """The effective settings; None where llama.cpp would refuse the file."""
+        """The effective settings; None if llama.cpp would refuse the file."""
         from tokverify.engine.settings import resolve
 
         try:
@@ -40,11 +40,11 @@ class Declared:
         return {token: id for id, token in enumerate(self.spec.tokens)}
 
 
-def compare_values(old: Mapping[str, object], new: Mapping[str, object], left_out: str = "") -> Iterator[PartChange]:
-    """Yield the keys whose values changed, except `left_out`."""
+def compare_values(old: Mapping[str, object], new: Mapping[str, object], ignored: str = "") -> Iterator[PartChange]:
+    """Yield the keys whose values changed, except the key `ignored`."""
     for name in dict.fromkeys([*old, *new]):
         before, after = old.get(name), new.get(name)
-        if before != after and name != left_out:
+        if before != after and name != ignored:
             yield PartChange("changed", name, _format(before), _format(after))
 
 

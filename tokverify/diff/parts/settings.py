@@ -1,4 +1,4 @@
-"""Compare what applies to a tokenizer as a whole: its settings, added tokens and chat templates."""
+"""Compare the settings, added tokens and chat templates of two tokenizers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 def compare_settings(old: Declared, new: Declared) -> Iterator[PartChange]:
     """Yield the settings that changed, by name."""
-    yield from compare_values(_list_settings(old), _list_settings(new), left_out="added_tokens")
+    yield from compare_values(_list_settings(old), _list_settings(new), ignored="added_tokens")
 
 
 def _list_settings(declared: Declared) -> dict[str, object]:
     from tokverify.verify.side import describe_settings
 
     spec = declared.spec
-    listed: dict[str, object] = {"model": spec.model, "charsmap": spec.charsmap and digest(spec.charsmap)}
-    return listed if declared.settings is None else listed | _flatten(describe_settings(declared.settings))
+    values: dict[str, object] = {"model": spec.model, "charsmap": spec.charsmap and digest(spec.charsmap)}
+    return values if declared.settings is None else values | _flatten(describe_settings(declared.settings))
 
 
 def _flatten(settings: Mapping[str, object]) -> dict[str, object]:

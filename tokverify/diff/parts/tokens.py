@@ -62,7 +62,7 @@ def _compare_per_token(
     values: Callable[[TokenizerSpec], Sequence[_Value] | None],
     format: Callable[[_Value], str],
 ) -> Iterator[PartChange]:
-    """Compare a value that each token has; where one side has none at all, that is one change."""
+    """Compare a value that each token has; if one side lacks all of these values, that is a single change."""
     before, after = values(old.spec), values(new.spec)
     if not before or not after:
         if before or after:

@@ -25,7 +25,7 @@ class _CppHybridFamily(Family):
         return to_bytes(piece) if attribute & VERBATIM else piece_bytes(piece)
 
     def make_joiner(self) -> PieceJoiner:
-        """Return what puts spaces back between words, by rule."""
+        """Return the joiner that restores spaces between words by rule."""
         return Spacing()
 
 

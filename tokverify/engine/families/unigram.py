@@ -18,7 +18,7 @@ class _UnigramFamily(Family):
         return make_unigram(spec, settings, settings.special_ids.get("unk", NO_TOKEN))
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
-        """Count runs of spaces in a stretch as one: which of them are extra depends on what surrounds the stretch."""
+        """Reduce runs of spaces in a stretch to one: which of them are extra depends on the surrounding text."""
         return normalized if whole else " ".join(normalized.split())
 
 

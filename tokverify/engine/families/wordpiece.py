@@ -20,7 +20,7 @@ class _WordPieceFamily(Family):
         return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
-        """Leave out all spaces: they only say where to cut."""
+        """Drop all spaces: they only mark where to split."""
         del whole
         return normalized.replace(" ", "")
 
@@ -43,7 +43,7 @@ BERT = _WordPieceFamily(
     flags=("lowercase", "strip_accents"),
     affixes=Affixes.ALWAYS,
     closing_role="sep",
-    cuts_words=True,
+    splits_words=True,
     equivalent_pre_tokenizers=frozenset({"BertPreTokenizer"}),
     replaces_unknown=True,
     declares_types=False,

@@ -168,7 +168,10 @@ class Plamo2:
 
     @cached_property
     def _suffixes(self) -> set[str]:
-        return {piece[start:] for piece in self._pieces for start in range(len(piece))}
+        suffixes: set[str] = set()
+        for piece in self._pieces:
+            suffixes.update(piece[start:] for start in range(len(piece)))
+        return suffixes
 
 
 def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:

@@ -9,7 +9,7 @@ Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 
 from tokverify.engine.models.boundary import CUT, LINE_FEED, PartSplitter, line_splitter, word_splitter
 from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
@@ -152,7 +152,7 @@ class _PartSplitter(PartSplitter):
         return word_splitter({*self, *continued}, self._characters, " ")
 
     def __missing__(self, pair: str) -> str:
-        if not any((end, start) in self._partial for end in self._ends[pair[0]] for start in _heads(pair[1])):
+        if self._partial.isdisjoint(product(self._ends[pair[0]], _heads(pair[1]))):
             return super().__missing__(pair)
         if len(self) < self.ENTRIES:
             self[pair] = pair[1]

@@ -32,7 +32,7 @@ class ScoreSums:
         self._by_symbol = {piece: max(abs(score), highest) for piece, score in scores.items() if len(piece) == 1}
         most = max(self._unknown, *self._by_symbol.values(), 0.0)
         self.safe_length = (self.limit - self.heaviest) / most if most else inf
-        """The number of symbols whose sum cannot exceed the limit, whatever they are."""
+        """The number of symbols whose sum cannot exceed the limit, regardless of which symbols they are."""
 
     def bound(self, symbols: str) -> float:
         """Return the most that these symbols can add to the magnitude of the best sum."""

@@ -57,7 +57,7 @@ class UnigramNormalizer:
         if outline is not None and pieces is not None:
             splitter = _Splitter(outline, pieces)
             self._split = splitter.split
-            # One more for a space before it; and a character that is broken up becomes three symbols.
+            # One more for a space before it; and a character that is split into bytes becomes three symbols.
             self.growth = 1 + max(3, outline.longest)
             spaces = filter(splitter.stands_alone, [" ", *outline.alone])
             self.blanks = "".join(character for character in spaces if self._cache[character] == " ")
@@ -174,7 +174,7 @@ class _Splitter:
 
     def __init__(self, outline: Outline, pieces: Sequence[str]) -> None:
         heads = {piece[0] for piece in pieces if len(piece) > 1}
-        tails = {character for piece in pieces for character in piece[1:]}
+        tails = set("".join(piece[1:] for piece in pieces))
         inner = [*map(only, outline.inner), *map(alike, tails)]
         changing = [*map(only, outline.alone), *(alike(piece[0]) for piece in pieces)]
         starting = character_class([*changing, *map(only, outline.inner), *map(only, heads)])

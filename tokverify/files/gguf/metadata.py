@@ -66,8 +66,8 @@ _LOOK_ALIKES = (
 )
 
 
-def read_metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Value]:
-    """Read the values of the keys that are `wanted`, and skip the others.
+def read_metadata(path: Path, is_needed: Callable[[str], bool]) -> dict[str, Value]:
+    """Read the values of the keys for which `is_needed` returns True, and skip the others.
 
     Strings that are not UTF-8 keep their bytes as lone surrogates (`surrogateescape`).
 
@@ -76,15 +76,15 @@ def read_metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Value]
         UnsupportedError: If it has a GGUF version or a kind of value that llama.cpp cannot read.
         TokverifyError: If there is no such file, or it cannot be read.
     """
-    return read_file(path, wanted)[0]
+    return read_file(path, is_needed)[0]
 
 
-def read_file(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
-    """Read the values of the `wanted` keys, and the shape of each tensor; errors are those of `read_metadata`."""
+def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
+    """Read the values of the needed keys, and the shape of each tensor; errors are those of `read_metadata`."""
     with map_file(path) as data:
         cursor = Cursor(path, data)
         tensor_count, key_count = read_header(cursor)
-        values, alignment = _read_values(cursor, key_count, wanted)
+        values, alignment = _read_values(cursor, key_count, is_needed)
         shapes = read_tensors(cursor, tensor_count, alignment)
     return values, shapes
 
@@ -145,15 +145,15 @@ def find_values(cursor: Cursor, key_count: int) -> tuple[dict[str, tuple[int, in
     return places, alignment
 
 
-def _read_values(cursor: Cursor, key_count: int, wanted: Callable[[str], bool]) -> tuple[dict[str, Value], int]:
-    """Return the wanted values and the alignment of tensor data."""
+def _read_values(cursor: Cursor, key_count: int, is_needed: Callable[[str], bool]) -> tuple[dict[str, Value], int]:
+    """Return the needed values and the alignment of tensor data."""
     values: dict[str, Value] = {}
     seen: set[str] = set()
     alignment = _DEFAULT_ALIGNMENT
     for number in range(1, key_count + 1):
         cursor.place = f"key {number} of {key_count}"
         key = _read_key(cursor, seen)
-        keep = wanted(key)
+        keep = is_needed(key)
         value = _read_value(cursor, keep=keep)
         if keep:
             values[key] = value
@@ -242,7 +242,7 @@ def read_tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, Shape]
 
 
 def _read_tensor(cursor: Cursor, alignment: int) -> tuple[Shape, int]:
-    """Return a tensor's shape, and the minimum size of the data: everything before it, and one byte of its own."""
+    """Return a tensor's shape, and the minimum size of the data: its offset, plus one byte unless it is empty."""
     dimension_count = cursor.uint32()
     if dimension_count > _MAX_DIMENSIONS:
         raise cursor.damaged(f"{dimension_count} dimensions exceed the limit of {_MAX_DIMENSIONS}")

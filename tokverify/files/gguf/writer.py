@@ -22,7 +22,7 @@ ARCHITECTURES = {"llama": "llama", "gpt2": "gpt2", "gemma4": "gemma4", "bert": "
 """`tokenizer.ggml.model` -> a matching architecture known to llama.cpp; for others, `llama`."""
 
 
-def named(spec: TokenizerSpec, name: str) -> TokenizerSpec:
+def with_name(spec: TokenizerSpec, name: str) -> TokenizerSpec:
     """Return a tokenizer with the name of a model, which llama.cpp uses to override the types of some tokens."""
     return replace(spec, general={**spec.general, "name": name})
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.merge import merge
-from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
+from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import UnsupportedError
 from tokverify.files.huggingface.post_processor import ids_around
@@ -68,18 +68,19 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
         UnsupportedError: If there is none.
     """
     with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
-        cut = [[piece for piece, _ in document.library.pre_tokenizer.pre_tokenize_str(text)] for text in PROBES]
-    matching = names_that_cut(cut)
+        pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
+        pre_tokens = [[piece for piece, _ in pre_tokenize(text)] for text in PROBES]
+    matching = find_matching_names(pre_tokens)
     names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
     if names:
-        return best_name(names, adds_bos=adds_bos)
+        return choose_name(names, adds_bos=adds_bos)
     if matching:
         raise document.unsupported(
             "model.ignore_merges",
             f"is {ignore_merges}, but in llama.cpp's pre-tokenizers that split texts like this one "
             f"({', '.join(matching)}), it is always {not ignore_merges}",
         )
-    raise document.unsupported("pre_tokenizer", no_such_name(cut))
+    raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
 
 
 def _sentencepiece(document: Document) -> TokenizerSpec:
@@ -159,9 +160,9 @@ def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
 
     Single characters count even if they are not in the vocabulary, because a text is first split into characters.
     """
-    listed = set(merges)
+    known = set(merges)
     lengths = {1, *map(len, pieces)}
-    return all(split in listed for piece in pieces for split in _splits(piece, pieces, lengths))
+    return all(known.issuperset(_splits(piece, pieces, lengths)) for piece in pieces)
 
 
 def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[tuple[str, str]]:

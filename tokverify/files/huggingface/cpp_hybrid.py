@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.cpp.spacing import CONTINUATION
-from tokverify.engine.models.cpp.vocabulary import ROLES, SPECIAL, UNKNOWN, reserved
+from tokverify.engine.models.cpp.vocabulary import ROLES, SPECIAL, UNKNOWN, reserved_piece
 from tokverify.files.huggingface.bpe import read_merges
 from tokverify.files.huggingface.post_processor import ids_around
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
@@ -32,7 +32,7 @@ def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
     around = ids_around(document)
     words = vocabulary(document, document.model.get("vocab"), unknown=UNKNOWN)
     roles = {role: words.ids[text] for role, text in ROLES.items() if text in words.ids}
-    placeholders = {id for id, token in enumerate(words.tokens) if token == reserved(id) and token not in SPECIAL}
+    placeholders = {id for id, token in enumerate(words.tokens) if token == reserved_piece(id) and token not in SPECIAL}
     return TokenizerSpec(
         model=MODEL,
         tokens=words.tokens,

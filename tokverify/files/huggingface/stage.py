@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import Any, cast
 
 Stage = dict[str, Any]
@@ -19,4 +20,4 @@ def _flatten(stage: Stage) -> list[Stage]:
     if stage["type"] != "Sequence":
         return [stage]
     parts = next(value for value in stage.values() if isinstance(value, list))
-    return [inner for part in parts for inner in _flatten(part)]
+    return list(chain.from_iterable(map(_flatten, parts)))

@@ -58,13 +58,13 @@ def vocabulary(
     for added in document.added_tokens:
         id = all_ids[added["content"]]
         has_space = escapes_spaces and ESCAPED_SPACE in added["content"]
-        tokens[id], types[id] = _added(added, has_space=has_space, is_piece=added["content"] in ids)
+        tokens[id], types[id] = _convert_added(added, has_space=has_space, is_piece=added["content"] in ids)
     if unknown is not None:
         types[_id_of(document, unknown, all_ids)] = TokenType.UNKNOWN.value
     return Vocabulary(tokens, types, all_ids)
 
 
-def _added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
+def _convert_added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
     """Return the text and type of an added token, which llama.cpp matches before spaces are escaped."""
     text = added["content"]
     if added["special"]:

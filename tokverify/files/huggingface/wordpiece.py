@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE
-from tokverify.engine.word_cutting import first_difference
+from tokverify.engine.word_splitting import first_difference
 from tokverify.files.huggingface.post_processor import ids_around
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType

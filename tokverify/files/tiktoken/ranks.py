@@ -1,4 +1,4 @@
-"""Read the ranks of a .tiktoken file, and look up what belongs to it without being in it."""
+"""Read the ranks of a .tiktoken file, and look up its pattern and special tokens, which the file does not contain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tokverify.files.config import read_config, token_text
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What belongs to a published .tiktoken file without being in it."""
+    """What belongs to a published .tiktoken file but is not stored in it."""
 
     pattern: str
     size: int = 0
@@ -83,7 +83,7 @@ def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
 
 
 def published_for(path: Path, pattern: str) -> Published:
-    """Look up what belongs to a file by `pattern`, which is a name or a regular expression, or by the file's name.
+    """Look up the pattern and special tokens of a file by `pattern` (a name or a regular expression) or its file name.
 
     Raises:
         UnsupportedError: If no pattern is given and the file's name is not that of a published one.
@@ -111,8 +111,8 @@ def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published)
 
 
 def _added_tokens(path: Path) -> dict[str, int]:
-    """Return the added tokens listed in the tokenizer_config.json beside the file."""
-    listed = read_config(path).get("added_tokens_decoder")
-    entries = listed.items() if isinstance(listed, dict) else ()
+    """Return the added tokens declared by the tokenizer_config.json beside the file."""
+    declared = read_config(path).get("added_tokens_decoder")
+    entries = declared.items() if isinstance(declared, dict) else ()
     texts = {int(id): token_text(entry) for id, entry in entries if id.isdecimal()}
     return {text: id for id, text in texts.items() if text}

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokverify.engine.byte_level import spell_bytes, to_byte_level
-from tokverify.engine.pre_search import PROBES, best_name, names_that_cut, no_such_name
+from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import special_texts, template_fields
@@ -97,17 +97,17 @@ def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
     tiktoken looks up a whole pre-token before it merges. This makes no difference if merges can produce every token, in
     which case a name that does not imply it is acceptable as well.
     """
-    cut = _split_probes(file, pattern)
-    names = names_that_cut(cut)
+    pre_tokens = _split_probes(file, pattern)
+    names = find_matching_names(pre_tokens)
     if not names:
-        raise UnsupportedError(f"{file}: the pattern: {no_such_name(cut)}")
+        raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
     whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
     if needs_no_merges and not whole_first:
         raise UnsupportedError(
             f"{file}: no merge of two tokens produces some of the tokens, and llama.cpp's pre-tokenizers that split "
             f"texts like this pattern ({', '.join(names)}) use only tokens that merges produce"
         )
-    return best_name(whole_first or names)
+    return choose_name(whole_first or names)
 
 
 def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
@@ -119,7 +119,7 @@ def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
 
 
 def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those named in a config, otherwise the end-of-text token of published files."""
+    """Return the ids by role: those named in a config or, by default, the end-of-text token of published files."""
     defaults = {"bos": special[_END], "eos": special[_END]} if _END in special else {}
     declared = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
     return defaults | declared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.render.audit import list_ranges, verdict
+from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.html.page import page, version_list
 from tokverify.report.audit import audit_exit_code, count_severity
 from tokverify.report.finding import Severity
@@ -42,7 +42,7 @@ def render(report: AuditReport) -> str:
             tuple(map(visible_message, (rule.code, rule.name, rule.reason))) for rule in report.not_evaluated
         ],
     }
-    return page("audit.html.jinja", ["page.js", "audit.js"], context)
+    return page("audit/page.html.jinja", ["html/page.js", "html/findings.js"], context)
 
 
 def _failing_severities(report: AuditReport) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.audit import verdict
 from tokverify.render.audit.manual import first_line, write_rule
+from tokverify.render.audit.verdict import verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue
 from tokverify.report.audit import audit_exit_code

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
-from tokverify.render.chat import conversation_of, place, template_state, verdict
 from tokverify.render.chat.text import WITH_TEXTS, result_lines
 from tokverify.render.chat.text_difference import ACTUAL, EXPECTED, caret_rows, difference_lines, text_lines
+from tokverify.render.chat.verdict import conversation_of, place, template_state, verdict
 from tokverify.render.document import (
     Alignment,
     Bullets,
@@ -25,22 +25,22 @@ from tokverify.render.document import (
     code,
     message,
 )
+from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.chat import chat_exit_code
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.chat.text_difference import TextLine
     from tokverify.render.document import Block, Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, TextDifference
     from tokverify.report.run import Side
 
     _Line = tuple[str, Inline]
 
 _LINE_STYLES = {ACTUAL: Style.ACTUAL, EXPECTED: Style.EXPECTED}
-_SEVERITY_STYLES = {Severity.ERROR: Style.BAD, Severity.WARNING: Style.WARNING, Severity.INFO: Style.STRONG}
 _INDENT = 2
 _MIN_WIDTH = 20
 # A template may write a million characters, which would take minutes to draw.
@@ -88,7 +88,7 @@ def _describe_side(role: str, side: Side) -> Iterator[_Line]:
 
 def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> Section:
     title: Inline = [
-        Span(finding.severity.name, _SEVERITY_STYLES[finding.severity]),
+        Span(finding.severity.name, SEVERITY_STYLES[finding.severity]),
         " ",
         message(finding.kind, Style.STRONG),
     ]

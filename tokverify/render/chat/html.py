@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
-from tokverify.render.chat import conversation_of, place, template_state, verdict
 from tokverify.render.chat.text_difference import BOTH, text_lines
+from tokverify.render.chat.verdict import conversation_of, place, template_state, verdict
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import outcome, side_data
 from tokverify.report.chat import chat_exit_code, count_findings, findings_for, message_texts
@@ -40,7 +40,7 @@ def render(report: ChatReport) -> str:
         "findings": list(map(_finding, report.findings)),
         "templates": [_template(template, report) for template in report.templates],
     }
-    return page("chat.html.jinja", ["page.js", "audit.js"], context)
+    return page("chat/page.html.jinja", ["html/page.js", "html/findings.js"], context)
 
 
 def _sides(report: ChatReport) -> Iterator[tuple[str, dict[str, object]]]:

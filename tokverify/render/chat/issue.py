@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.render.chat import conversation_of, verdict
 from tokverify.render.chat.text import WITH_TEXTS, first_result, result_lines
+from tokverify.render.chat.verdict import conversation_of, verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue, join_lines
 from tokverify.report.chat import chat_exit_code
@@ -27,7 +27,7 @@ CHAT_CHECKS: Sequence[Check] = tuple(
 
 
 def to_ci_report(report: ChatReport) -> CiReport:
-    """Return what CI systems are told of what was found."""
+    """Return what CI systems show of a report."""
     return CiReport(
         issues=chat_issues(report),
         checks=CHAT_CHECKS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.chat import conversation_of, place, verdict
 from tokverify.render.chat.text import finding_line, result_lines
+from tokverify.render.chat.verdict import conversation_of, place, verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.report.chat import findings_for
 from tokverify.report.finding import Severity
@@ -19,12 +19,26 @@ if TYPE_CHECKING:
 
 
 def render(report: ChatReport) -> str:
-    """Write what was found as JUnit XML; hints do not make a test fail."""
+    """Write the findings as JUnit XML; hints do not make a test fail."""
     return document(_suites(report))
 
 
 def _suites(report: ChatReport) -> Iterator[Element]:
-    properties: Mapping[str, str] = {
+    properties = _properties(report)
+    for template in report.templates:
+        results = [result for result in report.results if result.template == template.name]
+        tests = [_result_test(result, report) for result in results]
+        tests += [
+            _finding_test(finding)
+            for finding in report.findings
+            if finding.template == template.name and not finding.conversations
+        ]
+        files = {conversation_of(result, report).file for result in results}
+        yield suite(template.name, properties, tests, files.pop() if len(files) == 1 else "")
+
+
+def _properties(report: ChatReport) -> Mapping[str, str]:
+    return {
         "model": report.actual.source,
         "fingerprint": report.actual.fingerprint or "",
         "reference": report.expected.source if report.expected else "",
@@ -32,29 +46,22 @@ def _suites(report: ChatReport) -> Iterator[Element]:
         "not checked": "; ".join(report.not_checked),
         "verdict": verdict(report),
     }
-    for template in report.templates:
-        results = [result for result in report.results if result.template == template.name]
-        found = [finding for finding in report.findings if finding.template == template.name]
-        tests = [_result_test(result, report) for result in results]
-        tests += [_finding_test(finding) for finding in found if not finding.conversations]
-        files = {conversation_of(result, report).file for result in results}
-        yield suite(template.name, properties, tests, files.pop() if len(files) == 1 else "")
 
 
 def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
     found = findings_for(report, result)
-    told = list(map(finding_line, found))
+    lines = list(map(finding_line, found))
     if all(finding.severity is Severity.INFO for finding in found):
-        return passed(result.conversation, result.template, "\n".join(told))
+        return passed(result.conversation, result.template, "\n".join(lines))
     found_at = place(conversation_of(result, report))
     where = [visible_message(found_at)] if found_at else []
     test = passed(result.conversation, result.template)
     # The worst finding is the first.
-    return not_passed(test, "failure", found[0].kind, told[0], [*where, *told, *result_lines(result)])
+    return not_passed(test, "failure", found[0].kind, lines[0], [*where, *lines, *result_lines(result)])
 
 
 def _finding_test(finding: ChatFinding) -> Element:
-    """Return a test for what is found in a template as a whole."""
-    told = finding_line(finding)
-    test = passed(finding.kind, finding.template, told if finding.severity is Severity.INFO else "")
-    return test if finding.severity is Severity.INFO else not_passed(test, "failure", finding.kind, told, [told])
+    """Return a test for a finding about a template as a whole."""
+    line = finding_line(finding)
+    test = passed(finding.kind, finding.template, line if finding.severity is Severity.INFO else "")
+    return test if finding.severity is Severity.INFO else not_passed(test, "failure", finding.kind, line, [line])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.render.convert import verdict
+from tokverify.render.convert.verdict import verdict
 from tokverify.render.document import (
     Bullets,
     Column,
@@ -28,8 +28,8 @@ from tokverify.report.run_summary import vocabularies_differ
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.convert import Conversion, PreTokenizerChoice
 
     _Line = tuple[str, Inline]
@@ -114,12 +114,15 @@ def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[
     if shown:
         yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
-    lines: list[_Line] = []
     names = [result.name for result in results if result.status in _FAILING and result not in found]
-    if names:
-        lines.append(("cases", message(", ".join(names))))
-    if len(shown) < len(found):
-        left_out = plural(len(found) - len(shown), "more cause")
-        lines.append(("causes", message(f"... {left_out}, shown with -v ...", Style.DIM)))
+    lines = list(_list_left_out(names, len(found) - len(shown)))
     if lines:
         yield Section([Fields(lines)])
+
+
+def _list_left_out(names: Sequence[str], causes: int) -> Iterator[_Line]:
+    """Name what is not drawn: failing cases, and the number of causes."""
+    if names:
+        yield "cases", message(", ".join(names))
+    if causes:
+        yield "causes", message(f"... {plural(causes, 'more cause')}, shown with -v ...", Style.DIM)

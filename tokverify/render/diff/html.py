@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline
-from tokverify.render.diff import (
+from tokverify.render.diff.verdict import (
     describe_cause,
-    percentage,
     shorten_value,
     summarize_effect,
     summarize_part,
     verdict,
 )
-from tokverify.render.fuzz import verdict as fuzz_verdict
 from tokverify.render.fuzz.html import length, run_data
-from tokverify.render.html.cause import causes
+from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.html.page import version_list
+from tokverify.render.run.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, entries, outcome
 from tokverify.report.diff import diff_exit_code, new_side
 from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import percentage
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.render.run.cause import Causes
     from tokverify.report.diff import ChangeReport, Effect, Example, Part
     from tokverify.report.run import Report
 
@@ -58,7 +58,7 @@ def render(report: ChangeReport) -> str:
         "more_examples": len(report.examples) - len(examples),
         "fuzz": run_data(report.fuzzed) | {"verdict": fuzz_verdict(report.fuzzed)} if report.fuzzed else None,
     }
-    return case_page("change.html.jinja", context)
+    return case_page("diff/page.html.jinja", context)
 
 
 def _list_causes(report: ChangeReport) -> Causes:

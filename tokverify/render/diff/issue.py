@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
-from tokverify.render.diff import cause_lines, change_lines, summarize_effect, summarize_part, verdict
+from tokverify.render.diff.verdict import cause_lines, change_lines, summarize_effect, summarize_part, verdict
 from tokverify.render.fuzz.issue import FINDING_CHECKS, finding_issues
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
 from tokverify.report.diff import diff_exit_code, new_side, old_side

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.render.diff import change_lines, summarize_effect, summarize_part, verdict
+from tokverify.render.diff.verdict import change_lines, summarize_effect, summarize_part, verdict
 from tokverify.render.fuzz.junit import fuzz_suites
 from tokverify.render.run.junit import case_suites
 from tokverify.report.diff import new_side, old_side

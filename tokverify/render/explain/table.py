@@ -20,7 +20,7 @@ from tokverify.text.wording import encode_options, plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.explain import (
         AddedTokenMatch,
         ExplainedToken,
@@ -50,7 +50,7 @@ def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
     yield _pre_tokens(explained, full)
-    yield Group(title(4, "model", f"{explained.algorithm} {explained.summary}"), *map(indent, legends(explained)))
+    yield Group(title(4, "model", f"{explained.algorithm} {explained.method}"), *map(indent, legends(explained)))
     yield from model_sections(explained, full=full)
     yield _special_tokens(explained)
     yield _result(explained, full)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
-from tokverify.render.fuzz import coverage_shares, describe_tried, verdict
+from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.sections import sides_section, vocabulary_sections
 from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.fuzz import FuzzReport
 
 

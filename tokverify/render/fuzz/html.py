@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
-from tokverify.render.fuzz import describe_tried, percent, verdict
-from tokverify.render.html.cause import causes
+from tokverify.render.fuzz.verdict import describe_tried, percent, verdict
+from tokverify.render.run.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
 from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.text.visible import visible_message
@@ -33,7 +33,7 @@ def render(fuzzed: FuzzReport) -> str:
         **case_list((fuzzed.report, causes(fuzzed.report))),
         "fuzz": run_data(fuzzed),
     }
-    return case_page("fuzz.html.jinja", context)
+    return case_page("fuzz/page.html.jinja", context)
 
 
 def run_data(fuzzed: FuzzReport) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
-from tokverify.render.fuzz import verdict
+from tokverify.render.fuzz.verdict import verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
 from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
@@ -32,7 +32,7 @@ FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
 
 
 def to_ci_report(fuzzed: FuzzReport) -> CiReport:
-    """Return what CI systems are told of a run."""
+    """Return what CI systems show of a run."""
     return CiReport(
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,

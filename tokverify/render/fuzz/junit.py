@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci.issue import Level
 from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.render.fuzz import verdict
 from tokverify.render.fuzz.issue import finding_issues
+from tokverify.render.fuzz.verdict import verdict
 from tokverify.render.run.junit import case_suites, properties_of
 from tokverify.report.fuzz import count_compared
 from tokverify.text.visible import visible_message

@@ -1,7 +1,7 @@
 "use strict";
-// What every page has: making elements, and the choice between dark and light.
+// What all pages share: creating elements, and choosing between dark and light.
 
-// Texts become text nodes, so nothing in them is ever read as HTML.
+// Texts become text nodes, so nothing in them is ever interpreted as HTML.
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

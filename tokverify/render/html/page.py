@@ -19,8 +19,11 @@ _IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character 
 
 
 def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -> str:
-    """Fill in a template; texts in `context` must have passed `visible`, and are escaped."""
-    style, script = _resource("page.css"), Markup("\n").join(map(_resource, scripts))
+    """Fill in a template; it escapes the texts in `context`, which must have passed `visible`.
+
+    The template and the scripts are named relative to `tokverify/render/`.
+    """
+    style, script = _resource("html/page.css"), Markup("\n").join(map(_resource, scripts))
     environment = Environment(
         autoescape=True,
         loader=FunctionLoader(lambda name: str(_resource(name))),
@@ -45,8 +48,8 @@ def script_json(data: object) -> Markup:
 
 
 def _resource(name: str) -> Markup:
-    """Read a file of this package, which needs no escaping."""
-    return Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - it is our own
+    """Read a file of ours, which needs no escaping; `name` is relative to `tokverify/render/`."""
+    return Markup(files("tokverify.render").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - it is our own
 
 
 def _policy(style: str, script: str) -> str:

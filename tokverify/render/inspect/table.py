@@ -15,7 +15,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.inspect import Inspection, TokenDetails, TokenList, TokenRun
 
 _MAX_RUNS = 15

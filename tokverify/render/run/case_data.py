@@ -13,7 +13,7 @@ from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.render.run.cause import Causes
     from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 

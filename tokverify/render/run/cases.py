@@ -41,19 +41,20 @@ _BYTES_BEFORE, _BYTES_AFTER = 15, 35
 
 def case_sections(report: Report, *, verbose: bool, heading: str = "failing case") -> Iterator[Section]:
     """Yield the sections on single cases; `heading` is what `markdown` calls those that fail."""
-    matching = [result for result in report.results if result.status is Status.MATCH]
+    by_status: dict[Status, list[CaseResult]] = {}
+    for result in report.results:
+        by_status.setdefault(result.status, []).append(result)
+    matching = by_status.get(Status.MATCH, [])
     if verbose and matching:
         yield _matches_section(matching)
     failing = [result for result in report.results if result.status in FAILING]
     yield from _failing_sections(failing, heading, verbose=verbose)
-    decoded = [result for result in report.results if result.decode_difference]
-    if decoded:
-        yield _decoding_section(decoded, verbose=verbose)
+    yield from _decoding_sections(report, verbose=verbose)
     yield from _group_by_reason("known", ((known_text(r.known), r.name) for r in report.results if r.known))
     if report.baseline:
         yield from _baseline_sections(report.baseline)
-    skipped = [(result.message or "", result.name) for result in report.results if result.status is Status.SKIPPED]
-    yield from _group_by_reason("skipped", skipped)
+    skipped = by_status.get(Status.SKIPPED, [])
+    yield from _group_by_reason("skipped", ((result.message or "", result.name) for result in skipped))
     yield from _group_by_reason("note", _notes(matching), fold=not verbose)
 
 
@@ -133,8 +134,11 @@ def _matches_section(matching: Iterable[CaseResult]) -> Section:
     return Section([Table(columns, rows)])
 
 
-def _decoding_section(decoded: Sequence[CaseResult], *, verbose: bool) -> Section:
+def _decoding_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     """Show what each side makes of the same ids; this does not change the verdict."""
+    decoded = [result for result in report.results if result.decode_difference]
+    if not decoded:
+        return
     count = len(decoded) if verbose else min(len(decoded), _MAX_DECODED)
     title: list[str | Span] = [
         message("DECODING ", Style.WARNING),
@@ -143,7 +147,7 @@ def _decoding_section(decoded: Sequence[CaseResult], *, verbose: bool) -> Sectio
     lines = [line for result in decoded[:count] for line in _decoding_lines(result, verbose)]
     if count < len(decoded):
         lines.append(("", message(f"... {len(decoded) - count:,} more, shown with -v ...", Style.DIM)))
-    return Section([Details(title, [Fields(lines)])])
+    yield Section([Details(title, [Fields(lines)])])
 
 
 def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Inline]]:

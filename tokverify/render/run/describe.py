@@ -12,7 +12,7 @@ from tokverify.render.run.verdict import verdict
 from tokverify.report.run_summary import run_exit_code, vocabularies_differ
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
+    from tokverify.render.options import RenderOptions
     from tokverify.report.run import Report
 
 

@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline, known_text
-from tokverify.render.html.cause import causes
 from tokverify.render.html.page import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
+from tokverify.render.run.cause import causes
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import percentage, plural
 
 if TYPE_CHECKING:
-    from tokverify.render.html.cause import Causes
+    from tokverify.render.run.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
 
 _MAX_PIECES = 200
 _PLOT_MARGIN = 6
-_SCRIPTS = ("page.js", "alignment.js", "run.js")
+_SCRIPTS = ("html/page.js", "run/alignment.js", "run/cases.js")
 _OUTCOMES = {
     0: ("Passed", "every case matches, or differs in a way that the baseline accepts"),
     1: ("Failed", "a case differs or cannot be encoded"),
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
         **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
     }
-    return case_page("run.html.jinja", context)
+    return case_page("run/page.html.jinja", context)
 
 
 def case_page(template: str, context: Mapping[str, object]) -> str:
@@ -147,7 +147,7 @@ def _plot(report: Report) -> dict[str, object]:
                 "match": count.statuses[Status.MATCH],
                 "compared": count.compared,
                 "skipped": count.statuses[Status.SKIPPED],
-                "rate": _percent(count.match_rate),
+                "rate": _format_rate(count.match_rate),
                 "rates": [f"{rate:.2f}" for rate in count.rates or ()],
                 "places": [_place(rate, marks[-1]) for rate in count.rates or ()],
             }
@@ -161,11 +161,8 @@ def _place(value: float, most: float) -> float:
     return round(_PLOT_MARGIN + value / most * (100 - 2 * _PLOT_MARGIN), 2)
 
 
-def _percent(rate: float | None) -> str:
-    """Write a share in percent; only all is 100 %, and only nothing is 0 %."""
-    if rate is None:
-        return "skipped"
-    return f"{min(max(round(100 * rate), int(rate > 0)), 100 - int(rate < 1))} %"
+def _format_rate(rate: float | None) -> str:
+    return "skipped" if rate is None else percentage(rate, 1, 0)
 
 
 def _baseline(baseline: BaselineOutcome) -> dict[str, object]:

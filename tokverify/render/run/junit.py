@@ -26,7 +26,7 @@ def render(report: Report) -> str:
 
 
 def properties_of(report: Report, verdict: str) -> dict[str, str]:
-    """Return what is told with each suite: who was compared, and what came of it."""
+    """Return the properties of each suite: the two sides, and the result."""
     return {
         "model": report.actual.source,
         "fingerprint": report.actual.fingerprint or "",

@@ -23,7 +23,6 @@ from tokverify.render.document import (
     message,
     spans,
 )
-from tokverify.render.stats import verdict
 from tokverify.render.stats.text import (
     count_characters,
     describe_texts,
@@ -33,13 +32,14 @@ from tokverify.render.stats.text import (
     list_failures,
     token_lists,
 )
+from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render import RenderOptions
     from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
     from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TokenCount
 
     _Row = list[Inline]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import entries, outcome
-from tokverify.render.stats import verdict
 from tokverify.render.stats.text import (
     NOTHING,
     count_characters,
@@ -18,6 +17,7 @@ from tokverify.render.stats.text import (
     list_failures,
     token_lists,
 )
+from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
@@ -50,7 +50,7 @@ def render(stats: StatsReport) -> str:
         "failures": list(map(visible_message, list_failures(stats))),
         "remarks": list(map(visible_message, stats.remarks)),
     }
-    return page("stats.html.jinja", ["page.js"], context)
+    return page("stats/page.html.jinja", ["html/page.js"], context)
 
 
 def _side(measured: MeasuredTokenizer) -> dict[str, object]:

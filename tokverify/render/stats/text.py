@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.report.stats import LONG_TOKEN, SHORT_NUMBERS
-from tokverify.text.wording import listed, plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, ProbeResult, StatsReport, TokenCount
@@ -19,7 +19,7 @@ _MAX_FILES = 10
 
 def describe_texts(stats: StatsReport) -> str:
     """Name the texts that were measured."""
-    return listed(stats.files, _MAX_FILES) or _SAMPLES
+    return list_items(stats.files, _MAX_FILES) or _SAMPLES
 
 
 def format_sizes(texts: MeasuredTexts) -> list[str]:

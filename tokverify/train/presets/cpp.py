@@ -1,7 +1,7 @@
 """Train the C++ hybrid tokenizer: fixed tokens with fixed ids, and byte-pair encoding for all other words.
 
-The library's trainer learns the merges from the words that are not fixed tokens. It cannot be told that a merge must
-not create a fixed token (`int` on the way to `integer`), so such merges are replaced afterwards.
+The library's trainer learns the merges from the words that are not fixed tokens. It has no option against
+merges that create a fixed token (`int` on the way to `integer`), so such merges are replaced afterwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.spacing import CONTINUATION
-from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved
+from tokverify.engine.models.cpp.vocabulary import FIXED, ROLES, SPECIAL, reserved_piece
 from tokverify.files.huggingface import cpp_stages as cpp_library
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.presets.cpp_merges import avoid_fixed
@@ -39,7 +39,7 @@ def train(plan: TrainingPlan) -> Trained:
     merges, learned = avoid_fixed(_learn(plan), plan.vocab_size - len(pieces))
     pieces += learned
     notes = _notes(plan, len(pieces))
-    pieces += map(reserved, range(len(pieces), plan.vocab_size))
+    pieces += map(reserved_piece, range(len(pieces), plan.vocab_size))
     tokenizer = cpp_library.build({piece: id for id, piece in enumerate(pieces)}, merges)
     cpp_library.add_fixed_tokens(tokenizer)
     config = {f"{role}_token": ROLES[role] for role in ("bos", "eos", "unk", "pad")}
@@ -58,14 +58,14 @@ def _bytes() -> Iterator[str]:
 
 
 def _learn(plan: TrainingPlan) -> list[Merge]:
-    """Learn more merges than there is room for, the most frequent pair first."""
+    """Learn more merges than will fit, the most frequent pair first."""
     from tokenizers import Tokenizer, models
     from tokenizers.pre_tokenizers import ByteLevel, Sequence, WhitespaceSplit
     from tokenizers.trainers import BpeTrainer
 
     learner = Tokenizer(models.BPE())
-    cut = Sequence([WhitespaceSplit(), ByteLevel(add_prefix_space=False, use_regex=False)])
-    learner.pre_tokenizer = in_short_chunks(cut)
+    pre_tokenizer = Sequence([WhitespaceSplit(), ByteLevel(add_prefix_space=False, use_regex=False)])
+    learner.pre_tokenizer = in_short_chunks(pre_tokenizer)
     trainer = BpeTrainer(
         vocab_size=plan.vocab_size,
         min_frequency=plan.min_frequency,

@@ -1,6 +1,6 @@
-"""Avoid fixed tokens in merges: no learned piece is built through one of them.
+"""Avoid fixed tokens in merges: no learned piece is built from one of them.
 
-`int` only ever stands for the integer type, so `integer` must not be built from `int` and the rest of the word.
+`int` always represents the integer type, so `integer` must not be built from `int` and the rest of the word.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _FIXED = frozenset(FIXED)
 
 
 def avoid_fixed(merges: Iterable[Merge], room: int) -> tuple[list[Merge], list[str]]:
-    """Return merges that make up to `room` new pieces, none of them fixed, and these pieces in order.
+    """Return merges that produce up to `room` new pieces, none of them fixed, and these pieces in order.
 
-    A merge that makes a fixed piece is dropped. A piece that was to be built from it is built in another way: from the
-    pieces that all earlier merges make of it.
+    A merge that makes a fixed piece is dropped. A piece that would have been built from it is built in another way:
+    from the pieces that all earlier merges produce for it.
     """
     kept = _Kept(room)
     for left, right in merges:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_pattern import LLAMA3
 from tokverify.errors import UnsupportedError
 from tokverify.files.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.train.bpe import byte_pieces
 
 PATTERN = LLAMA3
 """The pre-tokenizer's pattern: GPT-4's, with up to three digits in a row."""
@@ -88,7 +88,7 @@ class SheepopTokenizer:
             texts: The texts to encode.
             max_length: The length that rows are padded and truncated to; by default that of the longest row.
             padding: Pad shorter rows with `<pad>` at their end.
-            truncation: Truncate rows to `max_length`; without it, longer rows stay as they are.
+            truncation: Truncate rows to `max_length`; without it, longer rows are not changed.
 
         Raises:
             ValueError: If `truncation` is on without a `max_length`, or that is negative.

@@ -70,7 +70,7 @@ def rewrite(line: str) -> str:
 
 def split(line: str) -> list[str]:
     """Split a rewritten line; literals stay whole."""
-    chunks: list[str] = _compiled(PATTERN).findall(line)
+    chunks: list[str] = _compile(PATTERN).findall(line)
     return chunks
 
 
@@ -86,12 +86,12 @@ def _rewriters() -> tuple[Callable[[str], str], ...]:
 
 
 def _rewriter(pattern: str, content: str) -> Callable[[str], str]:
-    substitute = _compiled(pattern).sub
+    substitute = _compile(pattern).sub
     return lambda line: str(substitute(content, line))
 
 
 @cache
-def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the regex library has no types
+def _compile(pattern: str) -> Any:  # noqa: ANN401 - the regex library has no types
     import regex
 
     return regex.compile(pattern, regex.V1)

@@ -61,7 +61,7 @@ class Spacing:
 def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:
     """Return the same rule as patterns and replacements, all in the byte-level alphabet.
 
-    The first ones apply to each piece separately and put a space before every word; the last one applies to the joined
+    The first ones apply to each piece separately and add a space before every word; the last one applies to the joined
     pieces and removes superfluous spaces.
     """
     space = to_byte_level(" ")

@@ -113,18 +113,18 @@ RANGES: Mapping[str, tuple[range, Sequence[str]]] = {
 """The ranges of ids, and the pieces at the beginning of each; the other ids in a range are reserved."""
 
 
-def reserved(id: int) -> str:
+def reserved_piece(id: int) -> str:
     """Return the piece of a reserved id."""
     return f"<RESERVED_{id}>"
 
 
-def _fixed() -> Iterator[str]:
+def _fixed_pieces() -> Iterator[str]:
     for ids, pieces in RANGES.values():
         yield from pieces
-        yield from map(reserved, ids[len(pieces) :])
+        yield from map(reserved_piece, ids[len(pieces) :])
 
 
-FIXED: Sequence[str] = tuple(_fixed())
+FIXED: Sequence[str] = tuple(_fixed_pieces())
 """The pieces of the ids from 0 on."""
 
 SYMBOLS = frozenset([*OPERATORS, *PUNCTUATION, *MARKERS.values(), "@@", "---", "+++"])

@@ -1,0 +1,172 @@
+"""The formats of `tokverify diff`, of a comparison in which everything changed; most are read in test_ci_formats.py."""
+
+import json
+from dataclasses import replace
+
+from lxml import etree
+
+from support.ci_reading import runner_reads
+from support.hostile_finding import hostile_change
+from support.paths import ROOT
+from tokverify.cases.case import Case
+from tokverify.diff.example import add_examples
+from tokverify.render.ci.issue import Level
+from tokverify.render.diff.issue import list_issues
+from tokverify.render.diff.verdict import change_line, summarize_part, verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.report.diff import ChangeReport, Effect, Part, PartChange, behaves_alike, diff_exit_code
+from tokverify.report.fuzz import Stop
+from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+
+TOKENS = Part("tokens", tuple(PartChange("added", f"t{n}", None, f"id {n}") for n in range(12)))
+
+
+def result(id: str, text: str, message: str | None = None) -> CaseResult:
+    status = Status.ERROR if message else Status.MATCH
+    return CaseResult(Case(id=id, suite="s", text=text, file="s.yaml", line=3), status, message=message)
+
+
+def report_of(*results: CaseResult, **fields: object) -> ChangeReport:
+    report = Report(Side("new", "m/new.json"), Side("old", "HEAD:m/new.json"), None, results)
+    return add_examples(ChangeReport((), report, **fields))
+
+
+def written(name: str, report: ChangeReport) -> str:
+    return FORMATS["diff"][name](report, RenderOptions())
+
+
+# Issues
+
+
+def test_each_part_is_an_issue_at_the_file_with_examples():
+    report = replace(report_of(result("a", "x"), file="m/new.json"), parts=(TOKENS,))
+    (issue,) = list_issues(report)
+    assert (issue.check, issue.level, issue.path, issue.line) == ("changed-part", Level.ERROR, "m/new.json", 1)
+    lines = issue.message.splitlines()
+    assert lines[:3] == ["tokens: 12 added", "added t0: id 0", "added t1: id 1"]
+    assert lines[-1] == "and 2 more"
+    (allowed,) = list_issues(replace(report, behavior_only=True))
+    assert allowed.level is Level.NOTE
+
+
+def test_a_part_with_other_changes_is_another_issue():
+    first, second = (
+        next(list_issues(replace(report_of(), parts=(Part("tokens", TOKENS.changes[:count]),)))) for count in (1, 2)
+    )
+    assert first.fingerprint != second.fingerprint
+
+
+def test_cases_of_one_cause_are_one_issue_at_the_first_of_them():
+    alike = [result(f"c{n}", "x" * (n + 1), "no") for n in range(30)]
+    (issue,) = list_issues(report_of(*alike, result("fine", "y")))
+    assert (issue.check, issue.path, issue.line, issue.title) == ("change-error", "s.yaml", 3, "error: s/c0")
+    lines = issue.message.splitlines()
+    assert lines[:2] == ["no", "actual is m/new.json, expected is HEAD:m/new.json"]
+    assert lines[2].startswith("the same change in 29 more cases: s/c1, s/c2, ")
+    assert lines[2].endswith("s/c20 and 9 more")
+
+
+def test_the_corpus_is_an_issue_only_if_it_changes():
+    same, changed = (report_of(result("a", "x"), effect=Effect(9, lines, 9, lines, 5, 5)) for lines in (0, 1))
+    assert list(list_issues(same)) == []
+    (issue,) = list_issues(changed)
+    assert (issue.check, issue.path) == ("changed-corpus", "m/new.json")
+    assert issue.message.startswith("11.11% of 9 lines")
+
+
+def test_generated_texts_point_at_the_tokenizers_file():
+    paths = {issue.path for issue in list_issues(hostile_change()) if issue.check.startswith("fuzz-")}
+    assert paths == {hostile_change().file}
+
+
+def test_an_annotation_says_what_changed():
+    read = [runner_reads(line) for line in written("github", hostile_change()).splitlines()]
+    titles = [properties["title"] for _, properties, _ in read]
+    assert titles[:4] == ["tokverify", "changed: tokens", "changed: types", "changed: corpus"]
+    assert read[0][2].startswith("tokens: 1 moved, 1 removed; types: 1,100 changed; ")
+    assert [command for command, _, _ in read].count("warning") == 2
+
+
+# JUnit
+
+
+def test_junit_has_a_test_for_everything_that_is_compared():
+    root = etree.fromstring(written("junit", hostile_change()).encode())
+    assert [suite.get("name") for suite in root] == ["parts", "hostile", "expect", "found", "fuzz", "corpus"]
+    parts, corpus = root[0], root[-1]
+    assert [test.get("name") for test in parts.iter("testcase")] == ["tokens", "types", "not compared, 1"]
+    assert [child.tag for test in parts.iter("testcase") for child in test] == ["failure", "failure", "skipped"]
+    assert "and 1,000 more" in parts.find(".//testcase[@name='types']/failure").text
+    assert corpus.find(".//failure").get("message").startswith("99.90% of 1,000 lines")
+
+
+def test_junit_without_changes_has_no_failure():
+    report = report_of(result("a", "x"), effect=Effect(9, 0, 9, 0, 5, 5))
+    root = etree.fromstring(written("junit", report).encode())
+    assert (root.get("tests"), root.get("failures")) == ("3", "0")
+    assert root.find(".//system-out").text == "no part differs"
+    skipped = etree.fromstring(written("junit", replace(report, parts=(TOKENS,), behavior_only=True)).encode())
+    assert (skipped[0].get("failures"), skipped[0].get("skipped")) == ("0", "1")
+
+
+# Formats for people
+
+
+def test_markdown_shows_one_case_for_each_cause():
+    alike = [result(f"c{n}", "x" * (n + 1), "no") for n in range(3)]
+    report = replace(report_of(*alike, result("other", "y", "never")), parts=(TOKENS,))
+    text = written("markdown", report)
+    assert "### 4 cases changed, for 2 causes" in text
+    assert text.count("<details><summary>ERROR ") == 2
+    assert FORMATS["diff"]["markdown"](report, RenderOptions(verbose=True)).count("<summary>ERROR ") == 4
+    assert FORMATS["diff"]["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3
+
+
+def test_an_interrupted_comparison_is_neither_good_nor_bad():
+    fuzzed = replace(hostile_change().fuzzed, stop=Stop.INTERRUPTED)
+    report = replace(report_of(result("a", "x")), fuzzed=fuzzed)
+    assert diff_exit_code(report) == 130
+    assert not behaves_alike(report)
+    assert written("markdown", report).startswith("## ⚠️ ")
+    assert verdict(report).endswith("; fuzzing was interrupted")
+    assert json.loads(written("json", report))["summary"]["exit_code"] == 130
+
+
+def test_the_names_in_a_saved_report_are_escaped():
+    part = Part("\x1b[1m", (PartChange("\u202e", "\x1b", "\x1b", None),))
+    assert summarize_part(part) == "\\x1b[1m: 1 \\u202e"
+    assert change_line(part.changes[0]) == "\\u202e \\x1b: \\x1b → none"
+    for name in FORMATS["diff"]:
+        assert not {"\x1b", "\u202e"} & set(written(name, replace(report_of(), parts=(part,)))), name
+
+
+def test_tokens_that_are_only_stored_differently_are_named_for_two_files():
+    def respelled(family: str | None) -> str:
+        side = Side("m", "m", family=family)
+        return verdict(ChangeReport((), Report(side, side, VocabularyDifference(9, 9, respelled=2), ())))
+
+    assert respelled("llama").startswith("2 tokens stored differently, no other part differs; ")
+    assert respelled(None).startswith("no part differs; ")
+
+
+def test_a_verdict_sums_up_everything():
+    sentence = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
+    assert sentence == (
+        "tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
+        " 853 of 2,000 generated texts differ;"
+        " 99.90% of 1,000 lines and 0.01% of the bytes of the corpus change, 400 tokens before, 500 after (+25.00%)"
+    )
+
+
+def test_every_key_of_the_json_is_documented():
+    document = json.loads(written("json", hostile_change()))
+    documented = ROOT.joinpath("docs", "diff.md").read_text(encoding="utf-8")
+    keys = {
+        *document,
+        *document["summary"],
+        *document["parts"][0],
+        *document["parts"][0]["changes"][0],
+        *document["effect"],
+    }
+    assert [key for key in sorted(keys) if f"`{key}`" not in documented] == []

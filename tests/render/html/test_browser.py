@@ -1,0 +1,364 @@
+"""The pages in a real Chromium: that they work by mouse and keyboard, and that nothing gets in or out."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from support.hostile_audit import hostile_audit
+from support.hostile_chat import HOSTILE, hostile_chat
+from support.hostile_finding import hostile_change, hostile_fuzz
+from support.hostile_stats import hostile_stats
+from support.make_golden import MARKUP, hostile_report
+from support.paths import ROOT
+from tokverify.cases.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis.repair import add_repairs
+from tokverify.diff.example import add_examples
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.report.diff import ChangeReport, Part, PartChange
+from tokverify.report.fuzz import FuzzReport, GeneratorTally
+from tokverify.report.run import Report
+from tokverify.tasks.run import verify_model
+from tokverify.verify.comparison import verify_tokenizers
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SAMPLE = ROOT / "tokverify/sample"
+INJECTIONS = ["<script>hacked = 1</script>", "</script><script>hacked = 1</script>", '<img src=x onerror="hacked = 1">']
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: `apt-get install chromium`")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> Path:
+    """Return a directory with a page of each kind."""
+    directory = tmp_path_factory.mktemp("pages")
+    options = RenderOptions()
+    broken = verify_model(
+        SAMPLE / "sample-broken.gguf", str(SAMPLE / "sample.tokenizer.model"), load_cases(), diagnose=True
+    )
+    texts = {
+        "broken": FORMATS["run"]["html"](broken, options),
+        "spaced": FORMATS["run"]["html"](add_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
+        "hostile": FORMATS["run"]["html"](injecting_report(), options),
+        "wide": FORMATS["run"]["html"](wide_report(), options),
+        "audit": FORMATS["audit"]["html"](hostile_audit(), options),
+        "fuzz": FORMATS["fuzz"]["html"](injecting_fuzz(), options),
+        "change": FORMATS["diff"]["html"](injecting_change(), options),
+        "chat": FORMATS["chat"]["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
+        "stats": FORMATS["stats"]["html"](hostile_stats(" ".join(INJECTIONS)), options),
+    }
+    for name, text in texts.items():
+        (directory / f"{name}.html").write_text(text, encoding="utf-8")
+    return directory
+
+
+def injecting_report() -> Report:
+    """Make the hostile report more so."""
+    return inject(hostile_report())
+
+
+def inject(report: Report) -> Report:
+    """Put an attack into every text that a page copies from a case."""
+    attack = " ".join(INJECTIONS)
+    results = [
+        replace(
+            result, message=attack, case=replace(result.case, note=attack, suite=attack, tags=(attack,), file=attack)
+        )
+        for result in report.results
+    ]
+    return replace(report, results=tuple(results), actual=replace(report.actual, name=attack, source=attack))
+
+
+def injecting_fuzz() -> FuzzReport:
+    """Make a fuzzing run more hostile."""
+    fuzzed = hostile_fuzz()
+    generators = {" ".join(INJECTIONS): GeneratorTally(5, 3)}
+    return replace(fuzzed, generators=generators, notes=INJECTIONS, report=inject(fuzzed.report))
+
+
+def injecting_change() -> ChangeReport:
+    """Make a comparison more hostile, in every text that a page takes from a part."""
+    attack = " ".join(INJECTIONS)
+    part = Part(attack, (PartChange(attack, attack, attack, None),))
+    report = hostile_change()
+    changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
+    return add_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
+
+
+def wide_report() -> Report:
+    """Make a report of one block of 250 tokens opposite a single one, and of 400 blocks."""
+    run = "a" * 250
+    texts = {"block": run, "columns": "bc" * 400}
+    cases = [Case(id=id, suite="wide", text=text) for id, text in texts.items()]
+    return verify_tokenizers(FakeTokenizer("a", "b", "c"), FakeTokenizer("a", "b", "c", "bc", run), cases)
+
+
+@pytest.fixture
+def open_page(browser, pages):
+    """Return a function that opens a page; afterwards, check that pages made no requests and logged no errors."""
+    contexts, complaints, requests = [], [], []
+
+    def open_(name: str, *, width: int = 1000, height: int = 800, dark: bool = False):
+        size = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((pages / f"{name}.html").as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith((pages.as_uri(), "data:"))] == []
+
+
+def shown(page) -> str:
+    return page.inner_text("#count")
+
+
+def focused(page, script: str = "element => element.textContent"):
+    return page.locator(":focus").evaluate(script)
+
+
+def test_failing_cases_are_shown_first_with_their_tokens(open_page):
+    page = open_page("broken")
+    assert page.inner_text("h1") == "✗ Failed"
+    assert shown(page) == "83 of 657 cases shown"
+    assert page.locator("#list > .case").count() == 83
+    tokens = page.locator(".case", has_text="seed/extra-spaces").first
+    tokens.locator("summary").first.click()
+    first = tokens.locator(".column.differs").first
+    assert first.locator(".text").inner_text() == "···with"
+    assert first.locator(".lane.actual .token").all_inner_texts() == ["▁", "▁", "▁with"]
+    assert first.locator(".lane.expected .token").all_inner_texts() == ["▁▁▁", "w", "ith"]
+
+
+def test_a_command_is_copied_with_all_its_spaces(open_page):
+    command = open_page("spaced").locator(".explanations code").first.inner_text()
+    assert command == "tokverify fix 'two  spaces .gguf' -r REFERENCE -o 'two  spaces -fixed.gguf'"
+
+
+def test_cases_are_filtered_by_status_suite_tag_and_cause(open_page):
+    page = open_page("broken")
+    page.click("button[data-status=match]")
+    assert shown(page) == "657 of 657 cases shown"
+    page.click("button[data-status=mismatch]")
+    assert shown(page) == "574 of 657 cases shown"
+    page.select_option("#suite", label="tabs (24)")
+    assert shown(page) == "12 of 657 cases shown"
+    page.click("#clear")
+    assert shown(page) == "657 of 657 cases shown"
+    tag = page.locator("#tag option").nth(1).inner_text()
+    page.select_option("#tag", index=1)
+    assert shown(page) == f"{tag.rpartition('(')[2][:-1]} of 657 cases shown"
+    page.select_option("#tag", index=0)
+    page.select_option("#cause", index=1)
+    assert shown(page) == "83 of 657 cases shown"
+
+
+def test_search_finds_names_texts_and_pieces(open_page):
+    page = open_page("broken")
+    for wanted, count in (("EXTRA-SPACES", 1), ("word   with   extra", 1), ("word···with", 1), ("no such text", 0)):
+        page.fill("#search", wanted)
+        assert shown(page) == f"{count} of 657 cases shown"
+    page.fill("#search", "▁▁▁▁")
+    assert 0 < page.locator("#list > .case").count() < 83
+
+
+def test_names_of_suites_and_causes_show_their_cases(open_page):
+    page = open_page("broken")
+    page.click("button.suite >> text=tabs")
+    assert shown(page) == "24 of 657 cases shown"
+    page.click("text=Show its cases")
+    assert shown(page) == "83 of 657 cases shown"
+
+
+def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
+    page = open_page("fuzz")
+    causes = page.locator("section[aria-labelledby=found] tbody tr")
+    assert causes.count() == len(hostile_fuzz().causes)
+    causes.nth(1).locator("button").click()
+    assert shown(page) == f"{page.locator('#list > .case').count()} of {causes.count()} cases shown"
+    assert focused(page, "element => element.id") == "search"
+
+
+def test_each_kind_of_change_shows_its_cases(open_page):
+    page = open_page("change")
+    first = page.locator("section[aria-labelledby=examples] tbody tr").first
+    count = first.locator("b").inner_text()
+    first.locator("button").click()
+    assert shown(page).startswith(f"{count} of ")
+
+
+def test_long_lists_are_unfolded_on_request(open_page):
+    page = open_page("broken")
+    page.click("#clear")
+    assert page.locator("#list > .case").count() == 100
+    page.click("#list > .more")
+    assert page.locator("#list > .case").count() == 200
+    assert focused(page, "element => element.parentElement === document.querySelectorAll('.case')[100]")
+
+
+def test_a_match_is_drawn_with_the_tokens_of_both_sides(open_page):
+    page = open_page("broken")
+    page.fill("#search", "byte-fallback/rare-then-word")
+    page.click("button[data-status=mismatch]")
+    page.click("button[data-status=match]")
+    case = page.locator(".case")
+    assert case.locator(".column > .text").all_inner_texts() == ["𓂀", "w", "ord", "·word", "𓂀"]
+    rare = ["<0xF0>", "<0x93>", "<0x82>", "<0x80>"]
+    for side in ("actual", "expected"):
+        assert case.locator(f".token.{side}").all_inner_texts() == [*rare, "w", "ord", "▁word", *rare]
+    assert case.locator(".differs, .fold").count() == 0
+    case.locator(".token.expected").nth(4).hover()
+    tip = " ".join(page.inner_text("#tip").split())
+    assert tip == "expected token 1733 piece w bytes 77 span bytes 4 to 5 of the text"
+    case.locator("details.ids summary").click()
+    assert case.locator("details.ids code").all_inner_texts() == ["[274,181,164,162,1733,409,490,274,181,164,162]"]
+
+
+def test_pointing_at_a_token_shows_its_details(open_page):
+    page = open_page("broken")
+    page.fill("#search", "seed/extra-spaces")
+    page.locator(".differs .token.expected").first.hover()
+    tip = page.locator("#tip")
+    tooltip = " ".join(tip.inner_text().split())
+    assert tooltip == "expected token 5 piece ▁▁▁ bytes 20 20 20 span bytes 4 to 7 of the text"
+    page.mouse.move(1, 1)
+    assert not tip.is_visible()
+
+
+def test_everything_can_be_reached_by_keyboard(open_page):
+    page = open_page("broken")
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the cases"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert focused(page, "element => element.dataset.status") == "match"
+    page.focus("#search")
+    page.keyboard.type("seed/extra-spaces")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if focused(page, "element => element.classList.contains('token')"):
+            break
+    assert page.inner_text("#tip").split()[:3] == ["actual", "token", "1714"]
+    assert focused(page, "element => element.getAttribute('aria-describedby')") == "tip"
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#tip").split()[:3] == ["expected", "token", "5"]
+    page.keyboard.press("ArrowRight")
+    assert focused(page) == "w"
+    page.keyboard.press("ArrowUp")
+    assert page.inner_text("#tip").split()[0] == "actual"
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    assert (focused(page), page.locator(".token[tabindex='0']").count()) == ("w", 1)
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
+
+
+def test_a_long_run_of_equal_tokens_is_unfolded_on_request(open_page):
+    page = open_page("hostile")
+    page.fill("#search", "/long")
+    fold = page.locator("button.fold").first
+    assert fold.inner_text() == "… 371 equal …"
+    fold.click()
+    assert fold.inner_text() == "… 71 equal …"
+    assert focused(page, "element => element.classList.contains('token')")
+    fold.click()
+    assert page.locator(".column").count() > 371
+
+
+def test_many_tokens_are_drawn_bit_by_bit(open_page):
+    page = open_page("wide", width=360)
+    block, columns = page.locator(".case").all()
+    block.locator(".lane .more").click()
+    assert block.locator(".lane .more").inner_text() == "50 more of 50 tokens"
+    block.locator(".lane .more").click()
+    assert (block.locator(".token.actual").count(), block.locator(".more").count()) == (250, 0)
+    columns.locator(".more").click()
+    assert (columns.locator(".column").count(), columns.locator(".more").count()) == (400, 0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_dark_and_light_follow_the_system_until_chosen(open_page):
+    page = open_page("broken", dark=True)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.click("#theme")
+    assert page.evaluate(ground) != dark
+    assert page.inner_text("#theme") == "Dark"
+    assert open_page("broken").evaluate(ground) == page.evaluate(ground)
+
+
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
+def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
+    page = open_page(name, width=360, height=700)
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
+    page.wait_for_timeout(50)
+    for token in page.locator(".token:not(.key)").all()[:20]:
+        token.focus()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
+def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
+    page = open_page(name, dark=dark, width=width)
+    # Folded content is checked, too.
+    page.evaluate("[...document.querySelectorAll('details')].slice(0, 20).forEach(details => { details.open = true; })")
+    page.wait_for_timeout(50)
+    if page.locator(".token:not(.key)").count():
+        page.locator(".token:not(.key)").first.focus()
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "stats"])
+def test_hostile_text_stays_text(open_page, name: str):
+    page = open_page(name)
+    if page.locator("#clear").count():
+        page.click("#clear")
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
+    page.wait_for_timeout(50)
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("img, iframe, main script").count() == 0
+    text = page.inner_text("body")
+    assert (MARKUP.split("\r")[0] if name == "audit" else INJECTIONS[1]) in text
+    assert not set("\x1b\x00\u202e") & set(text)
+
+
+def test_without_scripts_the_failing_cases_are_named(browser, pages):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((pages / "broken.html").as_uri())
+    assert page.locator("#list li").count() == 83
+    assert not page.locator("#filters").is_visible()
+    context.close()

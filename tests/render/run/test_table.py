@@ -1,0 +1,123 @@
+from dataclasses import replace
+
+import pytest
+
+from tokverify.cases.case import Case
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
+from tokverify.verify.alignment import compare_decoded
+
+SAME = VocabularyDifference(10, 10)
+
+
+def report(*statuses: Status, vocabulary: VocabularyDifference = SAME, **fields) -> Report:
+    results = [
+        CaseResult(Case(id=f"case-{index}", suite=f"suite-{index % 2}", text="x"), status, message="a reason")
+        for index, status in enumerate(statuses)
+    ]
+    return Report(Side("a", "a"), Side("b", "b"), vocabulary, tuple(results), **fields)
+
+
+def table(report: Report, **options) -> str:
+    return FORMATS["run"]["table"](report, RenderOptions(**options))
+
+
+def last_line(report: Report) -> str:
+    return table(report).split("\n")[-2]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "verdict"),
+    [
+        ([Status.MATCH] * 1200, "1,200 cases: 1,200 match"),
+        ([Status.MATCH], "1 case: 1 match"),
+        ([Status.MISMATCH, Status.MATCH, Status.ERROR], "3 cases: 1 match, 1 mismatch, 1 error"),
+        ([Status.SKIPPED], "1 case: 1 skipped; nothing was compared"),
+        ([], "0 cases: none run; nothing was compared"),
+    ],
+)
+def test_the_last_line_is_the_verdict(statuses, verdict):
+    assert last_line(report(*statuses)) == verdict
+
+
+def test_the_verdict_explains_what_the_exit_code_does_not():
+    sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(10, 9), stopped_early=True)
+    assert last_line(sample_report) == (
+        "1 case: 1 match; the vocabularies differ; stopped at the first failure, the rest was not run"
+    )
+
+
+def test_quiet_prints_only_the_verdict():
+    assert table(report(Status.MATCH), quiet=True) == "1 case: 1 match\n"
+
+
+def test_results_are_counted_by_suite():
+    lines = table(report(Status.MATCH, Status.MISMATCH, Status.MATCH)).split("\n")
+    assert [line.split() for line in lines if line.startswith("suite-")] == [
+        ["suite-0", "2", "2", "-", "-", "-"],
+        ["suite-1", "1", "-", "1", "-", "-"],
+    ]
+
+
+def test_cases_skipped_for_one_reason_are_reported_together():
+    text = table(report(Status.SKIPPED, Status.SKIPPED))
+    assert "SKIPPED a reason\n  2 cases  suite-0/case-0, suite-1/case-1\n" in text
+
+
+def test_matching_cases_are_listed_only_when_verbose():
+    assert "suite-0/case-0" not in table(report(Status.MATCH))
+    assert "suite-0/case-0" in table(report(Status.MATCH), verbose=True)
+
+
+def test_long_lists_are_folded_with_a_note():
+    pieces = tuple(PieceDifference(id, "x", None) for id in range(100))
+    overrides = tuple(f"override {number}" for number in range(50))
+    sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(100, 0, pieces))
+    sample_report = replace(sample_report, actual=Side("a", "a", overrides=overrides))
+    assert "... 90 more, all of them in -f json ..." in table(sample_report)
+    assert "... 40 more, shown with -v ..." in table(sample_report)
+    verbose = table(sample_report, verbose=True)
+    assert " more, " not in verbose
+    assert "override 49" in verbose
+
+
+@pytest.mark.parametrize(("differing", "asked"), [(95, True), (50, False)])
+def test_the_table_asks_whether_a_very_different_vocabulary_belongs_to_this_model(differing, asked):
+    pieces = tuple(PieceDifference(id, "x", "y") for id in range(differing))
+    text = table(report(Status.MATCH, vocabulary=VocabularyDifference(100, 200, pieces)))
+    assert ("is this the reference of this model?" in text) == asked
+
+
+def test_many_cases_of_one_note_are_folded_unless_verbose():
+    sample_report = report(*[Status.MATCH] * 9)
+    sample_report = replace(
+        sample_report, results=tuple(replace(result, notes=("a note",)) for result in sample_report.results)
+    )
+    assert "NOTE a note\n  9 cases  suite-0/case-0, " in table(sample_report)
+    assert "suite-0/case-4 and 4 more\n" in table(sample_report)
+    assert "suite-0/case-8\n" in table(sample_report, verbose=True)
+
+
+def test_vocabularies_that_differ_everywhere_are_not_drawn_in_full():
+    pieces = tuple(PieceDifference(id, "x", None) for id in range(5000))
+    text = table(report(Status.MATCH, vocabulary=VocabularyDifference(5000, 0, pieces)), verbose=True)
+    assert "... 4,000 more, all of them in -f json ..." in text
+
+
+def test_long_decode_differences_are_cut_around_their_start():
+    sample_report = report(*[Status.MATCH] * 12)
+    decoded = (b"a" * 500 + b"\x1b" + b"b" * 500, b"a" * 500 + b"c" * 500)
+    results = tuple(replace(result, decode_difference=compare_decoded(*decoded)) for result in sample_report.results)
+    sample_report = replace(sample_report, results=results)
+    text = table(sample_report)
+    assert "from byte 500 on" in text
+    assert "... 485 bytes ... aaaaaaaaaaaaaaa\\x1bbbb" in text
+    assert "... 2 more, shown with -v ..." in text
+    assert " more, " not in table(sample_report, verbose=True)
+    assert last_line(sample_report) == "12 cases: 12 match; 12 decoded differently"
+
+
+def test_color_only_where_asked():
+    assert "\x1b[" not in table(report(Status.MATCH))
+    assert "\x1b[" in table(report(Status.MATCH), color=True)

@@ -1,0 +1,32 @@
+import pytest
+
+from tokverify.stats.script import JAPANESE, OTHER, UNSPACED, script_of_line
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [
+        ("plain words", "Latin"),
+        ("café, naïve", "Latin"),
+        ("Привет, world", "Cyrillic"),
+        ("Привет, wonderful world", "Latin"),
+        ("γεια", "Greek"),
+        ("漁網和船", "Han"),
+        ("漁の網", JAPANESE),
+        ("カモメ", JAPANESE),
+        ("갈매기들의 차지", "Hangul"),
+        ("नावों के", "Devanagari"),
+        ("الميناء", "Arabic"),
+        ("ท่าเรือ", "Thai"),
+        ("𐌰𐌱", OTHER),
+        ("12, 34!\n", None),
+        ("— … ١٢", None),
+        ("", None),
+    ],
+)
+def test_the_script_of_most_letters_counts(line, script):
+    assert script_of_line(line) == script
+
+
+def test_scripts_without_spaces_are_recognized_by_the_names_of_their_lines():
+    assert {script_of_line(line) for line in ("船", "船が", "เรือ")} <= UNSPACED

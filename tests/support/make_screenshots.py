@@ -1,0 +1,89 @@
+"""Make the pictures of docs/html-report.md: run `python tests/support/make_screenshots.py` in the root of the checkout.
+
+This needs the extra `browser`, and Chromium.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+IMAGES = Path(__file__).parents[2] / "docs/images"
+SAMPLE = "tokverify/sample"
+MODEL, REFERENCE = f"{SAMPLE}/sample-broken.gguf", f"{SAMPLE}/sample.tokenizer.model"
+COMMANDS = {
+    "run": ["run", MODEL, "-r", REFERENCE],
+    "audit": ["audit", MODEL, "-r", REFERENCE],
+    "fuzz": ["fuzz", MODEL, "-r", REFERENCE, "--count", "3000"],
+    "diff": ["diff", f"{SAMPLE}/sample.gguf", MODEL, "--corpus", "tests/data/sample_text.txt"],
+}
+
+
+def take_summary(page: Page) -> None:
+    page.screenshot(path=IMAGES / "html-summary.png")
+
+
+def take_cases(page: Page) -> None:
+    page.select_option("#suite", label="code (44)")
+    page.evaluate("document.getElementById('cases').scrollIntoView()")
+    page.locator(".differs .token.expected").first.focus()
+    page.screenshot(path=IMAGES / "html-cases.png")
+
+
+def take_phone(page: Page) -> None:
+    page.fill("#search", "seed/extra-spaces")
+    page.evaluate("document.getElementById('list').scrollIntoView()")
+    page.locator(".differs .token.expected").first.focus()
+    page.screenshot(path=IMAGES / "html-phone.png")
+
+
+def take_audit(page: Page) -> None:
+    page.locator(".finding details").first.evaluate("details => { details.open = true; }")
+    page.screenshot(path=IMAGES / "html-audit.png")
+
+
+def take_fuzz(page: Page) -> None:
+    page.screenshot(path=IMAGES / "html-fuzz.png")
+
+
+def take_diff(page: Page) -> None:
+    page.screenshot(path=IMAGES / "html-diff.png")
+
+
+PICTURES = [
+    ("run", take_summary, 1000, 1020, "light"),
+    ("run", take_cases, 1000, 900, "dark"),
+    ("run", take_phone, 360, 640, "light"),
+    ("audit", take_audit, 1000, 860, "light"),
+    ("fuzz", take_fuzz, 1000, 860, "dark"),
+    ("diff", take_diff, 1000, 1000, "light"),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chromium", default=shutil.which("chromium"), help="the program")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        for name, command in COMMANDS.items():
+            # The exit code is 1, as the sample is broken.
+            output = ["-o", f"{directory}/{name}.html"]
+            subprocess.run([sys.executable, "-m", "tokverify", *command, *output], check=False)
+        browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox", "--disable-gpu"])
+        for command, take, width, height, scheme in PICTURES:
+            take(open_page(browser, Path(directory) / f"{command}.html", width, height, scheme))
+        browser.close()
+
+
+def open_page(browser: Browser, file: Path, width: int, height: int, scheme: str) -> Page:
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(file.as_uri())
+    return page
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The one-line summary of a conversion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.report.run import Status
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.convert import Conversion
+    from tokverify.report.run import CaseResult
+
+
+_TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}
+
+
+def verdict(conversion: Conversion) -> str:
+    """Summarize whether the file was written, and what differs."""
+    target = conversion.target
+    if not conversion.differing:
+        return f"{target}: written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
+    found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
+    if conversion.written:
+        return f"{target}: written because of --force: {found}"
+    return f"{target}: not written: {found}; use --force to write it anyway"
+
+
+def _count_texts(conversion: Conversion) -> str:
+    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
+
+
+def _count_differing(conversion: Conversion) -> str:
+    cases = _cases(conversion)
+    failing = sum(result.status in {Status.MISMATCH, Status.ERROR} for result in cases)
+    strings = conversion.differing - failing
+    return (
+        f"{failing:,} of {plural(len(cases), 'case')} and {strings:,} of {plural(conversion.strings, 'generated text')}"
+    )
+
+
+def _cases(conversion: Conversion) -> list[CaseResult]:
+    return [result for result in conversion.report.results if result.case.suite != "found"]
+
+
+def _describe_explained(conversion: Conversion) -> str:
+    unexplained, total = conversion.unexplained, conversion.differing
+    if not unexplained:
+        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express"
+    return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"

@@ -1,0 +1,146 @@
+"""Describe a comparison of two versions for a person: the parts that changed, and what that changes for texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.render.diff.verdict import (
+    describe_cause,
+    list_names,
+    shorten_value,
+    summarize_effect,
+    summarize_part,
+    verdict,
+)
+from tokverify.render.document import (
+    Bullets,
+    Column,
+    Details,
+    Document,
+    Fields,
+    Names,
+    Only,
+    Paragraph,
+    Section,
+    Span,
+    Style,
+    Table,
+    exact,
+    message,
+)
+from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
+from tokverify.render.run.cases import case_details, case_sections
+from tokverify.render.run.sections import suites_section
+from tokverify.report.diff import diff_exit_code, new_side, old_side
+from tokverify.report.run_summary import FAILING
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Block, Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.diff import ChangeReport, Example, Part
+    from tokverify.report.run import Side
+
+_MAX_EXAMPLES = 10
+_MAX_CHANGES = {"table": 10, "markdown": 50}
+
+
+def describe(report: ChangeReport, options: RenderOptions) -> Document:
+    """Describe a comparison."""
+    return Document(
+        title=[message(old_side(report).source), " → ", message(new_side(report).source)],
+        verdict=verdict(report),
+        exit_code=diff_exit_code(report),
+        sections=_describe_sections(report, verbose=options.verbose),
+    )
+
+
+def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    sides = [*_side_lines("old", old_side(report)), *_side_lines("new", new_side(report))]
+    yield Section([Fields(sides)])
+    if report.not_compared:
+        yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
+    for part in report.parts:
+        yield Section([_describe_part(part, verbose=verbose)])
+    if report.effect:
+        yield Section([Fields([("corpus", message(summarize_effect(report.effect)))])])
+    yield suites_section(report.report)
+    yield from _describe_cases(report, verbose=verbose)
+    if report.fuzzed:
+        yield Section([Fields([("fuzzed", message(fuzz_verdict(report.fuzzed)))])])
+        yield from case_sections(report.fuzzed.report, verbose=verbose, heading="generated text")
+
+
+def _side_lines(role: str, side: Side) -> Iterator[tuple[str, Inline]]:
+    encoder = "tokverify, as llama.cpp would" if side.family else side.name
+    yield role, [message(side.source, Style.STRONG), message(f"  encoded by {encoder}", Style.DIM)]
+    if side.fingerprint:
+        yield "", Span(f"fingerprint {side.fingerprint}", Style.DIM)
+
+
+def _describe_part(part: Part, *, verbose: bool) -> Block:
+    tables = [Only(format, [_list_changes(part, None if verbose else limit)]) for format, limit in _MAX_CHANGES.items()]
+    return Details(Span(summarize_part(part), Style.STRONG), tables)
+
+
+def _list_changes(part: Part, limit: int | None) -> Table:
+    rows = [
+        (
+            message(change.kind, Style.DIM),
+            exact(shorten_value(change.what)),
+            _describe_value(change.old, Style.EXPECTED),
+            _describe_value(change.new, Style.ACTUAL),
+        )
+        for change in part.changes[:limit]
+    ]
+    left = len(part.changes) - len(rows)
+    left_out = f"{plural(left, 'more change')}, shown with -v" if left else ""
+    return Table([Column(""), Column(""), Column("old"), Column("new")], rows, left_out)
+
+
+def _describe_value(value: str | None, style: Style) -> Inline:
+    return Span("-", Style.DIM) if value is None else message(shorten_value(value), style)
+
+
+def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    """Describe one case per cause, or all that change if `verbose`, and then the cases that did not simply match."""
+    results = report.report.results
+    changed = [result for result in results if result.status in FAILING]
+    if changed:
+        causes = plural(len(report.examples), "cause")
+        sides = Paragraph(message("In the cases, actual is new and expected is old.", Style.DIM))
+        yield Section([sides], f"{plural(len(changed), 'case')} changed, for {causes}")
+    yield from _describe_causes(report, verbose=verbose)
+    settled = tuple(result for result in results if result.status not in FAILING)
+    yield from case_sections(replace(report.report, results=settled), verbose=verbose)
+
+
+def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    results = report.report.results
+    for index, example in enumerate(report.examples):
+        details = case_details(results[example.index], verbose=verbose, more=list(_cause_fields(example)))
+        is_drawn = verbose or index < _MAX_EXAMPLES
+        yield Section([details if is_drawn else Only("markdown", [details])])
+    if verbose:
+        drawn = {example.index for example in report.examples}
+        others = [result for index, result in enumerate(results) if result.status in FAILING and index not in drawn]
+        yield from (Section([case_details(result, verbose=True)]) for result in others)
+    elif report.examples[_MAX_EXAMPLES:]:
+        names = list(_list_cases(report, report.examples[_MAX_EXAMPLES:]))
+        yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
+
+
+def _cause_fields(example: Example) -> Iterator[tuple[str, Inline]]:
+    if example.parts:
+        yield "cause", Span(describe_cause(example))
+    if example.others:
+        count = plural(len(example.others), "more case")
+        yield "also", Span(f"the same change in {count}: {list_names(example.others)}")
+
+
+def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[str]:
+    for example in examples:
+        yield report.report.results[example.index].name
+        yield from example.others

@@ -1,0 +1,62 @@
+"""The one-line summary of `tokverify fuzz`, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.report.fuzz import DifferenceKind, Stop, count_compared
+from tokverify.report.run_summary import vocabularies_differ
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.fuzz import FuzzReport, Share
+
+_STOPS = {
+    Stop.COUNT: "as many as requested",
+    Stop.TIME: "until the time limit",
+    Stop.COVERAGE: "until the requested coverage was reached",
+    Stop.INTERRUPTED: "until interrupted",
+}
+
+
+def verdict(fuzzed: FuzzReport) -> str:
+    """Summarize a run, such as `3,000 texts: 310 fail, 2 causes`."""
+    causes = [cause for cause in fuzzed.causes if cause.kind is not DifferenceKind.SKIPPED]
+    found = "nothing found"
+    if fuzzed.failing:
+        verb = "fails" if fuzzed.failing == 1 else "fail"
+        found = f"{fuzzed.failing:,} {verb}"
+        if causes:
+            found += f", {plural(len(causes), 'cause')}"
+    parts = [f"{plural(fuzzed.strings, 'text')}: {found}"]
+    if fuzzed.unlisted:
+        parts.append(f"the cause of {plural(fuzzed.unlisted, 'text')} is not listed")
+    if fuzzed.skipped:
+        parts.append(f"{fuzzed.skipped:,} skipped")
+    if vocabularies_differ(fuzzed.report.vocabulary):
+        parts.append("the vocabularies differ")
+    if not count_compared(fuzzed):
+        parts.append("nothing was compared")
+    if fuzzed.stop is Stop.INTERRUPTED:
+        parts.append("interrupted")
+    return "; ".join(parts)
+
+
+def describe_tried(fuzzed: FuzzReport) -> str:
+    """Describe what was tried, such as `3,000 texts, until the time limit`."""
+    return f"{plural(fuzzed.strings, 'text')}, {_STOPS[fuzzed.stop]}"
+
+
+def coverage_shares(fuzzed: FuzzReport) -> Iterator[str]:
+    """Yield each kind of coverage, such as `64.6% of 2,000 pieces`."""
+    pieces, merges = fuzzed.coverage.pieces, fuzzed.coverage.merges
+    yield f"{percent(pieces)} of {plural(pieces.total, 'piece')}"
+    if merges:
+        yield f"{percent(merges)} of {plural(merges.total, 'merge')}"
+
+
+def percent(share: Share) -> str:
+    """Format a share as a percentage, rounded down: 100% means all."""
+    per_mille = 1000 * share.done // share.total if share.total else 1000
+    return f"{per_mille / 10:.1f}%"

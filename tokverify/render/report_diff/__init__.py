@@ -1,0 +1,1 @@
+"""`tokverify report diff` in all formats."""

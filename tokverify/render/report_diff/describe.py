@@ -1,0 +1,115 @@
+"""Describe what changed from one report to the next: the output of `tokverify report diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import describe_divergence
+from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
+from tokverify.report.report_diff import CaseChangeKind, changes_of, report_diff_exit_code
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.report_diff import CaseChange, CaseOutcome, ReportDiff, SideChange
+    from tokverify.report.run import Side
+
+_MAX_IDS = 12
+_COUNTED = {
+    CaseChangeKind.FAILED: "failed",
+    CaseChangeKind.NEW_FAILED: "new and failing",
+    CaseChangeKind.CHANGED: "failing differently",
+    CaseChangeKind.FIXED: "fixed",
+    CaseChangeKind.STATUS: "with another status",
+    CaseChangeKind.IDS: "matching with other ids",
+    CaseChangeKind.NEW: "new",
+    CaseChangeKind.VANISHED: "vanished",
+}
+_HEADINGS = {
+    CaseChangeKind.FAILED: "Failed: passed before, fail now",
+    CaseChangeKind.NEW_FAILED: "New and failing",
+    CaseChangeKind.CHANGED: "Changed: failed before, fail differently now",
+    CaseChangeKind.FIXED: "Fixed: failed before, match now",
+    CaseChangeKind.STATUS: "Another status",
+    CaseChangeKind.IDS: "Match as before, with other ids",
+    CaseChangeKind.NEW: "New",
+    CaseChangeKind.VANISHED: "Vanished",
+}
+_STYLES = {
+    CaseChangeKind.FAILED: Style.BAD,
+    CaseChangeKind.NEW_FAILED: Style.BAD,
+    CaseChangeKind.CHANGED: Style.WARNING,
+    CaseChangeKind.FIXED: Style.GOOD,
+}
+
+
+def describe(diff: ReportDiff, options: RenderOptions) -> Document:  # noqa: ARG001 - nothing is folded
+    """Describe what changed, the worst first."""
+    return Document(
+        title="tokverify: what changed",
+        verdict=verdict(diff),
+        exit_code=report_diff_exit_code(diff),
+        sections=_sections(diff),
+    )
+
+
+def verdict(diff: ReportDiff) -> str:
+    """Sum up what changed, such as `2 failed, 1 fixed; 280 cases before, 281 now`."""
+    counts = {kind: len(changes_of(diff, kind)) for kind in CaseChangeKind}
+    listed = ", ".join(f"{count:,} {_COUNTED[kind]}" for kind, count in counts.items() if count)
+    return f"{listed or 'nothing changed'}; {plural(diff.old_cases, 'case')} before, {diff.new_cases:,} now"
+
+
+def _sections(diff: ReportDiff) -> Iterator[Section]:
+    yield Section(
+        [Fields([*_side_lines("actual", diff.actual), *_side_lines("expected", diff.expected), *_version_lines(diff)])]
+    )
+    for kind in CaseChangeKind:
+        changes = changes_of(diff, kind)
+        if changes:
+            items = Items([Item(list(_change_lines(change))) for change in changes], numbered=False)
+            yield Section([items], _HEADINGS[kind], _STYLES.get(kind, Style.STRONG))
+
+
+def _side_lines(role: str, change: SideChange) -> Iterator[tuple[str, Inline]]:
+    """Yield who was compared before and now, and whether that is the same."""
+    yield role, message(f"{_name(change.new)}: {'the same' if change.same else 'changed'}")
+    if not change.same:
+        yield "", message(f"before: {_name(change.old)}, {_identity(change.old)}")
+        yield "", message(f"now: {_name(change.new)}, {_identity(change.new)}")
+
+
+def _version_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
+    for library, change in diff.versions.items():
+        yield visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now")
+
+
+def _name(side: Side) -> str:
+    return side.name if side.name == side.source else f"{side.name}, {side.source}"
+
+
+def _identity(side: Side) -> str:
+    if side.fingerprint:
+        return f"fingerprint {side.fingerprint}"
+    return f"sha256 {side.sha256}" if side.sha256 else side.source
+
+
+def _change_lines(change: CaseChange) -> Iterator[Inline]:
+    yield message(change.case, Style.STRONG)
+    if change.edited:
+        yield message("the case itself was changed", Style.DIM)
+    if change.old and change.kind in {CaseChangeKind.CHANGED, CaseChangeKind.STATUS, CaseChangeKind.IDS}:
+        yield message(f"before: {_describe_outcome(change.old)}", Style.DIM)
+    if change.new and change.kind not in {CaseChangeKind.FIXED, CaseChangeKind.NEW}:
+        yield message(f"now: {_describe_outcome(change.new)}", Style.DIM)
+
+
+def _describe_outcome(outcome: CaseOutcome) -> str:
+    if outcome.divergence:
+        return f"{outcome.status}, {describe_divergence(outcome.divergence, outcome.other)}"
+    if outcome.message:
+        return f"{outcome.status}, {outcome.message}"
+    ids = ", ".join(map(str, outcome.actual[:_MAX_IDS])) + ", ..." * (len(outcome.actual) > _MAX_IDS)
+    return f"{outcome.status}, {plural(len(outcome.actual), 'token')}{f': {ids}' if ids else ''}"
