@@ -8,13 +8,12 @@ imported only when they are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.references.file import FILE_REFERENCES, Loader, load_with
+from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.system.library_error import summary
@@ -30,12 +29,36 @@ ENTRY_POINTS = "tokverify.references"
 """The entry-point group in which other packages register kinds of references."""
 
 
+def _hub(request: Request) -> FoundReference:
+    from tokverify.references import hub
+
+    return hub.load(request)
+
+
+def _rebuilt(request: Request) -> FoundReference:
+    from tokverify.references import rebuilt
+
+    return rebuilt.load(request)
+
+
+def _llama_cpp(request: Request) -> FoundReference:
+    from tokverify.references import llama_cpp
+
+    return llama_cpp.load(request)
+
+
+def _server(request: Request) -> FoundReference:
+    from tokverify.references import server
+
+    return server.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
-    "hub": partial(load_with, "hub"),
-    "rebuilt": partial(load_with, "rebuilt"),
-    "llama.cpp": partial(load_with, "llama_cpp"),
-    "server": partial(load_with, "server"),
+    "hub": _hub,
+    "rebuilt": _rebuilt,
+    "llama.cpp": _llama_cpp,
+    "server": _server,
 }
 """The built-in kinds of references."""
 
@@ -47,7 +70,7 @@ def load_reference(
     settings: Settings | None = None,
     model: Path | None = None,
 ) -> Tokenizer:
-    """Load a reference tokenizer; arguments and errors are those of `open_reference`."""
+    """Load a reference tokenizer; see `open_reference`."""
     return open_reference(location, spec=spec, settings=settings, model=model).tokenizer
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from tokverify.files.location import kind_of
@@ -13,17 +11,35 @@ from tokverify.references.reference import FoundReference, Request
 Loader = Callable[[Request], FoundReference]
 
 
-def load_with(module: str, request: Request) -> FoundReference:
-    """Call the loader in a module of this package, which is imported only then."""
-    found: FoundReference = import_module(f"tokverify.references.{module}").load(request)
-    return found
+def _tokenizers(request: Request) -> FoundReference:
+    from tokverify.references import huggingface
+
+    return huggingface.load(request)
+
+
+def _sentencepiece(request: Request) -> FoundReference:
+    from tokverify.references import sentencepiece
+
+    return sentencepiece.load(request)
+
+
+def _tiktoken(request: Request) -> FoundReference:
+    from tokverify.references import tiktoken
+
+    return tiktoken.load(request)
+
+
+def _tekken(request: Request) -> FoundReference:
+    from tokverify.references import tekken
+
+    return tekken.load(request)
 
 
 FILE_REFERENCES: Mapping[str, Loader] = {
-    "tokenizers": partial(load_with, "huggingface"),
-    "sentencepiece": partial(load_with, "sentencepiece"),
-    "tiktoken": partial(load_with, "tiktoken"),
-    "tekken": partial(load_with, "tekken"),
+    "tokenizers": _tokenizers,
+    "sentencepiece": _sentencepiece,
+    "tiktoken": _tiktoken,
+    "tekken": _tekken,
 }
 """Kind of a file, as `kind_of` returns it -> its loader."""
 

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from importlib import import_module
 
 from tokverify.train.trainer import Trained, Trainer, TrainingPlan
 
 
-def _train(module: str, name: str, plan: TrainingPlan) -> Trained:
-    trained: Trained = getattr(import_module(f"{__name__}.{module}"), name)(plan)
-    return trained
+def _train_bpe(plan: TrainingPlan) -> Trained:
+    from tokverify.train.bpe import train
+
+    return train(plan)
 
 
-# A module is imported when its function is called: listing the algorithms must not load any of them.
+def _train_spm(plan: TrainingPlan) -> Trained:
+    from tokverify.train.sentencepiece import train_spm
+
+    return train_spm(plan)
+
+
+def _train_unigram(plan: TrainingPlan) -> Trained:
+    from tokverify.train.sentencepiece import train_unigram
+
+    return train_unigram(plan)
+
+
+def _train_wordpiece(plan: TrainingPlan) -> Trained:
+    from tokverify.train.wordpiece import train
+
+    return train(plan)
+
+
+def _train_cpp(plan: TrainingPlan) -> Trained:
+    from tokverify.train.presets.cpp import train
+
+    return train(plan)
+
+
+# Each function imports its module when it is called: listing the algorithms must not load any of them.
 TRAINERS: Mapping[str, Trainer] = {
-    "bpe": Trainer(partial(_train, "bpe", "train"), "byte-level BPE, like GPT-2's", presets={"sheepop": 50_260}),
-    "spm": Trainer(
-        partial(_train, "sentencepiece", "train_spm"),
-        "sentencepiece BPE with byte fallback, like Llama 2's",
-        uses_min_frequency=False,
-    ),
-    "unigram": Trainer(
-        partial(_train, "sentencepiece", "train_unigram"),
-        "a sentencepiece unigram model, like T5's",
-        uses_min_frequency=False,
-    ),
-    "wordpiece": Trainer(partial(_train, "wordpiece", "train"), "WordPiece, like BERT's"),
-    "cpp": Trainer(
-        partial(_train, "presets.cpp", "train"),
-        "a hybrid of fixed tokens for C++ and byte-level BPE",
-        vocab_size=32_768,
-    ),
+    "bpe": Trainer(_train_bpe, "byte-level BPE, like GPT-2's", presets={"sheepop": 50_260}),
+    "spm": Trainer(_train_spm, "sentencepiece BPE with byte fallback, like Llama 2's", uses_min_frequency=False),
+    "unigram": Trainer(_train_unigram, "a sentencepiece unigram model, like T5's", uses_min_frequency=False),
+    "wordpiece": Trainer(_train_wordpiece, "WordPiece, like BERT's"),
+    "cpp": Trainer(_train_cpp, "a hybrid of fixed tokens for C++ and byte-level BPE", vocab_size=32_768),
 }
 """The algorithms by name. A new one is one module and one row."""
 

@@ -3,31 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Family
 
 
-def _load(module: str, name: str) -> Family:
-    family: Family = getattr(import_module(f"{__name__}.{module}"), name)
-    return family
+def _llama() -> Family:
+    from tokverify.engine.families.spm import LLAMA
+
+    return LLAMA
+
+
+def _gpt2() -> Family:
+    from tokverify.engine.families.bpe import GPT2
+
+    return GPT2
+
+
+def _gemma4() -> Family:
+    from tokverify.engine.families.bpe import GEMMA4
+
+    return GEMMA4
+
+
+def _hybriddna() -> Family:
+    from tokverify.engine.families.hybriddna import HYBRIDDNA
+
+    return HYBRIDDNA
+
+
+def _whitespace() -> Family:
+    from tokverify.engine.families.whitespace import WHITESPACE
+
+    return WHITESPACE
+
+
+def _bert() -> Family:
+    from tokverify.engine.families.wordpiece import BERT
+
+    return BERT
+
+
+def _t5() -> Family:
+    from tokverify.engine.families.unigram import T5
+
+    return T5
+
+
+def _rwkv() -> Family:
+    from tokverify.engine.families.rwkv import RWKV
+
+    return RWKV
+
+
+def _plamo2() -> Family:
+    from tokverify.engine.families.plamo import PLAMO2
+
+    return PLAMO2
+
+
+def _plamo3() -> Family:
+    from tokverify.engine.families.plamo import PLAMO3
+
+    return PLAMO3
+
+
+def _cpp_hybrid() -> Family:
+    from tokverify.engine.families.cpp_hybrid import CPP_HYBRID
+
+    return CPP_HYBRID
 
 
 FAMILIES: dict[str, Callable[[], Family]] = {
-    "llama": partial(_load, "spm", "LLAMA"),
-    "gpt2": partial(_load, "bpe", "GPT2"),
-    "gemma4": partial(_load, "bpe", "GEMMA4"),
-    "hybriddna": partial(_load, "hybriddna", "HYBRIDDNA"),
-    "whitespace": partial(_load, "whitespace", "WHITESPACE"),
-    "bert": partial(_load, "wordpiece", "BERT"),
-    "t5": partial(_load, "unigram", "T5"),
-    "rwkv": partial(_load, "rwkv", "RWKV"),
-    "plamo2": partial(_load, "plamo", "PLAMO2"),
-    "plamo3": partial(_load, "plamo", "PLAMO3"),
-    "cpp-hybrid": partial(_load, "cpp_hybrid", "CPP_HYBRID"),
+    "llama": _llama,
+    "gpt2": _gpt2,
+    "gemma4": _gemma4,
+    "hybriddna": _hybriddna,
+    "whitespace": _whitespace,
+    "bert": _bert,
+    "t5": _t5,
+    "rwkv": _rwkv,
+    "plamo2": _plamo2,
+    "plamo3": _plamo3,
+    "cpp-hybrid": _cpp_hybrid,
 }
 """`tokenizer.ggml.model` -> a function that loads the family, so that only the families in use are imported."""
 
