@@ -64,7 +64,7 @@ def _cause(cause: FuzzCause, result: CaseResult, most: int) -> dict[str, object]
     return {
         "name": visible_message(result.name),
         "status": str(result.status),
-        "strings": f"{cause.strings:,}",
+        "texts": f"{cause.strings:,}",
         "length": length(cause.strings, most),
         "text": shortened(result.case.text),
         "generator": visible_message(cause.generator),
