@@ -74,7 +74,7 @@ class CaseTest:
     def __init__(self, model: ConfiguredModel, case: Case) -> None:
         self.model = model
         self.case = case
-        self.name = f"{case.suite}/{case.id}"
+        self.name = case.name
 
     @property
     def result(self) -> CaseResult:
@@ -170,7 +170,7 @@ def _verify(model: ConfiguredModel) -> Mapping[str, Report] | TokverifyError:
     except TokverifyError as error:
         return error
     alone = replace(report, baseline=None)
-    return {f"{result.case.suite}/{result.case.id}": replace(alone, results=(result,)) for result in report.results}
+    return {result.case.name: replace(alone, results=(result,)) for result in report.results}
 
 
 def _render(report: Report) -> str:

@@ -22,6 +22,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport
+from tokverify.report.diagnosis import command_line
 from tokverify.report.finding import ERROR, Finding
 from tokverify.spec import TokenType
 from tokverify.tasks.audit import audit_model
@@ -114,7 +115,7 @@ def test_a_reference_that_reads_the_model_cannot_repair_it(reference: str | None
     report = audit_model(SAMPLE / "sample-broken.gguf", reference, select=["TV120"])
     repaired = [finding.remedy for finding in report.findings if finding.repair == FIX]
     assert repaired
-    assert all("-r REFERENCE" in str(remedy.commands[0]) for remedy in repaired)
+    assert all("-r REFERENCE" in command_line(remedy.commands[0]) for remedy in repaired)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_reference_that_reads_the_model_cannot_repair_it(reference: str | None
 )
 def test_unknown_files_are_left_to_be_filled_in(repair: str, model: str | None, command: str, remark: str):
     remedy = find_remedy(repair, model, None)
-    assert [str(each) for each in remedy.commands] == [command]
+    assert [command_line(each) for each in remedy.commands] == [command]
     assert remark in remedy.remark
 
 

@@ -20,7 +20,7 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read
-from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
+from tokverify.report.diagnosis import Diagnosis, Explanation, Repair, command_line
 from tokverify.report.run import Report, Side, VocabularyDifference
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
@@ -50,7 +50,7 @@ def repairs(report: Report) -> list[Repair]:
 
 def commands(report: Report) -> list[str]:
     (repair,) = repairs(report)
-    return [f"{command.label}: {command}" for command in repair.commands]
+    return [f"{command.label}: {command_line(command)}" for command in repair.commands]
 
 
 @pytest.mark.parametrize(

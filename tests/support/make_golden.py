@@ -80,7 +80,7 @@ def hostile_report() -> Report:
 
 def hostile_baseline(results: Iterable[CaseResult]) -> Baseline:
     """Make a baseline with an entry of every kind: accepted, expired, for another difference, fixed, not run."""
-    digests = {result.name: digest(result) for result in results}
+    digests = {result.case.name: digest(result) for result in results}
     accepted = [
         ("hostile/many", digests["hostile/many"], date(2030, 1, 1)),
         ("hostile/surrogate", digests["hostile/surrogate"], None),

@@ -41,6 +41,11 @@ class Case:
     shipped: bool = field(default=False, compare=False)
     """Whether the case comes with tokverify; always False in a saved report, which does not record it."""
 
+    @property
+    def name(self) -> str:
+        """The case as suite/id."""
+        return f"{self.suite}/{self.id}"
+
 
 def is_shipped(name: str, directory: Path = Path()) -> bool:
     """Check whether a user's name for suites means the shipped ones, and not a path relative to `directory`.

@@ -51,7 +51,7 @@ def select(
 
 
 def _matches_any(case: Case, patterns: Iterable[str]) -> bool:
-    names = case.id, f"{case.suite}/{case.id}"
+    names = case.id, case.name
     return any(fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
 
 
@@ -95,7 +95,7 @@ def _suggest_pattern(pattern: str, cases: Sequence[Case]) -> str:
     wider = f"*{pattern.strip('*')}*"
     if any(_matches_any(case, [wider]) for case in cases):
         return f"{pattern!r} matches no complete id, did you mean {wider!r}?"
-    ids = [f"{case.suite}/{case.id}" if "/" in pattern else case.id for case in cases[:_MAX_CANDIDATES]]
+    ids = [case.name if "/" in pattern else case.id for case in cases[:_MAX_CANDIDATES]]
     similar = get_close_matches(pattern.replace("*", ""), ids, n=3)
     if similar:
         return f"no id matches {pattern!r}, did you mean {_join(similar)}?"

@@ -71,7 +71,7 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
 
 
 def _target(result: CaseResult) -> Target:
-    return Target(result.name, result.case.text, result.add_special, result.parse_special, tuple(result.expected))
+    return Target(result.case.name, result.case.text, result.add_special, result.parse_special, tuple(result.expected))
 
 
 def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...] | None:

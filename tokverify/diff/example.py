@@ -48,7 +48,7 @@ def add_examples(report: ChangeReport) -> ChangeReport:
     examples = []
     for cause, indexes in by_cause.items():
         first, *others = sorted(indexes, key=lambda index: len(results[index].case.text))
-        names = tuple(results[index].name for index in others)
+        names = tuple(results[index].case.name for index in others)
         examples.append(Example(first, names, cause.parts, cause.is_only))
     examples.sort(key=lambda example: len(example.others), reverse=True)
     return replace(report, examples=tuple(examples))

@@ -24,6 +24,7 @@ from tokverify.render.document import (
     spans,
 )
 from tokverify.render.markdown_text import escaped, mark
+from tokverify.report.diagnosis import command_line
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -93,7 +94,7 @@ def _draw_command(block: CommandLine) -> str:
 
 
 def _command(command: Command) -> str:
-    return f"{command.label}: {markdown_text.code(visible_message(str(command)))}"
+    return f"{command.label}: {markdown_text.code(visible_message(command_line(command)))}"
 
 
 def _draw_alignment(block: Alignment) -> str:

@@ -41,7 +41,7 @@ def list_cases(cases: Sequence[Case], options: RenderOptions) -> str:
     """List cases one per line; if that would break their names, list each text below its name."""
     rows = [
         (
-            words(f"{case.suite}/{case.id}"),
+            words(case.name),
             words(" ".join(case.tags), DIM),
             exact_or_folded(case.text, fold=not options.verbose),
         )

@@ -48,7 +48,7 @@ def _cases(recording: Recording) -> Iterator[Section]:
     by_reason: dict[str, list[str]] = {}
     differing: list[str] = []
     for result in recording.results:
-        name = f"{result.case.suite}/{result.case.id}"
+        name = result.case.name
         if result.change is RecordedChange.NOT_RECORDED:
             by_reason.setdefault(result.message, []).append(name)
         if not result.model_agrees:

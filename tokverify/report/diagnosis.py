@@ -14,8 +14,10 @@ class Command:
     arguments: tuple[str, ...]
     """The program and its arguments, quoted for a shell; an option and its value are one item."""
 
-    def __str__(self) -> str:
-        return " ".join(self.arguments)
+
+def command_line(command: Command) -> str:
+    """Return a command as one line."""
+    return " ".join(command.arguments)
 
 
 @dataclass(frozen=True, slots=True)

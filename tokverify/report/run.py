@@ -86,11 +86,6 @@ class CaseResult:
     refusals: tuple[str, ...] = ()
     """Sentences on why entries of a baseline about this case do not accept its failure."""
 
-    @property
-    def name(self) -> str:
-        """The case as suite/id."""
-        return f"{self.case.suite}/{self.case.id}"
-
 
 @dataclass(frozen=True, slots=True)
 class PieceDifference:

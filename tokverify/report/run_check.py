@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tokverify.report.diagnosis import Diagnosis, Repair
+from tokverify.report.diagnosis import Diagnosis, Repair, command_line
 from tokverify.report.difference import Difference
 from tokverify.report.run import CaseResult, Report, Status
 
@@ -58,7 +58,7 @@ def check_repair(repair: Repair, path: str) -> Iterator[str]:
     """Yield every command that people must not be invited to paste into a shell."""
     for index, command in enumerate(repair.commands):
         whole = all(_is_quoted(argument) for argument in command.arguments)
-        if not whole or not _is_pasteable(str(command), _COMMANDS):
+        if not whole or not _is_pasteable(command_line(command), _COMMANDS):
             yield f"{path}.commands[{index}]: expected a command line of {_list(_COMMANDS)}, quoted for a shell"
 
 

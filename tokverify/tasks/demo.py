@@ -69,4 +69,4 @@ def _failing(report: Report) -> frozenset[str]:
 
 
 def _name(case: Case) -> str:
-    return f"{case.suite}/{case.id}"
+    return case.name

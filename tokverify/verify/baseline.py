@@ -76,7 +76,9 @@ class Baseline:
         Raises:
             TokverifyError: If there are new ones, but no reason.
         """
-        failures = {(result.name, digest(result)): result for result in report.results if result.status in _FAILING}
+        failures = {
+            (result.case.name, digest(result)): result for result in report.results if result.status in _FAILING
+        }
         kept = self._keep(report, failures)
         mine = set(self.entries_for(report.actual))
         known = {(entry.case, entry.difference) for entry in kept if entry in mine}
@@ -91,14 +93,14 @@ class Baseline:
     def _keep(self, report: Report, failures: Container[tuple[str, str]]) -> list[KnownDifference]:
         """Return the entries that a report does not refute."""
         mine = set(self.entries_for(report.actual))
-        compared = {result.name for result in report.results if result.status is not Status.SKIPPED}
+        compared = {result.case.name for result in report.results if result.status is not Status.SKIPPED}
         refutable = [entry for entry in self.entries if entry in mine and entry.case in compared]
         refuted = {entry for entry in refutable if (entry.case, entry.difference) not in failures}
         return [entry for entry in self.entries if entry not in refuted]
 
 
 def _list_names(results: Sequence[CaseResult]) -> str:
-    names = ", ".join(result.name for result in results[:_MAX_NAMES])
+    names = ", ".join(result.case.name for result in results[:_MAX_NAMES])
     left_out = len(results) - _MAX_NAMES
     return f"{names} and {left_out:,} more" if left_out > 0 else names
 
@@ -115,7 +117,7 @@ class Judge:
 
     def apply(self, result: CaseResult) -> CaseResult:
         """Return a result as known if an entry accepts it; if an entry nearly does, note why it does not."""
-        entries = self._by_case.get(result.name)
+        entries = self._by_case.get(result.case.name)
         if not entries or result.status not in FAILING:
             return result
         found = digest(result)
@@ -133,7 +135,7 @@ class Judge:
 
     def outcome(self, results: Iterable[CaseResult]) -> BaselineOutcome:
         """Return the entries that these results do not need, because their cases match or did not run."""
-        statuses = {result.name: result.status for result in results}
+        statuses = {result.case.name: result.status for result in results}
         return BaselineOutcome(
             self._baseline.source,
             fixed=tuple(entry for entry in self._entries if statuses.get(entry.case) is Status.MATCH),
@@ -189,7 +191,7 @@ def _concerns(entry: KnownDifference, side: Side) -> bool:
 
 def _entry(result: CaseResult, side: Side, reason: str) -> KnownDifference:
     return KnownDifference(
-        case=result.name,
+        case=result.case.name,
         difference=digest(result),
         reason=reason,
         model="".join("?" if "\ud800" <= character <= "\udfff" else character for character in escape(side.name)),

@@ -52,8 +52,8 @@ def _compare_versions(old: Mapping[str, str], new: Mapping[str, str]) -> dict[st
 
 
 def _find_changes(old: Report, new: Report) -> Iterator[CaseChange]:
-    before = {result.name: result for result in old.results}
-    after = {result.name: result for result in new.results}
+    before = {result.case.name: result for result in old.results}
+    after = {result.case.name: result for result in new.results}
     for name, result in after.items():
         previous = before.get(name)
         kind = _classify(previous, result)

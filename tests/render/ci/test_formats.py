@@ -103,7 +103,7 @@ def test_github_gets_one_annotation_for_each_failure():
     read = [runner_reads(line) for line in run("github").splitlines()]
     failures = [r for r in report.results if r.status in {Status.MISMATCH, Status.ERROR}]
     errors = [(properties, message) for command, properties, message in read if command == "error"]
-    assert [properties["title"] for properties, _ in errors] == [f"{r.status}: {r.name}" for r in failures]
+    assert [properties["title"] for properties, _ in errors] == [f"{r.status}: {r.case.name}" for r in failures]
     assert [properties["line"] for properties, _ in errors] == [str(r.case.line or 1) for r in failures]
     assert {properties["file"] for properties, _ in errors} == {"my[1].yaml", "models/[/]model.gguf"}
     assert all(properties.keys() == {"file", "line", "title"} for properties, _ in errors)

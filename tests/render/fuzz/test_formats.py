@@ -131,7 +131,9 @@ def test_verdicts(nothing):
 def test_each_cause_is_an_issue_at_the_model():
     issues = list(fuzz_issues(hostile_fuzz()))
     found = [result for result in hostile_fuzz().report.results if result.status is not Status.SKIPPED]
-    assert [issue.title for issue in issues[: len(found)]] == [f"{result.status}: {result.name}" for result in found]
+    assert [issue.title for issue in issues[: len(found)]] == [
+        f"{result.status}: {result.case.name}" for result in found
+    ]
     assert {issue.check for issue in issues} == {
         "fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "vocabulary"
     }  # fmt: skip

@@ -157,7 +157,7 @@ def test_the_page_shows_the_verdict_without_scripts():
 def test_failing_cases_are_named_without_a_script():
     items = lxml.html.fromstring(run_page()).xpath("//*[@id='list']//li")
     failing = [r for r in hostile_report().results if r.status in {Status.MISMATCH, Status.ERROR}]
-    assert [item.xpath("string(strong)") for item in items] == [result.name for result in failing]
+    assert [item.xpath("string(strong)") for item in items] == [result.case.name for result in failing]
 
 
 @pytest.mark.parametrize(

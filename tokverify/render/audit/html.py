@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.html.page import page, version_list
 from tokverify.report.audit import audit_exit_code, count_severity
+from tokverify.report.diagnosis import command_line
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 
@@ -74,7 +75,7 @@ def _describe_finding(finding: Finding, report: AuditReport, waiver: str = "") -
         "message": visible_message(finding.message),
         "ids": list_ranges(finding.ids),
         "keys": list(map(visible_message, finding.keys)),
-        "commands": [visible_message(str(command)) for command in finding.remedy.commands],
+        "commands": [visible_message(command_line(command)) for command in finding.remedy.commands],
         "remark": visible_message(finding.remedy.remark),
         "waiver": visible_message(waiver),
         "summary": visible_message(rule.summary) if rule else "",

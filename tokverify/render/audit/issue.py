@@ -10,6 +10,7 @@ from tokverify.render.audit.verdict import verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue
 from tokverify.report.audit import audit_exit_code
+from tokverify.report.diagnosis import command_line
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _to_issue(finding: Finding, report: AuditReport, accepted: str | None = None
 def _list_repair(remedy: Repair) -> Iterator[str]:
     """Yield the lines of a repair; each command has a line of its own."""
     lead = "repair: "
-    for line in [*map(str, remedy.commands), remedy.remark]:
+    for line in [*map(command_line, remedy.commands), remedy.remark]:
         if line:
             yield f"{lead}{line}"
             lead = ""

@@ -114,7 +114,7 @@ def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[
     if shown:
         yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
-    names = [result.name for result in results if result.status in _FAILING and result not in found]
+    names = [result.case.name for result in results if result.status in _FAILING and result not in found]
     lines = list(_list_left_out(names, len(found) - len(shown)))
     if lines:
         yield Section([Fields(lines)])

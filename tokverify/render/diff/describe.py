@@ -142,5 +142,5 @@ def _cause_fields(example: Example) -> Iterator[tuple[str, Inline]]:
 
 def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[str]:
     for example in examples:
-        yield report.report.results[example.index].name
+        yield report.report.results[example.index].case.name
         yield from example.others

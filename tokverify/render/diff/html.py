@@ -65,7 +65,7 @@ def _list_causes(report: ChangeReport) -> Causes:
     """List the causes of each case: the example that it changes like, and those that its result shows."""
     listed = {name: list(own) for name, own in causes(report.report).items()}
     for example in report.examples:
-        first = report.report.results[example.index].name
+        first = report.report.results[example.index].case.name
         for name in (first, *example.others):
             listed.setdefault(name, []).insert(0, _name_cause(first))
     return listed
@@ -110,8 +110,8 @@ def _describe_examples(report: ChangeReport, examples: Sequence[Example]) -> lis
         result, count = report.report.results[example.index], 1 + len(example.others)
         described.append(
             {
-                "name": visible_message(result.name),
-                "cause": _name_cause(result.name),
+                "name": visible_message(result.case.name),
+                "cause": _name_cause(result.case.name),
                 "status": str(result.status),
                 "cases": count,
                 "length": length(count, highest),

@@ -62,7 +62,7 @@ def _coverage(fuzzed: FuzzReport) -> Iterator[tuple[str, str, float]]:
 
 def _cause(cause: FuzzCause, result: CaseResult, most: int) -> dict[str, object]:
     return {
-        "name": visible_message(result.name),
+        "name": visible_message(result.case.name),
         "status": str(result.status),
         "texts": f"{cause.strings:,}",
         "length": length(cause.strings, most),

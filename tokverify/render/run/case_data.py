@@ -60,7 +60,7 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
     cases = []
     for result, causes_of_it, pairs in _results(reports):
         shown: dict[str, object] = {
-            "name": visible_message(result.name),
+            "name": visible_message(result.case.name),
             "status": str(result.status),
             "suite": suites[visible_message(result.case.suite)],
             "tags": [tags[visible_message(tag)] for tag in result.case.tags],
@@ -80,7 +80,7 @@ def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseRes
     # subtle: two reports can have cases with the same name, each with its own causes.
     for report, causes_by_name in reports:
         for result in report.results:
-            yield result, causes_by_name.get(result.name, ()), report.tokens
+            yield result, causes_by_name.get(result.case.name, ()), report.tokens
 
 
 def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:

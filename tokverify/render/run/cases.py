@@ -50,11 +50,11 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     failing = [result for result in report.results if result.status in FAILING]
     yield from _failing_sections(failing, heading, verbose=verbose)
     yield from _decoding_sections(report, verbose=verbose)
-    yield from _group_by_reason("known", ((known_text(r.known), r.name) for r in report.results if r.known))
+    yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:
         yield from _baseline_sections(report.baseline)
     skipped = by_status.get(Status.SKIPPED, [])
-    yield from _group_by_reason("skipped", ((result.message or "", result.name) for result in skipped))
+    yield from _group_by_reason("skipped", ((result.message or "", result.case.name) for result in skipped))
     yield from _group_by_reason("note", _notes(matching), fold=not verbose)
 
 
@@ -68,7 +68,7 @@ def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: b
     for result in failing[drawn:]:
         yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
     if failing[drawn:]:
-        names = [result.name for result in failing[drawn:]]
+        names = [result.case.name for result in failing[drawn:]]
         yield Section([Only("table", [Names("failing too", "drawn with -v, and in -f json", names)])])
 
 
@@ -85,7 +85,7 @@ def _title(result: CaseResult) -> Inline:
     case = result.case
     place = f"  {case.file}:{case.line}" if case.file else ""
     status = message(f"{str(result.status).upper()} ", Style.BAD)
-    return [status, message(result.name, Style.STRONG), message(place, Style.DIM)]
+    return [status, message(result.case.name, Style.STRONG), message(place, Style.DIM)]
 
 
 def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
@@ -130,7 +130,7 @@ def _name_characters(text: str) -> str:
 
 def _matches_section(matching: Iterable[CaseResult]) -> Section:
     columns = [Column("match"), Column("tokens", is_number=True), Column("text")]
-    rows = [(message(result.name), f"{len(result.actual):,}", exact(result.case.text)) for result in matching]
+    rows = [(message(result.case.name), f"{len(result.actual):,}", exact(result.case.text)) for result in matching]
     return Section([Table(columns, rows)])
 
 
@@ -154,7 +154,7 @@ def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, In
     difference = result.decode_difference
     if difference is None:
         return
-    yield "case", message(f"{result.name}, from byte {difference.offset:,} on", Style.STRONG)
+    yield "case", message(f"{result.case.name}, from byte {difference.offset:,} on", Style.STRONG)
     sides = (("actual", difference.actual, Style.ACTUAL), ("expected", difference.expected, Style.EXPECTED))
     for role, data, style in sides:
         yield role, exact(data, style) if verbose else _cut_around(data, difference.offset, style)
@@ -176,7 +176,7 @@ def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
 def _notes(matching: Iterable[CaseResult]) -> Iterator[tuple[str, str]]:
     for result in matching:
         for note in result.notes:
-            yield note, result.name
+            yield note, result.case.name
 
 
 def _group_by_reason(label: str, cases: Iterable[tuple[str, str]], *, fold: bool = False) -> Iterator[Section]:

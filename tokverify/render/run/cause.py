@@ -23,9 +23,9 @@ def causes(report: Report) -> Causes:
     explained = _explained(report)
     found: dict[str, list[str]] = {}
     for result in report.results:
-        own = [*explained.get(result.name, ()), *_own_causes(result)]
+        own = [*explained.get(result.case.name, ()), *_own_causes(result)]
         if own:
-            found[result.name] = own
+            found[result.case.name] = own
     return found
 
 
@@ -60,9 +60,9 @@ def _explained(report: Report) -> dict[str, list[str]]:
 def _diagnosed(report: Report, diagnosis: Diagnosis) -> list[str]:
     """Name the cases that the diagnosis tried to explain."""
     if diagnosis.decoding:
-        return [result.name for result in report.results if result.decode_difference and not result.known]
+        return [result.case.name for result in report.results if result.decode_difference and not result.known]
     mismatches = [result for result in report.results if result.status is Status.MISMATCH]
-    differing = [result.name for result in mismatches if result.actual != result.expected and can_match(result)]
-    errors = [result.name for result in report.results if result.status is Status.ERROR]
+    differing = [result.case.name for result in mismatches if result.actual != result.expected and can_match(result)]
+    errors = [result.case.name for result in report.results if result.status is Status.ERROR]
     # subtle: the diagnosis includes only errors for which the reference has ids, and the report does not say which.
     return differing + errors if len(differing) + len(errors) == diagnosis.failing else differing

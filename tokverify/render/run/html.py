@@ -13,6 +13,7 @@ from tokverify.render.run.cause import causes
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
+from tokverify.report.diagnosis import command_line
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
@@ -90,7 +91,7 @@ def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
     return {
         "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
         # Failing cases as they are shown without scripts.
-        "failing": [(str(result.status), visible_message(result.name), headline(result)) for result in failing],
+        "failing": [(str(result.status), visible_message(result.case.name), headline(result)) for result in failing],
         "data": script_json(cases_data(reports)),
     }
 
@@ -125,7 +126,9 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
             {
                 "effect": visible_message(effect(found, diagnosis)),
                 "sentence": visible_message(found.sentence),
-                "repair": [(command.label, visible_message(str(command))) for command in found.repair.commands],
+                "repair": [
+                    (command.label, visible_message(command_line(command))) for command in found.repair.commands
+                ],
                 "remark": found.repair.remark,
                 "unexplained": list(map(visible_message, found.unexplained)),
             }

@@ -76,11 +76,11 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
     return Issue(
         check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
-        title=f"{result.status}: {visible_message(result.name)}",
+        title=f"{result.status}: {visible_message(result.case.name)}",
         message=join_lines(lines),
         path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
-        key=f"{report.actual.name}\0{result.name}",
+        key=f"{report.actual.name}\0{result.case.name}",
         accepted=visible_message(known_text(result.known)) if result.known else None,
     )
 
@@ -102,7 +102,7 @@ def vocabulary_issues(report: Report) -> Iterator[Issue]:
 
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     """Yield an issue at `path` if cases are decoded differently."""
-    names = [visible_message(result.name) for result in report.results if result.decode_difference]
+    names = [visible_message(result.case.name) for result in report.results if result.decode_difference]
     if names:
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
         yield _warning("decoding", message, path, report.actual.name)

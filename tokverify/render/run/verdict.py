@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.report.diagnosis import command_line
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code, vocabularies_differ
 from tokverify.text.visible import visible_message
@@ -63,5 +64,5 @@ def explanation_lines(report: Report) -> list[str]:
     for explanation in report.diagnosis.explanations:
         repair = explanation.repair
         lines.append(effect(explanation, report.diagnosis))
-        lines += [f"{command.label}: {command}" for command in repair.commands] or [repair.remark]
+        lines += [f"{command.label}: {command_line(command)}" for command in repair.commands] or [repair.remark]
     return list(map(visible_message, lines))
