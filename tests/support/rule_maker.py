@@ -26,11 +26,11 @@ def good_bpe(**fields: object) -> TokenizerSpec:
     return bpe_spec(MERGES, ADDED, **{"special_ids": ids, "add_bos": False, "chat_template": CHATML} | fields)
 
 
-def good_spm(types: Mapping[str, int] | None = None, **fields: object) -> TokenizerSpec:
+def good_spm(**fields: object) -> TokenizerSpec:
     """Return a sentencepiece model without findings."""
     scores = {"▁": -1.0, "a": -2.0, "b": -3.0, "ab": -4.0, "▁a": -5.0, "<end_of_turn>": 0.0}
     declared = {"special_ids": {"bos": 1, "eos": 2, "unk": 0, "eot": 264}, "add_bos": True, "add_space_prefix": True}
-    return spm_spec(scores, {"<end_of_turn>": 3} | dict(types or {}), **declared | fields)
+    return spm_spec(scores, {"<end_of_turn>": 3}, **declared | fields)
 
 
 def good_bert(**fields: object) -> TokenizerSpec:

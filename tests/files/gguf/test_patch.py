@@ -22,9 +22,9 @@ FIELDS = {
 DATA = bytes(range(256)) * 2
 
 
-def with_tensors(order: str = "<", fields: dict = FIELDS) -> bytes:
+def with_tensors(order: str = "<") -> bytes:
     tensors = [make_tensor("t", shape=(64,), order=order), make_tensor("u", shape=(64,), offset=256, order=order)]
-    head = make_gguf(fields, tensors=tensors, order=order)
+    head = make_gguf(FIELDS, tensors=tensors, order=order)
     return head + bytes(-len(head) % 64) + DATA
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _FEWEST = 3
 """Characters; shorter added tokens, such as runs of spaces, are parts of each other by design."""
 
-_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
-
 
 @rule(code="TV119", name="unmatched-text", severity=WARNING)
 def unmatched_text(subject: Subject) -> Iterator[Finding]:
