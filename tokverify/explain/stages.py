@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
-from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
+from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome, list_stretches
 from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.tokenizer import Staged, tokens_of
@@ -163,14 +163,10 @@ def _is_added(token: ExplainedToken) -> bool:
     return token.source == "added"
 
 
-def _stretches(explained: Explanation) -> list[Stretch]:
-    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
-
-
 def _pair_stretches(explained: Explanation, exposed: TokenizerStages) -> Iterator[tuple[Stretch, StageStretch]]:
     """Pair the stretches that both sides have."""
     theirs = {(stretch.start, stretch.end): stretch for stretch in exposed.stretches or ()}
-    for stretch in _stretches(explained):
+    for stretch in list_stretches(explained):
         if stretch.span in theirs:
             yield stretch, theirs[stretch.span]
 
@@ -225,7 +221,7 @@ def _differing_texts(actual: str, expected: str) -> StageComparison:
 
 
 def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Iterator[StageComparison]:
-    if not any(stretch.pre_tokens for stretch in _stretches(explained)):
+    if not any(stretch.pre_tokens for stretch in list_stretches(explained)):
         return
     if exposed.stretches is None:
         yield StageComparison("pre-tokens", StageOutcome.HIDDEN, note=exposed.hidden)

@@ -301,3 +301,8 @@ class Explanation:
     tokens: tuple[ExplainedToken, ...]
     warnings: tuple[str, ...]
     reference: StageDivergence | None = None
+
+
+def list_stretches(explained: Explanation) -> list[Stretch]:
+    """Return the stretches of text between added tokens."""
+    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]

@@ -14,6 +14,7 @@ from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import indent, join_pieces, note, title
 from tokverify.render.explain.reference import reference_section
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.report.explain import list_stretches
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Fragment,
         PatternMatch,
         PreToken,
-        Stretch,
     )
     from tokverify.tokenizer import Token
 
@@ -68,10 +68,6 @@ def _heading(explained: Explanation, full: bool) -> RenderableType:
         ("options", Text(options)),
     ]
     return labeled([*lines, *(("warning", words(warning, "yellow")) for warning in explained.warnings)])
-
-
-def _stretches(explained: Explanation) -> list[Stretch]:
-    return [fragment.stretch for fragment in explained.fragments if fragment.stretch]
 
 
 def _added_tokens(explained: Explanation, full: bool) -> RenderableType:
@@ -148,7 +144,7 @@ def _note_without(explained: Explanation, full: bool) -> Iterator[Text]:
 
 
 def _normalization(explained: Explanation, full: bool) -> RenderableType:
-    stretches = _stretches(explained)
+    stretches = list_stretches(explained)
     changes = Counter((change.before, change.after) for stretch in stretches for change in stretch.changes)
     if not changes:
         return title(2, "normalization", "changes nothing")
@@ -182,7 +178,7 @@ def _name_characters(text: str) -> str:
 
 
 def _pre_tokens(explained: Explanation, full: bool) -> RenderableType:
-    pre_tokens = [pre_token for stretch in _stretches(explained) for pre_token in stretch.pre_tokens]
+    pre_tokens = [pre_token for stretch in list_stretches(explained) for pre_token in stretch.pre_tokens]
     if explained.pre is None and not pre_tokens:
         reason = f"none, because {explained.algorithm} has no pre-tokenizer"
         return title(3, "pre-tokens", f"{reason}; a word below ends where no piece could continue")
