@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine import trace as engine
 from tokverify.report import explain as report
+from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -22,9 +23,9 @@ def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:
     return report.Stretch(
         span=(stretch.start, stretch.end),
         text=stretch.text,
-        normalized=_decode(data),
+        normalized=to_text(data),
         changes=tuple(
-            report.Replacement(change.span, _decode(change.before), _decode(change.after))
+            report.Replacement(change.span, to_text(change.before), to_text(change.after))
             for change in rewriting.changes
         ),
         pre_tokens=tuple(_record_pre_token(pre_token, data) for pre_token in stretch.trace.pre_tokens),
@@ -32,15 +33,11 @@ def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:
     )
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
 def _record_pre_token(pre_token: engine.PreToken, data: bytes) -> report.PreToken:
     hit = pre_token.hit
     made_by = hit and report.PatternMatch(hit.pattern_index, hit.pattern, hit.alternative_index, hit.alternative)
     return report.PreToken(
-        (pre_token.start, pre_token.end), _decode(data[pre_token.start : pre_token.end]), made_by or None
+        (pre_token.start, pre_token.end), to_text(data[pre_token.start : pre_token.end]), made_by or None
     )
 
 
@@ -51,7 +48,7 @@ def _record_word(word: engine.Word, stretch: engine.Stretch, encoder: Encoder) -
     return report.Word(
         span=(word.start, word.end),
         source_span=(stretch.start + start, stretch.start + end),
-        text=_decode(rewriting.result[word.start : word.end]),
+        text=to_text(rewriting.result[word.start : word.end]),
         pre_token=word.pre_token,
         ids=ids,
         pieces=tuple(map(encoder.piece, ids)),
@@ -133,5 +130,5 @@ def _record_matching(matching: engine.Matching) -> report.Matching:
 
 
 def _record_attempt(attempt: engine.Attempt) -> report.Attempt:
-    found = None if attempt.found is None else _decode(attempt.found)
-    return report.Attempt(attempt.start, found, tuple(map(_decode, attempt.missed)), attempt.left_out)
+    found = None if attempt.found is None else to_text(attempt.found)
+    return report.Attempt(attempt.start, found, tuple(map(to_text, attempt.missed)), attempt.left_out)

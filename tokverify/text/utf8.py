@@ -40,6 +40,11 @@ def to_bytes(piece: str) -> bytes:
     return piece.encode("utf-8", "surrogateescape")
 
 
+def to_text(data: bytes) -> str:
+    """Return the text of bytes, including lone bytes."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def has_lone_byte(text: str) -> bool:
     """Check whether `text` contains a byte that belongs to no character."""
     return _LONE_BYTE.search(text) is not None

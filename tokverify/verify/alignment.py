@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
 from tokverify.text.sequence import common_length
+from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
@@ -49,7 +50,7 @@ def extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[To
     """Return the characters around a byte offset up to which both sides decode to the same bytes."""
     actual, expected = _decode(actual_tokens), _decode(expected_tokens)
     start = _character_start(actual, min(offset, len(actual)))
-    before = _text(actual[max(0, start - _EXCERPT_BYTES) : start])[-_EXCERPT_CHARACTERS:]
+    before = to_text(actual[max(0, start - _EXCERPT_BYTES) : start])[-_EXCERPT_CHARACTERS:]
     return Excerpt(before, _head(actual, start), _head(expected, start))
 
 
@@ -162,11 +163,7 @@ def _continues_character(byte: bytes) -> bool:
 
 
 def _head(text: bytes, start: int) -> str:
-    return _text(text[start : start + _EXCERPT_BYTES])[:_EXCERPT_CHARACTERS]
-
-
-def _text(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")
+    return to_text(text[start : start + _EXCERPT_BYTES])[:_EXCERPT_CHARACTERS]
 
 
 def split_around(ids: list[int], inner: list[int]) -> tuple[list[int], list[int]] | None:

@@ -13,6 +13,7 @@ from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.values import gguf_values
+from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.metadata import Value
@@ -59,11 +60,7 @@ def write_gguf(path: Path, spec: TokenizerSpec) -> None:
 def _writable(value: Value) -> Any:  # noqa: ANN401 - depends on the type of the value
     """Return what the library can pack: strings as bytes, because not all of them are UTF-8."""
     if value.type is ValueType.STRING:
-        return _bytes(value.data)
+        return to_bytes(value.data)
     if value.element_type is ValueType.STRING:
-        return list(map(_bytes, value.data))
+        return list(map(to_bytes, value.data))
     return list(value.data) if value.type is ValueType.ARRAY else value.data
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
