@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from tokverify.convert.loss import Loss
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.files.huggingface.vocabulary import GGUF_ROLES
 from tokverify.references.rebuilt import build
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _NAME = "tokenizer.json"
-_CONFIG_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
-"""The roles that a tokenizer_config.json can contain."""
 
 
 def write_json(path: Path, spec: TokenizerSpec) -> None:
@@ -37,7 +36,7 @@ def config_of(spec: TokenizerSpec) -> dict[str, object]:
     """Return the content of a tokenizer_config.json: what a tokenizer.json cannot express."""
     settings = resolve(spec)
     config: dict[str, object] = {
-        f"{role}_token": settings.pieces[id] for role, id in settings.special_ids.items() if role in _CONFIG_ROLES
+        f"{role}_token": settings.pieces[id] for role, id in settings.special_ids.items() if role in GGUF_ROLES
     }
     config |= {"add_bos_token": settings.add_bos, "add_eos_token": settings.add_eos}
     config["clean_up_tokenization_spaces"] = settings.clean_spaces
@@ -69,7 +68,7 @@ def json_losses(spec: TokenizerSpec, *, with_config: bool) -> Iterator[Loss]:
     if not with_config:
         if spec.chat_template is not None:
             yield Loss("tokenizer.chat_template: a tokenizer.json cannot contain it, but a tokenizer_config.json can")
-        roles = [role for role in _CONFIG_ROLES if role in settings.special_ids]
+        roles = [role for role in GGUF_ROLES if role in settings.special_ids]
         if roles:
             yield Loss(
                 f"the roles of tokens ({', '.join(roles)}): a tokenizer.json cannot contain them, but a "

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokverify.errors import TokverifyError
-from tokverify.files.config import beside
+from tokverify.files.config import COMPANIONS, beside
 from tokverify.files.location import file_and_rest
 from tokverify.references import is_kind
 from tokverify.system.git import git
@@ -20,7 +20,6 @@ from tokverify.system.input_file import MAX_POINTER_BYTES, POINTER
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
-_COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 # A model of many gigabytes may have to be downloaded.
 _FETCH_SECONDS = 4 * 3600
 _OBJECT = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
@@ -51,7 +50,7 @@ class Revision:
                 " repository (a submodule has its own)"
             )
         blob.write(target, f"{self.name}:{path}")
-        for companion in _COMPANIONS:
+        for companion in COMPANIONS:
             place, other = beside(target, companion), beside(Path(from_root), companion)
             companion_blob = self._find(other.as_posix()) if place and other else None
             if place and other and isinstance(companion_blob, _Blob):

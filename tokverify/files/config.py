@@ -9,6 +9,8 @@ from typing import Any
 from tokverify.errors import BrokenFileError
 from tokverify.system.input_file import require_fetched
 
+COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+"""The files that may be next to a tokenizer and belong to it."""
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.model", "qwen.tiktoken")

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.files.config import COMPANIONS
 from tokverify.files.location import FILE_NAMES
 from tokverify.references.file import open_file
 from tokverify.system.library_error import raised_as, summary
 
 if TYPE_CHECKING:
     from tokverify.references.reference import FoundReference, Request
-
-_COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 
 class UnreachableError(TokverifyError):
@@ -82,7 +81,7 @@ def _download(repo: str, revision: str | None, patience: float) -> Path:
     name = _name_on_hub(repo, revision, patience)
     with raised_as(UnreachableError, f"{repo}: {name} cannot be downloaded"):
         path = Path(hf_hub_download(repo, name, revision=revision))
-        for companion in _COMPANIONS:
+        for companion in COMPANIONS:
             try:
                 hf_hub_download(repo, companion, revision=revision)
             except EntryNotFoundError:

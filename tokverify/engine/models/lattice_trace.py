@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tokverify.engine.trace import RIVALS, Candidate, Lattice, Row, Taken, Word
 
 LOWEST = -sys.float_info.max
+"""Less than every sum, except that neither NaN nor minus infinity is greater."""
 
 
 @dataclass(slots=True)

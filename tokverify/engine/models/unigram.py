@@ -18,7 +18,6 @@ Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.c
 from __future__ import annotations
 
 import re
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.boundary import LINE_FEED, SPACE, PartSplitter, adjacent_pairs, word_splitter
 from tokverify.engine.models.character_class import character_class, only
 from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
-from tokverify.engine.models.lattice_trace import LatticeTracer
+from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
 from tokverify.engine.models.score_sum import ScoreSums
 from tokverify.engine.models.symbol import UNKNOWN, Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 
     Token = tuple[int, float]
 
-LOWEST = -sys.float_info.max
-"""Less than every sum, except that neither NaN nor minus infinity is greater."""
 ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
 UNKNOWN_PENALTY = 10.0

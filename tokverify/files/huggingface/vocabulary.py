@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tokverify.files.huggingface.post_processor import Around
 
 _LARGEST_GAP = 1 << 20
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+"""The roles that both a GGUF file and a tokenizer_config.json can contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def special_ids(document: Document, ids: Mapping[str, int], around: Around, unkn
     Raises:
         BrokenFileError: If an id in `around` has no token.
     """
-    texts = {role: document.special_texts[role] for role in _ROLES if role in document.special_texts}
+    texts = {role: document.special_texts[role] for role in GGUF_ROLES if role in document.special_texts}
     if unknown is not None:
         texts["unk"] = unknown
     roles = {role: ids[text] for role, text in texts.items() if text in ids}
