@@ -100,7 +100,7 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be a non-empty line"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "remove --fail-fast"),
         (["--baseline", "{tmp}/absent/b", "--update-baseline"], "create it first"),
-        (["--baseline", "{tmp}/absent.yaml"], "cannot read the known differences"),
+        (["--baseline", "{tmp}/absent.yaml"], "cannot read the known failures"),
     ],
 )
 def test_an_unwritable_output_is_an_error_before_any_work(tmp_path: Path, arguments: list[str], message: str):
@@ -247,7 +247,7 @@ def test_a_baseline_applies_to_a_saved_report(saved: Path, tmp_path: Path):
     [
         (["audit.json", "--baseline", "{known}"], "is a report of `tokverify audit`; give one of `tokverify run`"),
         (["bad.json", "--update-baseline"], "--update-baseline requires --baseline"),
-        (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known differences"),
+        (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known failures"),
         (["bad.json", "--baseline", "{known}", "-o", "{known}"], "it is an input"),
     ],
 )

@@ -203,6 +203,6 @@ def test_a_model_that_is_not_fetched_is_reported(lfs_versions, clone, command):
     result = CliRunner().invoke(main, [command, "model.gguf", *more.get(command, [])])
     assert result.exit_code == 2, result.output
     assert result.stderr == (
-        "error: model.gguf: is not a GGUF file; it looks like a Git LFS pointer;"
+        "error: model.gguf: not a GGUF file; it looks like a Git LFS pointer;"
         " fetch the file itself with `git lfs pull`\n"
     )

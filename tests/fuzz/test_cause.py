@@ -33,7 +33,7 @@ def test_many_texts_with_one_cause_are_shown_as_one():
     assert found.found == Sample("the xylophone", False, False)
     assert found.result.status is Status.MISMATCH
     assert found.result.difference is not None
-    assert found.result.notes == ("found in 4 texts, first in one from the generator words: the xylophone",)
+    assert found.result.notes == ("found in 4 texts, the first from the generator words: the xylophone",)
     case = found.result.case
     assert (case.text, case.tags, case.add_special, case.parse_special) == ("xy", ("fuzz", "words"), False, False)
     assert case.note == "[23, 24] from left, [43] from right"

@@ -224,7 +224,7 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (GOOD.replace("reason: it is so", "about: x"), ":1: a known difference has no reason; add `reason: ...`"),
+        (GOOD.replace("reason: it is so", "about: x"), ":1: a known failure has no reason; add `reason: ...`"),
         (GOOD.replace("it is so", "' '"), ":3: reason is empty"),
         (GOOD.replace("it is so", "no"), ":3: reason is no, which YAML reads as true or false"),
         (GOOD.replace("abcdef", "abcdeg"), ":2: difference is not 16 hexadecimal digits"),
@@ -235,8 +235,8 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
         (GOOD + "  expires: {}\n", ":4: expires is not a date"),
         (GOOD + GOOD, ":4: this failure of s/a is already listed above"),
         (GOOD + "  expiry: 2026-01-01\n", "did you mean 'expires'?"),
-        ("{}", "the file of known differences is a mapping"),
-        ("", "the file is empty; write at least a list of known differences"),
+        ("{}", "the file of known failures is a mapping"),
+        ("", "the file is empty; write at least a list of known failures"),
     ],
 )
 def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, complaint: str):
@@ -248,5 +248,5 @@ def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, compla
 
 
 def test_an_unreadable_baseline_is_an_error(tmp_path: Path):
-    with pytest.raises(TokverifyError, match="cannot read the known differences: No such file"):
+    with pytest.raises(TokverifyError, match="cannot read the known failures: No such file"):
         read_baseline(tmp_path / "absent.yaml", TODAY)

@@ -66,7 +66,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 @click.option(
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
 )
-@click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Leave out these rules.")
+@click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
 @click.option(
     "--fail-on",
     type=click.Choice([severity.name.lower() for severity in reversed(Severity)], case_sensitive=False),
@@ -88,7 +88,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
-    The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one has, and 2 if the
+    The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
     return _audit(AuditOptions(**options))

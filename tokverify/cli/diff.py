@@ -46,7 +46,7 @@ class DiffOptions(ReportOptions):
     multiple=True,
     type=PATH,
     metavar="FILE",
-    help="Count the lines of this file that change. Can be repeated.",
+    help="Count the lines of this file whose ids change. Can be repeated.",
 )
 @click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
 @report_options(FORMATS["diff"], "Show every change; fold nothing.")

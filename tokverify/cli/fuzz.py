@@ -144,7 +144,7 @@ def _check(options: FuzzOptions) -> None:
     if options.save:
         check_writable(options.save, inputs)
     if options.save and options.save.exists() and not options.force:
-        raise TokverifyError(f"{options.save}: already exists; name another file, or overwrite it with --force")
+        raise TokverifyError(f"{options.save}: already exists; name another file or overwrite it with --force")
 
 
 def _save(options: FuzzOptions, report: FuzzReport, path: Path) -> None:

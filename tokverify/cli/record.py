@@ -45,8 +45,8 @@ def record(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Record the ids of MODEL's reference in suites.
 
-    After that, `tokverify run MODEL` needs no reference: if every case expects something of MODEL, it compares with
-    that. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in copies of the
+    After that, `tokverify run MODEL` needs no reference: if every case has expectations for MODEL, it compares with
+    those. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in copies of the
     shipped suites, in the directory named with -o.
 
     The exit code is 0 if the ids of all cases were recorded, 1 if the reference cannot encode some cases, and 2 if it

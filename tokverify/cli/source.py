@@ -20,7 +20,7 @@ def read_text(argument: str | None, file: Path | None) -> str:
         TokverifyError: If the file cannot be read, or the text is not UTF-8.
     """
     if argument is not None and file is not None:
-        raise click.UsageError("use either a text or --file, not both")
+        raise click.UsageError("use either an argument or --file, not both")
     if argument is not None:
         # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
         return decode_verbatim(argument.encode("utf-8", "surrogateescape"), "the text")

@@ -64,7 +64,7 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
             help="The seed of the generated texts to verify with; training itself is not random.",
         ),
         click.Option(["--force"], is_flag=True, help="Overwrite files in DIR."),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Show nothing if the two agree."),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Show nothing if the ids are the same."),
     ]
     if trainer.uses_min_frequency:
         options.append(

@@ -193,7 +193,7 @@ class Encoder:
         known = self._token_bytes.get(id)
         if known is None:
             if not 0 <= id < len(self.pieces):
-                raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces)} tokens")
+                raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces):,} tokens")
             settings = self.settings
             known = settings.family.token_bytes(self.pieces[id], settings.attributes[id], settings)
             self._token_bytes[id] = known

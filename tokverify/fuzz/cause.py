@@ -172,7 +172,7 @@ def _count_note(cause: Cause) -> str:
     text = cause.found.text
     is_short = len(text) <= _SHOWN_CHARACTERS
     first = visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
-    return f"found in {plural(cause.strings, 'text')}, first in one from the generator {cause.generator}: {first}"
+    return f"found in {plural(cause.strings, 'text')}, the first from the generator {cause.generator}: {first}"
 
 
 def _by_category(text: str) -> str:

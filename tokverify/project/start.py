@@ -61,7 +61,7 @@ class Start:
 
 def render_configuration(start: Start) -> str:
     """Write a tokverify.toml."""
-    lines = ["# What `tokverify run` verifies in this repository. Every key: docs/configuration.md of tokverify.", ""]
+    lines = ["# What `tokverify run` verifies in this repository. All keys: tokverify's docs/configuration.md.", ""]
     for (model, reference), name in zip(start.models, _names([model for model, _ in start.models]), strict=True):
         lines += ["[[models]]", f"name = {_quoted(name)}", f"model = {_quoted(model.as_posix())}"]
         if reference:

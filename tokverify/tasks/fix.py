@@ -67,7 +67,7 @@ def _check_output(output: Path, model: Path, *, force: bool) -> None:
         if model.exists() and output.samefile(model):
             raise TokverifyError(f"{output}: this is MODEL itself, which is never changed; name another file")
         if not force:
-            raise TokverifyError(f"{output}: already exists; name another file, or overwrite it with --force")
+            raise TokverifyError(f"{output}: already exists; name another file or overwrite it with --force")
         if not output.is_file():
             raise TokverifyError(f"{output}: not a regular file; name another one")
     check_place(output)

@@ -181,7 +181,7 @@ def read_baseline(path: Path, today: date) -> Baseline:
             seen.add(key)
         return entry
 
-    return Baseline(str(path), tuple(read_entries(path, "known difference", read)), today)
+    return Baseline(str(path), tuple(read_entries(path, "known failure", read)), today)
 
 
 def _concerns(entry: KnownDifference, side: Side) -> bool:
@@ -228,7 +228,7 @@ def _read_entry(checker: Checker, node: Node, place: str) -> KnownDifference | N
         "model": Checker.string,
         "about": Checker.string,
     }
-    values = read_fields(checker, node, "known difference", readers, ("case", "difference", "reason"))
+    values = read_fields(checker, node, "known failure", readers, ("case", "difference", "reason"))
     return None if values is None else KnownDifference(**values, place=place)
 
 

@@ -217,7 +217,9 @@ class _ReferenceComparison(_Comparison):
             if (asked.add_special and not tokenizer.adds_special)
             or (asked.parse_special and not tokenizer.parses_special)
         ]
-        reason = f"{' and '.join(unable)} cannot do it, and it would change the ids of this text"
+        verb = "does" if len(unable) == 1 else "do"
+        options = "this option" if len(off) == 1 else "these options"
+        reason = f"{' and '.join(unable)} {verb} not support {options}, which would change the ids of this text"
         notes = [f"compared with {' and '.join(off)} off: {reason}"]
         if expect is not None:
             notes.append("the case's own `expect` was not checked, for the same reason")

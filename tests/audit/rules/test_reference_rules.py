@@ -111,7 +111,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV202",
         gguf(types=typed(id262=1)),
         ERROR,
-        "1 token added in the reference and ordinary here, so not matched in a text: 262",
+        "1 token added in the reference but ordinary here, so not matched in a text: 262",
     ),
     ("TV202", gguf(types=typed(id260=4)), WARNING, "special in the reference and USER_DEFINED here"),
     ("TV202", gguf(types=typed(id262=3)), WARNING, "not special in the reference and CONTROL here"),

@@ -117,7 +117,7 @@ def test_markdown_shows_one_case_for_each_cause():
     alike = [result(f"c{n}", "x" * (n + 1), "no") for n in range(3)]
     report = replace(report_of(*alike, result("other", "y", "never")), parts=(TOKENS,))
     text = written("markdown", report)
-    assert "### 4 cases changed, for 2 causes" in text
+    assert "### 4 cases changed, 2 causes" in text
     assert text.count("<details><summary>ERROR ") == 2
     assert FORMATS["diff"]["markdown"](report, RenderOptions(verbose=True)).count("<summary>ERROR ") == 4
     assert FORMATS["diff"]["markdown"](report, RenderOptions(quiet=True)).count("\n") == 3

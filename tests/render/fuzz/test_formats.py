@@ -49,7 +49,7 @@ def test_the_table_escapes_hostile_text_and_lists_what_was_tried(hostile):
     assert "[red]left" in shown
     assert "tried     2,000 texts, as many as requested" in shown
     assert "coverage  100.0% of 10 pieces" not in shown
-    assert " texts, first in one from the generator pieces: " in shown
+    assert " texts, the first from the generator pieces: " in shown
     assert "text     [/INST]" in shown
     assert shown.endswith(f"{verdict(hostile)}\n")
 

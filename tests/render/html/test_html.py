@@ -205,7 +205,7 @@ def test_a_finding_whose_rule_is_unknown_has_no_manual():
 
 def test_equal_vocabularies_were_compared():
     report = replace(report_of(), vocabulary=VocabularyDifference(5, 5))
-    assert "5 tokens on both sides, none of them different" in run_page(report)
+    assert "5 tokens on both sides, all equivalent" in run_page(report)
     assert "The vocabularies were not compared." in run_page(report_of())
 
 

@@ -138,11 +138,11 @@ def _check_ordinary(subject: Subject, ids: Sequence[int]) -> Iterator[Finding]:
     pieces = subject.settings.pieces
     wrong = _find_wrong(subject, ids)
     if wrong:
-        message = f"{_count(wrong)} added in the reference and ordinary here, so not matched in a text: "
+        message = f"{_count(wrong)} added in the reference but ordinary here, so not matched in a text: "
         yield Finding(ERROR, message + list_tokens(wrong, pieces), ids=tuple(wrong), keys=(TYPES,), repair=FIX)
     same = [id for id in ids if id not in wrong]
     if same:
-        message = f"{_count(same)} added in the reference and ordinary here, without a difference in the tested texts: "
+        message = f"{_count(same)} added in the reference but ordinary here, without a difference in the tested texts: "
         yield Finding(INFO, message + list_tokens(same, pieces), ids=tuple(same), keys=(TYPES,))
 
 

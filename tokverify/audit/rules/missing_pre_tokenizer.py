@@ -31,8 +31,8 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
         text takes more tokens. Only a line in the log mentions it.
 
     Example:
-        Llama 4 converted with `default` splits `I've 12345 tokens` differently than in training, and takes 8 to 10 %
-        more tokens for the same text.
+        Llama 4 converted with `default` splits `I've 12345 tokens` differently than in training, and takes 8% to
+        10% more tokens for the same text.
 
     How to repair:
         Declare the correct one: `gguf-new-metadata --pre-tokenizer NAME MODEL FIXED`. With the reference at hand, rule

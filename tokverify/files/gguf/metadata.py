@@ -93,7 +93,7 @@ def read_header(cursor: Cursor) -> tuple[int, int]:
     """Read the numbers of tensors and keys, and detect the byte order; errors are those of `read_metadata`."""
     head = cursor.data[:64]
     if not b"GGUF".startswith(head[:4]):
-        raise BrokenFileError(f"{cursor.path}: is not a GGUF file; it looks like {_guess_format(head)}")
+        raise BrokenFileError(f"{cursor.path}: not a GGUF file; it looks like {_guess_format(head)}")
     cursor.skip(4)
     # A version is a small number: if its low half is zero, the file has the other byte order.
     cursor.order = ">" if head[4:6] == b"\0\0" else "<"

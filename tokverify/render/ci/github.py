@@ -31,7 +31,7 @@ def render(report: CiReport) -> str:
     issues = sorted(report.issues, key=lambda issue: not issue.path)
     lines = [_annotation(issue) for issue in issues if issue.accepted is None]
     if sum(issue.level is Level.ERROR for issue in issues) > _SHOWN:
-        verdict = f"{report.verdict}. GitHub shows only {_SHOWN} annotations of a step; all are in its log"
+        verdict = f"{report.verdict}. GitHub shows only {_SHOWN} annotations per step; all of them are in the log"
         lines.insert(0, f"::error title=tokverify::{_escape(visible_message(verdict), _DATA)}")
     accepted = [f"{issue.title} ({issue.accepted})" for issue in issues if issue.accepted is not None]
     if accepted:

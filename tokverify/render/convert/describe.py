@@ -79,7 +79,7 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
 def _describe_files(conversion: Conversion) -> Iterator[_Line]:
     for role, path, kind in zip(("from", "to"), (conversion.source, conversion.target), conversion.kinds, strict=True):
         yield role, code(f"{path} ({_KINDS[kind]})", Style.STRONG)
-    yield "tokenizer", message(f"GGUF's model {conversion.model}, {plural(conversion.size, 'token')}")
+    yield "tokenizer", message(f"GGUF model {conversion.model}, {plural(conversion.size, 'token')}")
 
 
 def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Iterator[_Line]:

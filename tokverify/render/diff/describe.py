@@ -111,7 +111,7 @@ def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]
     if changed:
         causes = plural(len(report.examples), "cause")
         sides = Paragraph(message("In the cases, actual is new and expected is old.", Style.DIM))
-        yield Section([sides], f"{plural(len(changed), 'case')} changed, for {causes}")
+        yield Section([sides], f"{plural(len(changed), 'case')} changed, {causes}")
     yield from _describe_causes(report, verbose=verbose)
     settled = tuple(result for result in results if result.status not in FAILING)
     yield from case_sections(replace(report.report, results=settled), verbose=verbose)

@@ -181,7 +181,7 @@ def _pre_tokens(explained: Explanation, full: bool) -> RenderableType:
     pre_tokens = [pre_token for stretch in list_stretches(explained) for pre_token in stretch.pre_tokens]
     if explained.pre is None and not pre_tokens:
         reason = f"none, because {explained.algorithm} has no pre-tokenizer"
-        return title(3, "pre-tokens", f"{reason}; a word below ends where no piece could continue")
+        return title(3, "pre-tokens", f"{reason}; below, the text is split where no piece can cross")
     parts = indent(_join([exact(pre_token.text) for pre_token in pre_tokens], full))
     if explained.pre is None:
         count = f"{plural(len(pre_tokens), 'word')}, split at spaces and around punctuation"

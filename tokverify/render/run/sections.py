@@ -88,7 +88,7 @@ def vocabulary_sections(vocabulary: VocabularyDifference | None, *, verbose: boo
 def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Span]:
     """Yield how two vocabularies compare; the first line is the most general."""
     if not vocabularies_differ(vocabulary):
-        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides, none of them different")
+        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides, all equivalent")
     if vocabulary.actual_size != vocabulary.expected_size:
         sizes = f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected"
         yield message(sizes, Style.ACTUAL)
