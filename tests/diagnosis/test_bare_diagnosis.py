@@ -7,7 +7,7 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, Facts, diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.report.run_summary import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
@@ -54,7 +54,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
     expected = Bare(Encoder(right, "right"))
     cases = [Case(id=text, suite="s", text=text, parse_special=parse_special) for text in texts or TEXTS]
     actual = Encoder(wrong)
-    return diagnose(wrong, facts_of(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
+    return diagnose(wrong, Facts(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_byte_types_of_a_refused_file_are_found():
     cases = [Case(id="a", suite="s", text="ab\n")]
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, facts_of(expected), refused).diagnosis.explanations[0]
+    best = diagnose(wrong, Facts(expected), refused).diagnosis.explanations[0]
     assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
@@ -124,6 +124,6 @@ def test_expected_ids_of_cases_are_enough_without_a_reference():
     actual = Encoder(wrong)
     report = verify_tokenizers(actual, None, cases)
     assert run_exit_code(report) == 1
-    best = diagnose(wrong, facts_of(None), report.results, encoder=actual).diagnosis.explanations[0]
+    best = diagnose(wrong, Facts(None), report.results, encoder=actual).diagnosis.explanations[0]
     assert best.unexplained == ()
     assert set(best.kind.split("+")) == {"types"}

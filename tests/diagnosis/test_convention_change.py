@@ -8,7 +8,7 @@ from support import spec_maker
 from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import TokenizerChange, added_token_change, convention_change, diagnose, facts_of
+from tokverify.diagnosis import Facts, TokenizerChange, added_token_change, convention_change, diagnose
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -41,7 +41,7 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerCh
     results = verify_tokenizers(actual or expected, expected, cases).results
     if actual is None:
         results = [replace(result, status=Status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, facts_of(expected), results, encoder=actual)
+    result = diagnose(wrong, Facts(expected), results, encoder=actual)
     found = result.diagnosis.explanations[0]
     assert (found.explained, found.unexplained, found.expressible) == (found.failing, (), True)
     changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
@@ -128,7 +128,7 @@ def test_tokens_beyond_our_last_one_are_added():
 
 @pytest.mark.parametrize("spec", [BPE, spm_spec({"ab": -1, "a": -2, "b": -3}), UNIGRAM])
 def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
-    evidence = Evidence(spec, Encoder(spec), facts_of(Bare(Encoder(spec))), ())
+    evidence = Evidence(spec, Encoder(spec), Facts(Bare(Encoder(spec))), ())
     assert not [
         *convention_change.merges(evidence),
         *convention_change.scores(evidence),
@@ -139,6 +139,6 @@ def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
 @pytest.mark.parametrize("name", ["gpt-2", "mpt"])
 def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     spec = spec_of(name)
-    evidence = Evidence(replace(spec, merges=None), None, facts_of(Bare(Encoder(spec))), ())
+    evidence = Evidence(replace(spec, merges=None), None, Facts(Bare(Encoder(spec))), ())
     (change,) = convention_change.merges(evidence)
     assert change.transform(spec).merges == list(spec.merges)

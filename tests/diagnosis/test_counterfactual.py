@@ -10,7 +10,7 @@ import pytest
 
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.cases.case import Case
-from tokverify.diagnosis import diagnose, facts_of
+from tokverify.diagnosis import Facts, diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references import open_reference
@@ -30,7 +30,7 @@ def explanations(spec: TokenizerSpec, path: Path, *texts: str) -> tuple[Explanat
     ]
     encoder, found = Encoder(spec), open_reference(path)
     report = verify_tokenizers(encoder, found.tokenizer, cases)
-    return diagnose(spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder).diagnosis.explanations
+    return diagnose(spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder).diagnosis.explanations
 
 
 def assert_first(found: tuple[Explanation, ...], sentence: str) -> None:

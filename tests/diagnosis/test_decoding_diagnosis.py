@@ -14,7 +14,7 @@ from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify import load_reference
 from tokverify.cases.case import Case
 from tokverify.cli import main
-from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, Facts, diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
@@ -42,7 +42,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
     )
     assert count_status(report, Status.MATCH) == len(texts)
     assert run_exit_code(report) == 0
-    return diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    return diagnose(wrong, Facts(expected), report.results, encoder=actual)
 
 
 def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
@@ -85,7 +85,7 @@ def test_differing_ids_are_explained_before_decoding():
     cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
     report = verify_tokenizers(actual, expected, cases)
     assert count_decode_differences(report) == 1
-    diagnosis = diagnose(wrong, facts_of(expected), report.results, encoder=actual).diagnosis
+    diagnosis = diagnose(wrong, Facts(expected), report.results, encoder=actual).diagnosis
     assert not diagnosis.decoding
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
 
@@ -103,7 +103,7 @@ def test_a_change_that_would_change_ids_is_not_reported():
         actual, expected, [Case(id="a", suite="s", text="a"), Case(id="b", suite="s", text="▁a")]
     )
     assert (run_exit_code(report), count_decode_differences(report)) == (0, 2)
-    assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
+    assert diagnose(SPM, Facts(expected), report.results, encoder=actual) is None
 
 
 def test_an_unknown_token_is_never_renamed():
@@ -117,7 +117,7 @@ def test_an_unknown_token_is_never_renamed():
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
     assert count_decode_differences(report) == 1
-    result = diagnose(spec, facts_of(expected), report.results, encoder=actual)
+    result = diagnose(spec, Facts(expected), report.results, encoder=actual)
     (found,) = result.diagnosis.explanations
     assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
     assert not found.expressible
@@ -130,7 +130,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert (run_exit_code(report), count_decode_differences(report)) == (0, len(texts))
-    best = diagnose(encoder.spec, facts_of(expected), report.results, encoder=encoder).diagnosis.explanations[0]
+    best = diagnose(encoder.spec, Facts(expected), report.results, encoder=encoder).diagnosis.explanations[0]
     assert (best.explained, best.expressible) == (len(texts), False)
     return best.sentence
 
@@ -175,7 +175,7 @@ def test_unexplained_decoding_is_not_diagnosed():
     actual, expected = Encoder(SPM), Shouting(SPM, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="ab")])
     assert count_decode_differences(report) == 1
-    assert diagnose(SPM, facts_of(expected), report.results, encoder=actual) is None
+    assert diagnose(SPM, Facts(expected), report.results, encoder=actual) is None
 
 
 def test_equal_decoding_needs_no_diagnosis():

@@ -11,7 +11,7 @@ from support.sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import DiagnosisResult, diagnose, facts_of
+from tokverify.diagnosis import DiagnosisResult, Facts, diagnose
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.files.load import load_gguf, load_model
@@ -36,7 +36,7 @@ def cases(*texts: str) -> list[Case]:
 def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
     report = verify_tokenizers(actual, expected, cases(*(texts or TEXTS)))
-    return diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    return diagnose(wrong, Facts(expected), report.results, encoder=actual)
 
 
 def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
@@ -111,7 +111,7 @@ def test_a_reference_that_returns_only_ids_is_enough():
     wrong = retyped(retyped(SPM, "  ", TokenType.NORMAL), "<x>", TokenType.NORMAL)
     actual, expected = Encoder(wrong), Plain(*SPM.tokens)
     report = verify_tokenizers(actual, expected, cases("a  b", "ab", "b<x>a"))
-    result = diagnose(wrong, facts_of(expected), report.results, encoder=actual)
+    result = diagnose(wrong, Facts(expected), report.results, encoder=actual)
     assert result.diagnosis.explanations[0].unexplained == ()
     assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
 
@@ -120,14 +120,14 @@ def test_the_search_stops_when_time_runs_out():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
-    found = diagnose(wrong, facts_of(expected), report.results, encoder=actual, seconds=-1).diagnosis
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, seconds=-1).diagnosis
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
 
 
 def test_the_broken_sample_is_diagnosed():
     encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
     best = result.diagnosis.explanations[0]
     assert best.sentence.startswith("setting the type of 30 tokens (ids 4-33, runs of spaces, runs of tabs")
     assert best.sentence.endswith(" to USER_DEFINED")
@@ -142,7 +142,7 @@ def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
     encoder, found = load_model(tmp_path / "x.model"), open_reference(tmp_path / "x.model")
     texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
     report = verify_tokenizers(encoder, found.tokenizer, texts)
-    result = diagnose(encoder.spec, facts_of(found.tokenizer, found.path), report.results, encoder=encoder)
+    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
     diagnosis = result.diagnosis
     assert diagnosis.explanations[0].explained == diagnosis.failing == 6
     assert diagnosis.explanations[0].sentence == (
@@ -163,7 +163,7 @@ def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
 def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    facts = facts_of(found.tokenizer, found.path)
+    facts = Facts(found.tokenizer, found.path)
     result = diagnose(encoder.spec, facts, report.results, encoder=encoder, seconds=100)
     best = result.diagnosis.explanations[0]
     assert set(best.kind.split("+")) == kinds

@@ -8,8 +8,8 @@ import pytest
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.override import Override
-from tokverify.explain.inspection import inspect, net_overrides
+from tokverify.engine.override import Override, net_overrides
+from tokverify.explain.inspection import inspect
 from tokverify.report.codec import encode
 from tokverify.report.inspect import EogToken, Flag, SpecialToken, TokenRun
 

@@ -8,7 +8,7 @@ from support.paths import SAMPLE
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
-from tokverify.diagnosis import facts_of
+from tokverify.diagnosis import Facts
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import read_declaration
 from tokverify.references import FoundReference, is_kind, open_reference
@@ -89,8 +89,8 @@ def test_audit_and_diagnosis_get_as_much_from_a_plugin_as_from_the_adapter(insta
     built_in, registered = open_reference(location), open_reference(f"adapter:{location}")
     findings, skipped = results(SAMPLE / name, registered)
     assert (findings, skipped) == results(SAMPLE / name, built_in)
-    expected = facts_of(built_in.tokenizer, built_in.path)
-    facts = facts_of(registered.tokenizer, registered.path)
+    expected = Facts(built_in.tokenizer, built_in.path)
+    facts = Facts(registered.tokenizer, registered.path)
     assert facts.spec == expected.spec is not None
     assert facts.added_tokens == expected.added_tokens
     assert (facts.document is None) == (expected.document is None)

@@ -18,7 +18,7 @@ from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import Facts, facts_of
+from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import read_declaration, read_spec
@@ -143,9 +143,9 @@ def cases() -> list[Case]:
 def facts(vocabulary: str, reference: str | None) -> Facts:
     """Return the available facts about the reference of a mutation."""
     if reference is None:
-        return facts_of(Encoder(read_spec(intact(vocabulary)), "intact"))
+        return Facts(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))
-    return facts_of(found.tokenizer, found.path)
+    return Facts(found.tokenizer, found.path)
 
 
 def write_mutant(mutation: Mutation, target: Path) -> None:
@@ -186,7 +186,7 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
         _fuzz(path, known) if with_fuzz and not plan.before.refusal else None,
         _best(plan),
         _is_repaired(mutation, path, fixed, plan),
-        _best(_plan(path, facts_of(Bare(known.expected)))) if with_bare else None,
+        _best(_plan(path, Facts(Bare(known.expected)))) if with_bare else None,
     )
 
 

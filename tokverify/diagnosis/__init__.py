@@ -1,7 +1,7 @@
 """Find the smallest change to a tokenizer that makes it agree with its reference."""
 
 from tokverify.diagnosis.change import TokenizerChange
-from tokverify.diagnosis.facts import Facts, facts_of
+from tokverify.diagnosis.facts import Facts
 from tokverify.diagnosis.search import DiagnosisResult, diagnose
 
-__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "diagnose", "facts_of"]
+__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "diagnose"]

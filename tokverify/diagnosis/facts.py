@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Facts:
 
     expected: Tokenizer | None
     path: Path | None = None
-    special_texts: Mapping[str, str] = field(default_factory=dict)
+    """The file that the reference was read from, if any."""
 
     @property
     def name(self) -> str:
@@ -125,11 +125,6 @@ class Facts:
     def fuses_unknown(self) -> bool | None:
         """Whether a run of characters outside the vocabulary becomes one unknown token."""
         return bool(self.document.model.get("fuse_unk")) if self.document else None
-
-
-def facts_of(expected: Tokenizer | None, path: Path | None = None) -> Facts:
-    """Return what is known about a reference; `path` is the file it was read from, if any."""
-    return Facts(expected, path)
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:

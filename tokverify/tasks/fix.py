@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import facts_of
+from tokverify.diagnosis import Facts
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.system.output_file import check_place
@@ -52,7 +52,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(path, "gguf")
     found = open_reference(opened, reference)
-    plan = make_plan(path, opened.declaration, facts_of(found.tokenizer, found.path), cases)
+    plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases)
     report = to_report(plan)
     on_plan(report)
     if plan.change is None or target is None:

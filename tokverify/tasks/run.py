@@ -79,10 +79,10 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
-    from tokverify.diagnosis import diagnose, facts_of
+    from tokverify.diagnosis import Facts, diagnose
     from tokverify.diagnosis.repair import add_repairs
 
-    facts = facts_of(reference.tokenizer, reference.path) if reference else facts_of(None)
+    facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 

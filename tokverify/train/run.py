@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.convert import convert
-from tokverify.diagnosis import diagnose, facts_of
+from tokverify.diagnosis import Facts, diagnose
 from tokverify.diagnosis.repair import add_repairs
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
@@ -68,7 +68,7 @@ def _diagnose(report: Report, trained: Path, converted: Path) -> Report:
     if not run_exit_code(report) and not count_decode_differences(report):
         return report
     encoder, found = load_gguf(converted), open_reference(trained)
-    facts = facts_of(found.tokenizer, found.path)
+    facts = Facts(found.tokenizer, found.path)
     result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
     return replace(report, diagnosis=result.diagnosis) if result else report
 
