@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.inspect import inspect_model, list_tokens
     from tokverify.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
     from tokverify.tasks.record import record_expectations
-    from tokverify.tasks.report import read_report, to_json
+    from tokverify.tasks.report import diff_reports, read_report, to_json
     from tokverify.tasks.run import verify_model
     from tokverify.tasks.stats import measure_tokenizers
     from tokverify.tasks.train import train_tokenizer
@@ -53,6 +53,7 @@ __all__ = [
     "check_chat",
     "convert_tokenizer",
     "decode_ids",
+    "diff_reports",
     "diff_tokenizers",
     "encode_text",
     "explain_text",
@@ -95,6 +96,7 @@ _MODULES = {
     "check_chat": "tasks.chat",
     "convert_tokenizer": "tasks.convert",
     "decode_ids": "tasks.encode",
+    "diff_reports": "tasks.report",
     "diff_tokenizers": "tasks.diff",
     "encode_text": "tasks.encode",
     "explain_text": "tasks.explain",

@@ -64,6 +64,17 @@ def test_a_closed_pipe_is_not_an_error(arguments: list[str], environment: dict[s
     assert (result.returncode, result.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("variable", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_pipe_that_is_closed_halfway_is_neither_an_error_nor_a_success(variable: dict[str, str]):
+    arguments = ["inspect", str(SAMPLE / "sample.gguf"), "--tokens", "0-1999"]  # more than a pipe holds
+    environment = {**os.environ, **variable}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=pipe, env=environment, bufsize=0) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 141)
+
+
 @needs_full_disk
 @pytest.mark.parametrize(
     ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]

@@ -38,6 +38,22 @@ class Adapter:
 def load(request):
     found = open_reference(request.location)
     return replace(found, tokenizer=Adapter(found.tokenizer))
+
+
+def load_bare(request):
+    return Adapter(open_reference(request.location).tokenizer)
+
+
+class Incomplete:
+    name = "incomplete"
+    vocab_size = 1
+
+    def encode(self, text, *, add_special, parse_special):
+        return [0]
+
+
+def load_incomplete(request):
+    return replace(open_reference(request.location), tokenizer=Incomplete())
 '''
 
 
@@ -76,6 +92,19 @@ def test_a_kind_that_cannot_be_imported_says_so(install):
     install("adapter = tokverify_gone:load")
     with pytest.raises(TokverifyError, match=r"^adapter: tokverify_gone:load cannot be imported \("):
         open_reference("adapter:x")
+
+
+@pytest.mark.parametrize(
+    ("loader", "message"),
+    [
+        ("load_bare", "^adapter: its loader returned a Adapter, not a FoundReference$"),
+        ("load_incomplete", "^adapter: its tokenizer lacks special_ids, parses_special, .* of the protocol Tokenizer$"),
+    ],
+)
+def test_a_kind_that_is_not_a_reference_says_so(install, loader, message):
+    install(f"adapter = tokverify_adapter:{loader}")
+    with pytest.raises(TokverifyError, match=message):
+        open_reference(f"adapter:{SAMPLE / 'sample.tokenizer.model'}")
 
 
 def results(model: Path, found: FoundReference) -> tuple[object, object]:

@@ -161,7 +161,14 @@ def test_the_schema_and_the_codec_reject_the_same(damage):
             "$.results[1].actual[2]: Expected `int`, got `str`",
         ),
         (lambda report: report["results"][1]["actual"].__setitem__(2, True), "got `bool`"),
-        (lambda report: report["results"][1]["actual"].__setitem__(2, 1 << 70), "an integer has more than 64 bits"),
+        (
+            lambda report: report["results"][1]["actual"].__setitem__(2, 1 << 70),
+            "$.results[1].actual[2]: an integer has more than 64 bits",
+        ),
+        (
+            lambda report: report["options"].update(deep=json.loads("[" * 900 + "]" * 900), huge=1 << 70),
+            "$.options.huge: an integer has more than 64 bits",
+        ),
         (lambda report: report["results"][1]["case"].update(line=1.5), "$.results[1].case.line: Expected `int`"),
         (
             lambda report: report["results"][1]["difference"]["first"].update(byte_offset=-1),

@@ -48,7 +48,7 @@ def probe(**fields: object):
     [
         (probe(indentation={"x": 1}), "$.tokenizers[0].probe.indentation"),
         (probe(language_tokens={"English": "7"}), "$.tokenizers[0].probe.language_tokens[...]: Expected `int`"),
-        (probe(single_numbers=10**400), "$: an integer has more than 64 bits"),
+        (probe(single_numbers=10**400), "$.tokenizers[0].probe.single_numbers: an integer has more than 64 bits"),
         (tokenizer(fingerprint="x"), "$.tokenizers[0].fingerprint: Expected `str` matching regex"),
         (tokenizer(name="other"), "$.texts[0].counts: expected one object for each tokenizer, in order"),
         (lambda content: content["texts"][0]["counts"].pop(), "expected one object for each tokenizer, in order"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
-from io import StringIO
+from io import RawIOBase, StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -68,6 +68,7 @@ class TokverifyGroup(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
         """Run a command line, or complete one for a shell."""
         _open_missing_streams()
+        _buffer_stdout()
         _escape_unsupported_characters()
         try:
             with _handle_failures():
@@ -176,6 +177,18 @@ def _open_missing_streams() -> None:
     sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until Python exits
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
+
+
+def _buffer_stdout() -> None:
+    """Buffer stdout even if PYTHONUNBUFFERED is set.
+
+    Unbuffered, Python drops without an error what a pipe or a full disk does not accept at once.
+    """
+    if isinstance(getattr(sys.stdout, "buffer", None), RawIOBase):
+        # Closed when Python exits; the file descriptor belongs to the stream that is replaced.
+        sys.stdout = open(  # noqa: SIM115
+            sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False
+        )
 
 
 def _escape_unsupported_characters() -> None:

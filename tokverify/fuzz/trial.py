@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind
+from tokverify.text.sequence import common_length
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 
@@ -42,14 +42,10 @@ class TrialOutcome(NamedTuple):
     @property
     def fingerprint(self) -> Hashable:
         """Both sides without their common beginning and end: equal for outcomes with the same cause."""
-        start = _common(self.actual, self.expected)
+        start = common_length(self.actual, self.expected)
         actual, expected = self.actual[start:], self.expected[start:]
-        end = _common(actual[::-1], expected[::-1])
+        end = common_length(actual[::-1], expected[::-1])
         return self.kind, tuple(actual[: len(actual) - end]), tuple(expected[: len(expected) - end]), self.message
-
-
-def _common(left: Sequence[int], right: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.system.library_error import summary
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 __all__ = ["ENTRY_POINTS", "REFERENCES", "FoundReference", "Request", "is_kind", "load_reference", "open_reference"]
 
@@ -96,7 +96,10 @@ def open_reference(
         TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
     kind, rest = identify(str(location), is_kind)
-    return _loader(kind)(Request(rest, spec, settings, model))
+    found = _loader(kind)(Request(rest, spec, settings, model))
+    if kind not in REFERENCES:
+        _check_registered(kind, found)
+    return found
 
 
 def is_kind(name: str) -> bool:
@@ -113,6 +116,15 @@ def _loader(kind: str) -> Loader:
     except Exception as error:
         raise TokverifyError(f"{kind}: {entry_point.value} cannot be imported ({summary(error)})") from error
     return loader
+
+
+def _check_registered(kind: str, found: object) -> None:
+    """Reject what another package returns if it is not a reference; otherwise it would look like a bug in tokverify."""
+    if not isinstance(found, FoundReference):
+        raise TokverifyError(f"{kind}: its loader returned a {type(found).__name__}, not a FoundReference")
+    missing = [name for name in vars(Tokenizer) if not name.startswith("_") and not hasattr(found.tokenizer, name)]
+    if missing:
+        raise TokverifyError(f"{kind}: its tokenizer lacks {', '.join(missing)} of the protocol Tokenizer")
 
 
 def _find_entry_points(name: str) -> tuple[EntryPoint, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
@@ -203,12 +203,35 @@ def _check_limits(document: object, file: str) -> None:
     """Reject a document that nests too deep to be written again, or holds an integer of more than 64 bits."""
     level = [document]
     for _ in range(_MAX_DEPTH):
-        if any(isinstance(value, int) and abs(value) >= _MAX_INTEGER for value in level):
-            _reject(file, "$", "an integer has more than 64 bits")
+        if any(map(_is_too_large, level)):
+            _reject(file, _find_too_large(document), "an integer has more than 64 bits")
         containers = [value for value in level if isinstance(value, dict | list)]
         level = list(chain.from_iterable(one.values() if isinstance(one, dict) else one for one in containers))
     if level:
         _reject(file, "$", f"nested more than {_MAX_DEPTH} levels deep")
+
+
+def _is_too_large(value: object) -> bool:
+    return isinstance(value, int) and abs(value) >= _MAX_INTEGER
+
+
+def _find_too_large(document: object) -> str:
+    """Return the place of the integer that is too large and nested least."""
+    level = [("$", document)]
+    # subtle: not recursive, since the document may be nested too deep for that.
+    while True:
+        for path, value in level:
+            if _is_too_large(value):
+                return path
+        level = list(chain.from_iterable(starmap(_children, level)))
+
+
+def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield what an object or array contains, with the places."""
+    if isinstance(value, dict):
+        yield from ((f"{path}.{key}", child) for key, child in value.items())
+    elif isinstance(value, list):
+        yield from ((f"{path}[{index}]", child) for index, child in enumerate(value))
 
 
 def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:

@@ -15,6 +15,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.files.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.spec import TokenType
+from tokverify.text.sequence import common_length
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
 
@@ -79,7 +80,7 @@ def _compare_merges(ours: list[str], theirs: list[str]) -> Iterator[Finding]:
     if ours == theirs:
         return
     lost, extra = set(theirs) - set(ours), set(ours) - set(theirs)
-    rank = next((rank for rank, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
+    rank = common_length(ours, theirs)
     counts = f"{len(ours):,} merges here, {len(theirs):,} in the reference, {len(lost):,} missing, {len(extra):,} extra"
     first = [quote(merges[rank]) if rank < len(merges) else "nothing" for merges in (ours, theirs)]
     message = f"the merges differ: {counts}; the first difference is at rank {rank:,}: {first[0]} instead of {first[1]}"
