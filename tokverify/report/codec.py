@@ -21,7 +21,7 @@ from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
-from tokverify.report.fix import FixReport, summarize_fix
+from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
@@ -80,7 +80,7 @@ KINDS: Mapping[str, Kind] = {
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
-    "fix": Kind(FixReport, summarize_fix),
+    "fix": Kind(FixReport, summarize_fix, check_fix),
     "train": Kind(Training, summarize_training, check_training),
     "cases record": Kind(Recording, summarize_recording),
     "tokens": Kind(TokenList, _summarize_nothing),

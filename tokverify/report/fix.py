@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fields import Count
+from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,11 @@ def fix_exit_code(report: FixReport) -> int:
 def summarize_fix(report: FixReport) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     return {"exit_code": fix_exit_code(report)}
+
+
+def check_fix(report: FixReport, path: str) -> Iterator[str]:
+    """Yield every command that people must not be invited to paste into a shell, as `path: problem`."""
+    if report.diagnosis:
+        yield from check_diagnosis(report.diagnosis, f"{path}.diagnosis")
+    if report.repair:
+        yield from check_gguf_command(report.repair.gguf_command, f"{path}.repair")

@@ -19,7 +19,7 @@ def check_run(report: Report, path: str) -> Iterator[str]:
     for index, result in enumerate(report.results):
         yield from _check_result(result, f"{path}.results[{index}]")
     if report.diagnosis:
-        yield from _check_diagnosis(report.diagnosis, f"{path}.diagnosis")
+        yield from check_diagnosis(report.diagnosis, f"{path}.diagnosis")
 
 
 def check_difference(difference: Difference, path: str) -> Iterator[str]:
@@ -46,12 +46,18 @@ def _check_result(result: CaseResult, path: str) -> Iterator[str]:
             yield f"{path}.{name}: expected either ids or pieces, not both"
 
 
-def _check_diagnosis(diagnosis: Diagnosis, path: str) -> Iterator[str]:
+def check_diagnosis(diagnosis: Diagnosis, path: str) -> Iterator[str]:
+    """Yield every command in a diagnosis that people must not be invited to paste into a shell."""
     for index, explanation in enumerate(diagnosis.explanations):
         place = f"{path}.explanations[{index}]"
-        if explanation.gguf_command is not None and not _is_pasteable(explanation.gguf_command, _GGUF_COMMANDS):
-            yield f"{place}.gguf_command: expected a command line of {_list(_GGUF_COMMANDS)}, quoted for a shell"
+        yield from check_gguf_command(explanation.gguf_command, place)
         yield from check_repair(explanation.repair, f"{place}.repair")
+
+
+def check_gguf_command(command: str | None, path: str) -> Iterator[str]:
+    """Yield a problem if a `gguf_command` calls anything but a program of the `gguf` package."""
+    if command is not None and not _is_pasteable(command, _GGUF_COMMANDS):
+        yield f"{path}.gguf_command: expected a command line of {_list(_GGUF_COMMANDS)}, quoted for a shell"
 
 
 def check_repair(repair: Repair, path: str) -> Iterator[str]:
