@@ -237,6 +237,7 @@ class Document:
     exit_code: int
     """Selects the mark before the title, and the style of the verdict unless that is given."""
     sections: Iterable[Section]
+    """The content above the verdict; a generator where it is large, since `present` asks for the verdict only."""
     verdict_style: Style | None = None
 
 

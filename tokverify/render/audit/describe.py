@@ -38,7 +38,7 @@ def describe(report: AuditReport, options: RenderOptions) -> Document:
         title=["tokverify audit: ", message(report.source)],
         verdict=verdict(report),
         exit_code=audit_exit_code(report),
-        sections=list(_describe_sections(report, verbose=options.verbose)),
+        sections=_describe_sections(report, verbose=options.verbose),
     )
 
 
