@@ -47,11 +47,11 @@ def _suites(report: ChangeReport) -> Iterator[Element]:
 
 def _consequences(report: ChangeReport) -> Iterator[Element]:
     for consequence in counted_consequences(report):
-        test = passed(str(consequence.level), _CONSEQUENCES, visible_message(consequence.reason))
+        lines = consequence_lines(consequence)
         if consequence.outcome is Outcome.VALID:
-            yield test
+            yield passed(str(consequence.level), _CONSEQUENCES, lines[0])
         else:
-            lines = consequence_lines(consequence)
+            test = passed(str(consequence.level), _CONSEQUENCES)
             yield not_passed(test, "failure", str(consequence.outcome), lines[0], lines)
 
 
