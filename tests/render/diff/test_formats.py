@@ -169,7 +169,8 @@ def test_tokens_that_are_only_stored_differently_are_named_for_two_files():
 def test_a_verdict_sums_up_everything():
     sentence = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
     assert sentence == (
-        "broken: vocabulary; unknown: special; valid: ids, text, cost; tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
+        "broken: vocabulary; unknown: special; valid: ids, text, cost; "
+        "tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
         " 853 of 2,000 generated texts differ;"
         " 99.90% of 1,000 lines and 0.01% of the bytes of the corpus change, 400 tokens before, 500 after (+25.00%)"
     )
