@@ -161,6 +161,11 @@ def _usual_findings(vocabulary: str) -> frozenset[tuple[str, str]]:
     return frozenset(_findings(intact(vocabulary)))
 
 
+def new_findings(path: Path, vocabulary: str) -> list[str]:
+    """Return the codes of the rules that report something in a file, but not in the intact one."""
+    return sorted({code for code, message in set(_findings(path)) - _usual_findings(vocabulary)})
+
+
 def _findings(path: Path) -> list[tuple[str, str]]:
     report = audit(Subject(read_declaration(path)), RULES.values())
     return [(finding.code, finding.message) for finding in report.findings if finding.severity >= Severity.WARNING]
@@ -179,7 +184,7 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
     path.unlink(missing_ok=True)
     write_mutant(mutation, path)
     known = facts(mutation.vocabulary, mutation.reference)
-    audited = sorted({code for code, message in set(_findings(path)) - _usual_findings(mutation.vocabulary)})
+    audited = new_findings(path, mutation.vocabulary)
     plan = _plan(path, known)
     return Outcome(
         mutation,
