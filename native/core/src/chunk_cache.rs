@@ -1,0 +1,5 @@
+//! Cache the ids of chunks of text.
+
+/// The ids of chunks by text.
+#[derive(Debug, Default)]
+pub struct ChunkCache {}

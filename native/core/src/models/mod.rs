@@ -1,0 +1,11 @@
+//! The models, one file each, as in `tokverify/engine/models/`.
+
+pub mod bpe;
+pub mod hybriddna;
+pub mod plamo2;
+pub mod plamo3;
+pub mod rwkv;
+pub mod spm;
+pub mod unigram;
+pub mod whitespace;
+pub mod wordpiece;

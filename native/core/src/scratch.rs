@@ -1,0 +1,30 @@
+//! What one thread needs to encode: reusable buffers and caches, kept in a pool between calls.
+
+use crate::added_token::Fragment;
+use crate::chunk_cache::ChunkCache;
+use std::sync::{Mutex, PoisonError};
+
+/// The buffers and caches of one thread. Models use the fields they need; an unused field allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// The parts of the text; the encoder's own.
+    pub(crate) fragments: Vec<Fragment>,
+    /// The normalized stretch of text; the encoder's own.
+    pub(crate) stretch: Vec<u8>,
+    /// The ids of chunks, by text.
+    pub cache: ChunkCache,
+}
+
+/// The scratches that no thread uses at the moment.
+#[derive(Debug, Default)]
+pub struct Pool(Mutex<Vec<Scratch>>);
+
+impl Pool {
+    /// Run `work` with a scratch, which goes back to the pool afterwards.
+    pub fn with<Result>(&self, work: impl FnOnce(&mut Scratch) -> Result) -> Result {
+        let mut scratch = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let result = work(&mut scratch);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        result
+    }
+}
