@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ENCODINGS = 300_000
+ENCODINGS = 120_000
 """The default limit: about ten seconds with a vocabulary of a usual size."""
 THOROUGH = 20 * ENCODINGS
 _TOKENS_PER_ENCODING = 50
