@@ -65,6 +65,8 @@ MODEL: Final = 5.0
 
 WORD_NORMALIZER: Final = 5.8
 STRIPPING: Final = 5.9
+MATCHING: Final = 5.9
+"""Which tokens are matched in texts, as the file or the reference declares it."""
 WORD_DECODING: Final = 5.9
 RUNTIME: Final = 6.0
 """Anything else that only the runtime could do."""

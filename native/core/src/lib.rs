@@ -5,15 +5,20 @@
 //! knows nothing about Python; the binding is in `native/python`.
 
 pub mod added_token;
+pub mod boundary;
 pub mod charsmap;
 pub mod chunk_cache;
 pub mod decoder;
 pub mod encoder;
 pub mod error;
+pub mod hash;
+pub mod id_buffer;
 pub mod model;
 pub mod models;
+pub mod piece_table;
 pub mod prefix_tree;
 pub mod scratch;
+pub mod space;
 pub mod spec;
 pub mod utf8;
 pub mod vocabulary;
