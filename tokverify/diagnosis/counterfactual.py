@@ -14,6 +14,7 @@ from tokverify.diagnosis import (
     piece_change,
     runtime_change,
     setting_change,
+    shift_change,
     type_change,
 )
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
+    "shift": shift_change.shifts,
     "types": type_change.types,
     "matching": matching_change.matching,
     "texts": piece_change.reference_texts,

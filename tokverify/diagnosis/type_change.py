@@ -52,6 +52,18 @@ def types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "types", " and ".join(parts), cost.SEVERAL_TYPES)
 
 
+def declared_types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set all types that have another effect in the reference."""
+    if evidence.spec.types is None:
+        yield from _all_types(evidence)
+        return
+    groups: dict[TokenType, dict[int, TokenPatch]] = {}
+    for id, patch in (_differing_types(evidence) or {}).items():
+        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    for type, group in groups.items():
+        yield set_type(evidence.spec, group, type, cost.TYPES)
+
+
 def _group_changes(
     spec: TokenizerSpec, type: TokenType, group: Patches, *, with_similar: bool
 ) -> Iterator[TokenizerChange]:

@@ -20,5 +20,6 @@ pub mod prefix_tree;
 pub mod scratch;
 pub mod space;
 pub mod spec;
+pub mod trie;
 pub mod utf8;
 pub mod vocabulary;
