@@ -47,3 +47,8 @@ golden:
 # Measure the speed of the encoder
 bench *arguments:
     {{bin}}/python benchmarks/encoders.py {{arguments}}
+
+# Build the native engine for this checkout
+native:
+    cd native && cargo build --release -p tokverify-python --target-dir "${CARGO_TARGET_DIR:-target}"
+    cp "${CARGO_TARGET_DIR:-native/target}/release/lib_native.so" tokverify/_native.abi3.so

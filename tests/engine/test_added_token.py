@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.engine.added_token import Fragment, _scanner, can_overlap, locate, split_longest_first, splitter
+from tokverify.engine.added_token import Fragment, _scanner, locate, split_longest_first, splitter
+from tokverify.engine.added_token_overlap import can_overlap
 from tokverify.spec import AddedToken
 from tokverify.text.utf8 import to_bytes
 
@@ -81,21 +82,6 @@ def test_included_whitespace_is_not_available_to_other_tokens():
     assert splitter(added(" <m>", rstrip=" <m>"))(" <m>  <m>") == [0, "<m>"]
 
 
-@pytest.mark.parametrize("texts", [["\n", "\n\n", "\n\n\n"], ["<a>", "<b>", "<a><b>"], ["aba"], ["abc", "b"], []])
-def test_these_tokens_cannot_overlap(texts: list[str]):
-    assert not can_overlap(texts)
-
-
-@pytest.mark.parametrize("texts", [["ab", "bc"], ["ab", "bcd"], ["aab", "bé"], ["  \n", "\n\n\n"]])
-def test_these_tokens_can_overlap(texts: list[str]):
-    assert can_overlap(texts)
-
-
-def test_an_overlap_that_a_longer_token_wins_anyway_does_not_count():
-    assert can_overlap(["ab", "bc"])
-    assert not can_overlap(["ab", "bc", "abc"])
-
-
 def test_very_long_tokens_and_ladders_of_them_are_matched():
     ladder = added(*(" " * length for length in range(1, 400)))
     assert splitter(ladder)(" " * 1000 + "a") == [398, 398, 201, "a"]
@@ -145,6 +131,14 @@ def test_splitting_with_whitespace_stripping_equals_the_literal_algorithm(
         for token in added(*tokens)
     ]
     assert splitter(stripping)(text) == split_literally(text, stripping)
+
+
+def test_many_overlapping_tokens_are_split_like_few():
+    fillers = [f"filler{number}" for number in range(100)]
+    few, many = added("ab", "bcd", "é"), added("ab", "bcd", "é", *fillers)
+    for text in ("abcd", "éabcdé filler99 filler", "", "filler9filler10"):
+        assert splitter(many)(text) == split_literally(text, many)
+    assert splitter(few)("abcdé") == splitter(many)("abcdé")
 
 
 @given(token_texts, texts)

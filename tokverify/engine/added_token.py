@@ -1,9 +1,10 @@
 """Split a text at its added tokens, before any other stage.
 
 llama.cpp processes the added tokens from the longest to the shortest, and splits the remaining text at every occurrence
-of each. Scanning the text from left to right and taking the longest token at each position is much faster, and gives
-the same result unless a token can begin inside another one that is not longer. This is determined once for each set of
-tokens, and the literal algorithm is used if it matters.
+of each. Its sort leaves tokens of equal length in an order of its own (see `tokverify.engine.introsort`). Scanning the
+text from left to right and taking the longest token at each position is much faster, and gives the same result unless a
+token can begin inside another one that is not longer. This is determined once for each set of tokens, and the literal
+algorithm is used if it matters.
 
 Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -11,12 +12,14 @@ Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token_overlap import can_overlap
+from tokverify.engine.introsort import introsort
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import has_lone_byte, to_bytes
 
@@ -29,8 +32,16 @@ SPACES = " \t\n\v\f\r"
 LONGEST = 128
 """In characters; for longer added tokens, finding overlaps and building a pattern would take too long."""
 
+_FEW = 64
+_LONGEST_BEGINNING = 16
+
 Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
+
+
+def sort_longest_first(ids: Iterable[int], pieces: Sequence[str]) -> list[int]:
+    """Sort added tokens, given in ascending order, as llama.cpp does; those of equal length get an order of its own."""
+    return introsort(ids, key=lambda id: -len(to_bytes(pieces[id])))
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
@@ -67,8 +78,32 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
         return lambda text: [text] if text else []
     is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
     if is_unusual or can_overlap([token.text for token in tokens]):
-        return lambda text: split_longest_first(text, tokens)
+        select = _selector(tokens)
+        return lambda text: split_longest_first(text, select(text))
     return _scanner(tokens)
+
+
+def _selector(tokens: Sequence[AddedToken]) -> Callable[[str], Sequence[AddedToken]]:
+    """Return a function that selects the tokens that may occur in a text, in their order.
+
+    It looks up the beginning of each, whose length is a power of two, so that a text is not searched for every token.
+    """
+    if len(tokens) <= _FEW:
+        return lambda _: tokens
+    by_length: dict[int, dict[str, list[int]]] = {}
+    for index, token in enumerate(tokens):
+        length = min(1 << (len(token.text).bit_length() - 1), _LONGEST_BEGINNING)
+        by_length.setdefault(length, {}).setdefault(token.text[:length], []).append(index)
+
+    def select(text: str) -> Sequence[AddedToken]:
+        found: list[int] = []
+        for length, by_beginning in by_length.items():
+            stretches = {text[start : start + length] for start in range(len(text) - length + 1)}
+            for beginning in stretches & by_beginning.keys():
+                found += by_beginning[beginning]
+        return [tokens[index] for index in sorted(found)]
+
+    return select
 
 
 def locate(data: bytes, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
@@ -106,30 +141,6 @@ def _split_at(fragment: Fragment, token: AddedToken) -> list[Fragment]:
         while token.rstrip and fragment[done : done + 1] in {*SPACES}:
             done += 1
     return [*fragments, fragment[done:]] if done < len(fragment) else fragments
-
-
-def can_overlap(texts: Sequence[str]) -> bool:
-    """Check whether a token can begin inside another one that is not longer, so that the two algorithms differ.
-
-    An overlap for which an even longer token takes precedence anyway, as in runs of one character, does not count.
-    """
-    prefixes: dict[str, list[str]] = {}
-    for text in texts:
-        for end in range(1, len(text) + 1):
-            prefixes.setdefault(text[:end], []).append(text)
-    lengths = {text: len(text.encode("utf-8", "surrogateescape")) for text in texts}
-    for text in texts:
-        for start in range(1, len(text)):
-            for rival in prefixes.get(text[start:], ()):
-                is_longer = lengths[rival] >= lengths[text] and rival != text
-                if is_longer and not _begins_longer(text[:start] + rival, text, lengths):
-                    return True
-    return False
-
-
-def _begins_longer(union: str, text: str, known: Container[str]) -> bool:
-    """Check whether `union` begins with a known text that is longer than `text`."""
-    return any(union[:end] in known for end in range(len(text) + 1, len(union) + 1))
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:

@@ -1,0 +1,294 @@
+//! Cache the ids of chunks of text.
+//!
+//! A chunk of up to 15 bytes is packed into one number, which is compared at once, and up to four ids are stored next to
+//! it, so that most chunks cost one probe of one cache line. Longer chunks have a table of their own.
+
+use crate::hash::{fold, hash};
+use crate::id_buffer::{INLINE, IdBuffer};
+
+/// The longest chunk that [`Key`] can hold, in bytes.
+pub const SHORT: usize = 15;
+/// The longest chunk worth storing, in bytes; longer ones rarely recur.
+pub const LONG: usize = 256;
+/// The number of bytes that must be readable after the end of a text whose chunks are packed.
+pub const PADDING: usize = 16;
+
+const COUNT_SHIFT: u32 = 124;
+const LENGTH_SHIFT: u32 = 120;
+const KEY_MASK: u128 = (1 << COUNT_SHIFT) - 1;
+/// In place of the number of ids: they are in the arena.
+const IN_ARENA: u128 = 0xF;
+/// How many slots from its own a chunk may be stored.
+const PROBES: usize = 8;
+const SMALLEST: usize = 1 << 12;
+const LARGEST: usize = 1 << 18;
+/// The numbers of bytes and of ids after which an arena is emptied.
+const ARENA: usize = 1 << 22;
+
+/// A chunk of 1 to 15 bytes: the bytes from the lowest up, and the length in the bits from `LENGTH_SHIFT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(u128);
+
+impl Key {
+    /// Pack the `length` bytes at `start`; 16 bytes must be readable there.
+    #[must_use]
+    #[inline]
+    pub fn pack(padded: &[u8], start: usize, length: usize) -> Self {
+        debug_assert!((1..=SHORT).contains(&length));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&padded[start..start + 16]);
+        let kept = (1 << (8 * length as u32)) - 1;
+        Self(u128::from_le_bytes(bytes) & kept | (length as u128) << LENGTH_SHIFT)
+    }
+
+    #[inline]
+    fn slot(self, mask: usize) -> usize {
+        fold(self.0 as u64, (self.0 >> 64) as u64) as usize & mask
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
+struct Entry {
+    /// The key, with the number of ids above it; zero in an empty slot.
+    key: u128,
+    /// The ids, or their start and end in the arena.
+    ids: [u32; INLINE],
+}
+
+/// The ids of chunks by text.
+#[derive(Debug, Default)]
+pub struct ChunkCache {
+    entries: Vec<Entry>,
+    used: usize,
+    /// The ids of short chunks that have more than four.
+    arena: Vec<u32>,
+    long: LongCache,
+}
+
+impl ChunkCache {
+    /// Append the ids of the chunk from `start` to `end`; if it is not known yet, `encode` appends them.
+    ///
+    /// # Errors
+    /// The error of `encode`.
+    #[inline]
+    pub fn append<Error>(
+        &mut self,
+        padded: &[u8],
+        (start, end): (usize, usize),
+        ids: &mut IdBuffer<'_>,
+        encode: impl FnOnce(&mut IdBuffer<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let first = ids.len();
+        if end - start > SHORT {
+            let chunk = &padded[start..end];
+            if !self.append_long(chunk, ids) {
+                encode(ids)?;
+                self.insert_long(chunk, ids.since(first));
+            }
+            return Ok(());
+        }
+        let key = Key::pack(padded, start, end - start);
+        if !self.append_short(key, ids) {
+            encode(ids)?;
+            self.insert_short(key, ids.since(first));
+        }
+        Ok(())
+    }
+
+    /// Append the ids of a short chunk; return whether they are known.
+    #[inline]
+    pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
+        let mask = self.entries.len().wrapping_sub(1);
+        let slot = key.slot(mask);
+        for probe in 0..PROBES {
+            let Some(entry) = self.entries.get((slot + probe) & mask) else { return false };
+            if entry.key & KEY_MASK == key.0 {
+                let count = entry.key >> COUNT_SHIFT;
+                if count == IN_ARENA {
+                    ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
+                } else {
+                    ids.append(entry.ids, count as usize);
+                }
+                return true;
+            }
+            if entry.key == 0 {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Store the ids of a short chunk that is not known yet.
+    pub fn insert_short(&mut self, key: Key, ids: &[u32]) {
+        if self.arena.len() + ids.len() > ARENA {
+            self.entries.fill(Entry::default());
+            self.arena.clear();
+            self.used = 0;
+        }
+        if self.used * 2 >= self.entries.len() && self.entries.len() < LARGEST {
+            self.grow();
+        }
+        let mut entry = Entry { key: key.0, ids: [0; INLINE] };
+        if ids.len() <= INLINE {
+            entry.ids[..ids.len()].copy_from_slice(ids);
+            entry.key |= (ids.len() as u128) << COUNT_SHIFT;
+        } else {
+            entry.ids[0] = self.arena.len() as u32;
+            self.arena.extend_from_slice(ids);
+            entry.ids[1] = self.arena.len() as u32;
+            entry.key |= IN_ARENA << COUNT_SHIFT;
+        }
+        self.place(entry);
+    }
+
+    fn grow(&mut self) {
+        let size = (self.entries.len() * 4).clamp(SMALLEST, LARGEST);
+        let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        self.used = 0;
+        entries.into_iter().filter(|entry| entry.key != 0).for_each(|entry| self.place(entry));
+    }
+
+    /// Store an entry near its slot, in place of another one if there is no room.
+    fn place(&mut self, entry: Entry) {
+        let mask = self.entries.len() - 1;
+        let slot = Key(entry.key & KEY_MASK).slot(mask);
+        let free = (0..PROBES).map(|probe| (slot + probe) & mask).find(|&place| self.entries[place].key == 0);
+        self.used += usize::from(free.is_some());
+        self.entries[free.unwrap_or(slot)] = entry;
+    }
+
+    /// Append the ids of a chunk of any length; return whether they are known.
+    pub fn append_long(&self, chunk: &[u8], ids: &mut IdBuffer<'_>) -> bool {
+        chunk.len() <= LONG && self.long.find(chunk).map(|known| ids.extend(known)).is_some()
+    }
+
+    /// Store the ids of a chunk that is not known yet; one of more than `LONG` bytes is ignored.
+    pub fn insert_long(&mut self, chunk: &[u8], ids: &[u32]) {
+        if chunk.len() <= LONG {
+            self.long.insert(chunk, ids);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct LongCache {
+    entries: Vec<LongEntry>,
+    used: usize,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+}
+
+/// The places of a chunk and of its ids; an empty slot has the length zero.
+#[derive(Debug, Clone, Copy, Default)]
+struct LongEntry {
+    hash: u64,
+    start: u32,
+    length: u32,
+    ids_start: u32,
+    ids_length: u32,
+}
+
+impl LongCache {
+    fn find(&self, chunk: &[u8]) -> Option<&[u32]> {
+        let hash = hash(chunk);
+        let mask = self.entries.len().wrapping_sub(1);
+        for probe in 0..PROBES {
+            let entry = self.entries.get((hash as usize).wrapping_add(probe) & mask)?;
+            if entry.length == 0 {
+                return None;
+            }
+            let start = entry.start as usize;
+            if entry.hash == hash && &self.bytes[start..start + entry.length as usize] == chunk {
+                let start = entry.ids_start as usize;
+                return Some(&self.ids[start..start + entry.ids_length as usize]);
+            }
+        }
+        None
+    }
+
+    fn insert(&mut self, chunk: &[u8], ids: &[u32]) {
+        if self.bytes.len() + chunk.len() > ARENA || self.ids.len() + ids.len() > ARENA {
+            *self = Self::default();
+        }
+        if self.used * 2 >= self.entries.len() {
+            let size = (self.entries.len() * 4).max(SMALLEST / 4);
+            let entries = std::mem::replace(&mut self.entries, vec![LongEntry::default(); size]);
+            entries.into_iter().filter(|entry| entry.length != 0).for_each(|entry| self.place(entry));
+        }
+        let entry = LongEntry {
+            hash: hash(chunk),
+            start: self.bytes.len() as u32,
+            length: chunk.len() as u32,
+            ids_start: self.ids.len() as u32,
+            ids_length: ids.len() as u32,
+        };
+        self.bytes.extend_from_slice(chunk);
+        self.ids.extend_from_slice(ids);
+        self.used += 1;
+        self.place(entry);
+    }
+
+    fn place(&mut self, entry: LongEntry) {
+        let mask = self.entries.len() - 1;
+        let slot = entry.hash as usize;
+        let free = (0..PROBES).find(|probe| self.entries[slot.wrapping_add(*probe) & mask].length == 0);
+        self.entries[slot.wrapping_add(free.unwrap_or(0)) & mask] = entry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn padded(chunk: &[u8]) -> Vec<u8> {
+        [chunk, &[7; PADDING]].concat()
+    }
+
+    fn key(chunk: &[u8]) -> Key {
+        Key::pack(&padded(chunk), 0, chunk.len())
+    }
+
+    fn short(cache: &ChunkCache, chunk: &[u8]) -> Option<Vec<u32>> {
+        let mut ids = vec![9];
+        let known = cache.append_short(key(chunk), &mut IdBuffer::new(&mut ids));
+        known.then(|| ids[1..].to_vec())
+    }
+
+    #[test]
+    fn chunks_that_differ_only_in_trailing_zeros_have_different_keys() {
+        assert_ne!(key(b"a"), key(b"a\0"));
+        assert_eq!(key(b"a"), Key::pack(b"baaaaaaaaaaaaaaaa", 1, 1));
+    }
+
+    #[test]
+    fn any_number_of_ids_is_returned_as_stored() {
+        let mut cache = ChunkCache::default();
+        for count in 0..9 {
+            let ids: Vec<u32> = (0..count).collect();
+            let chunk = vec![b'a'; count as usize + 1];
+            assert_eq!(short(&cache, &chunk), None);
+            cache.insert_short(key(&chunk), &ids);
+            assert_eq!(short(&cache, &chunk), Some(ids));
+        }
+    }
+
+    #[test]
+    fn chunks_stay_known_while_the_table_grows() {
+        let mut cache = ChunkCache::default();
+        let chunks: Vec<String> = (0..20_000).map(|number| format!("chunk{number}")).collect();
+        for (id, chunk) in (0..).zip(&chunks) {
+            cache.insert_short(key(chunk.as_bytes()), &[id]);
+            cache.insert_long(chunk.as_bytes(), &[id, id]);
+        }
+        for (id, chunk) in (0..).zip(&chunks) {
+            assert!(short(&cache, chunk.as_bytes()).is_none_or(|ids| ids == [id]));
+            let mut ids = Vec::new();
+            if cache.append_long(chunk.as_bytes(), &mut IdBuffer::new(&mut ids)) {
+                assert_eq!(ids, [id, id]);
+            }
+        }
+        let known = chunks.iter().filter(|chunk| short(&cache, chunk.as_bytes()).is_some()).count();
+        assert!(known > 19_000, "only {known} are known");
+    }
+}

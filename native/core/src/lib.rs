@@ -1,0 +1,25 @@
+//! Encode texts exactly as llama.cpp does, from what a GGUF file declares.
+//!
+//! The structure mirrors the Python engine in `tokverify/engine/`, which is the specification: an [`encoder::Encoder`]
+//! splits a text at added tokens, normalizes the stretches between them, and runs the model of the family. This crate
+//! knows nothing about Python; the binding is in `native/python`.
+
+pub mod added_token;
+pub mod boundary;
+pub mod charsmap;
+pub mod chunk_cache;
+pub mod decoder;
+pub mod encoder;
+pub mod error;
+pub mod hash;
+pub mod id_buffer;
+pub mod model;
+pub mod models;
+pub mod piece_table;
+pub mod prefix_tree;
+pub mod scratch;
+pub mod space;
+pub mod spec;
+pub mod trie;
+pub mod utf8;
+pub mod vocabulary;

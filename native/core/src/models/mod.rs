@@ -1,0 +1,13 @@
+//! The models, one file each, as in `tokverify/engine/models/`.
+
+pub mod bpe;
+pub mod hybriddna;
+pub mod merge;
+pub mod plamo2;
+pub mod plamo3;
+pub mod rwkv;
+pub mod spm;
+pub mod unigram;
+pub mod unigram_normalizer;
+pub mod whitespace;
+pub mod wordpiece;

@@ -1,0 +1,148 @@
+//! Many strings in one allocation, and the ids of pieces by their bytes.
+
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+
+/// Strings by index, stored one after the other.
+#[derive(Debug, Default, Clone)]
+pub struct Strings {
+    data: Box<[u8]>,
+    /// The start of each string, and the end of the last one.
+    bounds: Box<[u32]>,
+}
+
+impl Strings {
+    /// Split `joined` at NUL into `count` strings; missing ones are empty.
+    #[must_use]
+    pub fn from_joined(joined: &[u8], count: usize) -> Self {
+        let mut data = Vec::with_capacity(joined.len());
+        let mut bounds = Vec::with_capacity(count + 1);
+        bounds.push(0);
+        let mut parts = joined.split(|&byte| byte == 0);
+        for _ in 0..count {
+            data.extend_from_slice(parts.next().unwrap_or_default());
+            bounds.push(u32::try_from(data.len()).expect("vocabularies are smaller than 4 GiB"));
+        }
+        Self { data: data.into(), bounds: bounds.into() }
+    }
+
+    /// Collect strings.
+    pub fn collect<String: AsRef<[u8]>>(strings: impl Iterator<Item = String>) -> Self {
+        let mut data = Vec::new();
+        let mut bounds = vec![0];
+        for string in strings {
+            data.extend_from_slice(string.as_ref());
+            bounds.push(u32::try_from(data.len()).expect("vocabularies are smaller than 4 GiB"));
+        }
+        Self { data: data.into(), bounds: bounds.into() }
+    }
+
+    /// Return the number of strings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bounds.len().saturating_sub(1)
+    }
+
+    /// Return whether there are no strings.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Return the string at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &[u8] {
+        &self.data[self.bounds[index] as usize..self.bounds[index + 1] as usize]
+    }
+
+    /// Iterate over the strings in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.bounds.windows(2).map(|pair| &self.data[pair[0] as usize..pair[1] as usize])
+    }
+}
+
+const EMPTY: u32 = u32::MAX;
+
+/// The pieces by id, and the ids by piece.
+#[derive(Debug, Default)]
+pub struct Vocabulary {
+    pieces: Strings,
+    /// Ids in an open-addressing hash table whose size is a power of two; at most half of it is used.
+    slots: Box<[u32]>,
+}
+
+impl Vocabulary {
+    /// Index `pieces`; if two are equal, the first one counts.
+    #[must_use]
+    pub fn new(pieces: Strings) -> Self {
+        let size = (pieces.len() * 2).next_power_of_two().max(16);
+        let mut vocabulary = Self { pieces, slots: vec![EMPTY; size].into() };
+        for id in 0..vocabulary.pieces.len() {
+            let slot = vocabulary.slot(vocabulary.pieces.get(id));
+            if vocabulary.slots[slot] == EMPTY {
+                vocabulary.slots[slot] = u32::try_from(id).expect("ids fit in 32 bits");
+            }
+        }
+        vocabulary
+    }
+
+    /// Return the number of pieces.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Return whether there are no pieces.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Return the id of a piece.
+    #[must_use]
+    pub fn id(&self, piece: &[u8]) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let id = self.slots[self.slot(piece)];
+        (id != EMPTY).then_some(id)
+    }
+
+    /// Return the piece of an id inside the vocabulary.
+    #[must_use]
+    pub fn piece(&self, id: u32) -> &[u8] {
+        self.pieces.get(id as usize)
+    }
+
+    /// Return the pieces by id.
+    #[must_use]
+    pub fn pieces(&self) -> &Strings {
+        &self.pieces
+    }
+
+    /// Return the slot that holds the id of `piece`, or the empty slot where it belongs.
+    fn slot(&self, piece: &[u8]) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut hasher = FxHasher::default();
+        hasher.write(piece);
+        let mut slot = hasher.finish() as usize & mask;
+        while self.slots[slot] != EMPTY && self.piece(self.slots[slot]) != piece {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_by_piece() {
+        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0ab\0\xff", 3));
+        assert_eq!(vocabulary.id(b"ab"), Some(1));
+        assert_eq!(vocabulary.id(b"\xff"), Some(2));
+        assert_eq!(vocabulary.id(b"b"), None);
+        assert_eq!(vocabulary.piece(0), b"a");
+    }
+}
