@@ -5,11 +5,14 @@
 //! knows nothing about Python; the binding is in `native/python`.
 
 pub mod added_token;
+pub mod character;
+mod character_table;
 pub mod charsmap;
 pub mod chunk_cache;
 pub mod decoder;
 pub mod encoder;
 pub mod error;
+pub mod merge;
 pub mod model;
 pub mod models;
 pub mod prefix_tree;

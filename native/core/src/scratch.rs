@@ -2,6 +2,7 @@
 
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
+use crate::merge::MergeScratch;
 use std::sync::{Mutex, PoisonError};
 
 /// The buffers and caches of one thread. Models use the fields they need; an unused field allocates nothing.
@@ -13,6 +14,8 @@ pub struct Scratch {
     pub(crate) stretch: Vec<u8>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// For merging pairs.
+    pub merge: MergeScratch,
 }
 
 /// The scratches that no thread uses at the moment.
