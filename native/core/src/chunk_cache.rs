@@ -1,159 +1,210 @@
-//! Cache the ids of short chunks of text: pre-tokens, words, and parts of words.
+//! Cache the ids of chunks of text.
 //!
-//! A chunk of up to 15 bytes is packed into one integer, and up to four ids are stored next to it, so that most chunks
-//! take one memory access. Ids are stored only after the model has produced them: a vocabulary entry may well encode to
-//! other ids than its own.
+//! A chunk of up to 15 bytes is packed into one number, which is compared at once, and up to four ids are stored next to
+//! it, so that most chunks cost one probe of one cache line. Longer chunks have a table of their own.
 
-/// A chunk of text, packed into an integer: its bytes, then its length.
+use crate::hash::{fold, hash};
+use crate::id_buffer::{INLINE, IdBuffer};
+
+/// The longest chunk that [`Key`] can hold, in bytes.
+pub const SHORT: usize = 15;
+/// The longest chunk worth storing, in bytes; longer ones rarely recur.
+pub const LONG: usize = 256;
+/// The number of bytes that must be readable after the end of a text whose chunks are packed.
+pub const PADDING: usize = 16;
+
+const COUNT_SHIFT: u32 = 124;
+const LENGTH_SHIFT: u32 = 120;
+const KEY_MASK: u128 = (1 << COUNT_SHIFT) - 1;
+/// In place of the number of ids: they are in the arena.
+const IN_ARENA: u128 = 0xF;
+/// How many slots from its own a chunk may be stored.
+const PROBES: usize = 8;
+const SMALLEST: usize = 1 << 12;
+const LARGEST: usize = 1 << 18;
+/// The numbers of bytes and of ids after which an arena is emptied.
+const ARENA: usize = 1 << 22;
+
+/// A chunk of 1 to 15 bytes: the bytes from the lowest up, and the length in the bits from `LENGTH_SHIFT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(u128);
 
 impl Key {
-    /// The length of the longest chunk that has a key, in bytes.
-    pub const LONGEST: usize = 15;
-
-    const WIDTH: usize = 16;
-    const LENGTH_SHIFT: u32 = 120;
-    const PART: u128 = 1 << 127;
-
-    /// Pack the bytes from `start` to `end` of `text`; None if there are none or too many.
+    /// Pack the `length` bytes at `start`; 16 bytes must be readable there.
     #[must_use]
     #[inline]
-    pub fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
-        let length = end - start;
-        if length > Self::LONGEST || length == 0 {
-            return None;
-        }
-        let bytes = match text.get(start..start + Self::WIDTH) {
-            Some(bytes) => u128::from_le_bytes(bytes.try_into().expect("the length is right")),
-            None => Self::pack_end(&text[start..end]),
-        };
-        let mask = u128::MAX >> (u128::BITS as usize - 8 * length);
-        Some(Self(bytes & mask | (length as u128) << Self::LENGTH_SHIFT))
-    }
-
-    #[cold]
-    fn pack_end(chunk: &[u8]) -> u128 {
-        let mut bytes = [0; Self::WIDTH];
-        bytes[..chunk.len()].copy_from_slice(chunk);
-        u128::from_le_bytes(bytes)
-    }
-
-    /// Return the key of the same bytes as a part of a longer chunk, which can encode differently.
-    #[must_use]
-    #[inline]
-    pub fn as_part(self) -> Self {
-        Self(self.0 | Self::PART)
+    pub fn pack(padded: &[u8], start: usize, length: usize) -> Self {
+        debug_assert!((1..=SHORT).contains(&length));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&padded[start..start + 16]);
+        let kept = (1 << (8 * length as u32)) - 1;
+        Self(u128::from_le_bytes(bytes) & kept | (length as u128) << LENGTH_SHIFT)
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the halves of a product")]
-    fn hash(self) -> usize {
-        const LOW: u64 = 0x9E37_79B9_7F4A_7C15;
-        const HIGH: u64 = 0xD6E8_FEB8_6659_FD93;
-        let product = u128::from(self.0 as u64 ^ LOW) * u128::from((self.0 >> 64) as u64 ^ HIGH);
-        (product >> 64) as usize ^ product as usize
+    fn slot(self, mask: usize) -> usize {
+        fold(self.0 as u64, (self.0 >> 64) as u64) as usize & mask
     }
 }
 
-const INLINE: usize = 4;
-/// The upper bits of the first id hold the number of ids, or `IN_ARENA`.
-const COUNT_SHIFT: u32 = 29;
-const ID_MASK: u32 = (1 << COUNT_SHIFT) - 1;
-const IN_ARENA: u32 = 7;
-
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
 struct Entry {
-    /// Zero if the entry is empty: no key is zero, because it contains a length.
+    /// The key, with the number of ids above it; zero in an empty slot.
     key: u128,
+    /// The ids, or their start and end in the arena.
     ids: [u32; INLINE],
 }
 
-const EMPTY: Entry = Entry { key: 0, ids: [0; INLINE] };
-const FIRST_SIZE: usize = 1 << 12;
-const LARGEST_SIZE: usize = 1 << 18;
-
-/// The ids of chunks by key, in an open-addressing hash table. When it is full, it is cleared.
+/// The ids of chunks by text.
 #[derive(Debug, Default)]
 pub struct ChunkCache {
-    entries: Box<[Entry]>,
+    entries: Vec<Entry>,
     used: usize,
-    /// The ids of chunks with more than four.
+    /// The ids of short chunks that have more than four.
     arena: Vec<u32>,
+    long: LongCache,
 }
 
 impl ChunkCache {
-    /// Append the ids of a chunk; return false if they are unknown.
+    /// Append the ids of a short chunk; return whether they are known.
     #[inline]
-    pub fn append(&self, key: Key, ids: &mut Vec<u32>) -> bool {
-        let Some(mask) = self.entries.len().checked_sub(1) else { return false };
-        let mut slot = key.hash() & mask;
-        loop {
-            let entry = &self.entries[slot];
-            if entry.key == key.0 {
-                self.append_entry(entry, ids);
+    pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
+        let mask = self.entries.len().wrapping_sub(1);
+        let slot = key.slot(mask);
+        for probe in 0..PROBES {
+            let Some(entry) = self.entries.get((slot + probe) & mask) else { return false };
+            if entry.key & KEY_MASK == key.0 {
+                let count = entry.key >> COUNT_SHIFT;
+                if count == IN_ARENA {
+                    ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
+                } else {
+                    ids.append(entry.ids, count as usize);
+                }
                 return true;
             }
             if entry.key == 0 {
                 return false;
             }
-            slot = (slot + 1) & mask;
         }
+        false
     }
 
-    #[inline]
-    fn append_entry(&self, entry: &Entry, ids: &mut Vec<u32>) {
-        let count = entry.ids[0] >> COUNT_SHIFT;
-        if count == IN_ARENA {
-            let start = entry.ids[1] as usize;
-            ids.extend_from_slice(&self.arena[start..start + entry.ids[2] as usize]);
-            return;
+    /// Store the ids of a short chunk that is not known yet.
+    pub fn insert_short(&mut self, key: Key, ids: &[u32]) {
+        if self.arena.len() + ids.len() > ARENA {
+            self.entries.fill(Entry::default());
+            self.arena.clear();
+            self.used = 0;
         }
-        // A copy of fixed length is faster than one of the right length.
-        let length = ids.len() + count as usize;
-        ids.extend_from_slice(&[entry.ids[0] & ID_MASK, entry.ids[1], entry.ids[2], entry.ids[3]]);
-        ids.truncate(length);
-    }
-
-    /// Store the ids of a chunk that is not in the cache.
-    pub fn insert(&mut self, key: Key, ids: &[u32]) {
-        if (self.used + 1) * 2 > self.entries.len() {
-            self.make_room();
+        if self.used * 2 >= self.entries.len() && self.entries.len() < LARGEST {
+            self.grow();
         }
-        let mut entry = Entry { key: key.0, ..EMPTY };
-        if ids.len() <= INLINE && ids.first().is_none_or(|&id| id <= ID_MASK) {
+        let mut entry = Entry { key: key.0, ids: [0; INLINE] };
+        if ids.len() <= INLINE {
             entry.ids[..ids.len()].copy_from_slice(ids);
-            entry.ids[0] |= u32::try_from(ids.len()).expect("small") << COUNT_SHIFT;
+            entry.key |= (ids.len() as u128) << COUNT_SHIFT;
         } else {
-            let number = |value: usize| u32::try_from(value).expect("the arena is small");
-            entry.ids = [IN_ARENA << COUNT_SHIFT, number(self.arena.len()), number(ids.len()), 0];
+            entry.ids[0] = self.arena.len() as u32;
             self.arena.extend_from_slice(ids);
+            entry.ids[1] = self.arena.len() as u32;
+            entry.key |= IN_ARENA << COUNT_SHIFT;
         }
         self.place(entry);
     }
 
-    fn place(&mut self, entry: Entry) {
-        let mask = self.entries.len() - 1;
-        let mut slot = Key(entry.key).hash() & mask;
-        while self.entries[slot].key != 0 {
-            slot = (slot + 1) & mask;
-        }
-        self.entries[slot] = entry;
-        self.used += 1;
+    fn grow(&mut self) {
+        let size = (self.entries.len() * 4).clamp(SMALLEST, LARGEST);
+        let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        self.used = 0;
+        entries.into_iter().filter(|entry| entry.key != 0).for_each(|entry| self.place(entry));
     }
 
-    fn make_room(&mut self) {
-        self.used = 0;
-        if self.entries.len() >= LARGEST_SIZE {
-            self.entries.fill(EMPTY);
-            self.arena.clear();
-            return;
+    /// Store an entry near its slot, in place of another one if there is no room.
+    fn place(&mut self, entry: Entry) {
+        let mask = self.entries.len() - 1;
+        let slot = Key(entry.key & KEY_MASK).slot(mask);
+        let free = (0..PROBES).map(|probe| (slot + probe) & mask).find(|&place| self.entries[place].key == 0);
+        self.used += usize::from(free.is_some());
+        self.entries[free.unwrap_or(slot)] = entry;
+    }
+
+    /// Append the ids of a chunk of any length; return whether they are known.
+    pub fn append_long(&self, chunk: &[u8], ids: &mut IdBuffer<'_>) -> bool {
+        self.long.find(chunk).map(|known| ids.extend(known)).is_some()
+    }
+
+    /// Store the ids of a chunk that is not known yet; one of more than `LONG` bytes is ignored.
+    pub fn insert_long(&mut self, chunk: &[u8], ids: &[u32]) {
+        if chunk.len() <= LONG {
+            self.long.insert(chunk, ids);
         }
-        let size = (self.entries.len() * 4).max(FIRST_SIZE);
-        let before = std::mem::replace(&mut self.entries, vec![EMPTY; size].into());
-        for entry in before.into_iter().filter(|entry| entry.key != 0) {
-            self.place(entry);
+    }
+}
+
+#[derive(Debug, Default)]
+struct LongCache {
+    entries: Vec<LongEntry>,
+    used: usize,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+}
+
+/// The places of a chunk and of its ids; an empty slot has the length zero.
+#[derive(Debug, Clone, Copy, Default)]
+struct LongEntry {
+    hash: u64,
+    start: u32,
+    length: u32,
+    ids_start: u32,
+    ids_length: u32,
+}
+
+impl LongCache {
+    fn find(&self, chunk: &[u8]) -> Option<&[u32]> {
+        let hash = hash(chunk);
+        let mask = self.entries.len().wrapping_sub(1);
+        for probe in 0..PROBES {
+            let entry = self.entries.get((hash as usize).wrapping_add(probe) & mask)?;
+            if entry.length == 0 {
+                return None;
+            }
+            let start = entry.start as usize;
+            if entry.hash == hash && &self.bytes[start..start + entry.length as usize] == chunk {
+                let start = entry.ids_start as usize;
+                return Some(&self.ids[start..start + entry.ids_length as usize]);
+            }
         }
+        None
+    }
+
+    fn insert(&mut self, chunk: &[u8], ids: &[u32]) {
+        if self.bytes.len() + chunk.len() > ARENA || self.ids.len() + ids.len() > ARENA {
+            *self = Self::default();
+        }
+        if self.used * 2 >= self.entries.len() {
+            let size = (self.entries.len() * 4).max(SMALLEST / 4);
+            let entries = std::mem::replace(&mut self.entries, vec![LongEntry::default(); size]);
+            entries.into_iter().filter(|entry| entry.length != 0).for_each(|entry| self.place(entry));
+        }
+        let entry = LongEntry {
+            hash: hash(chunk),
+            start: self.bytes.len() as u32,
+            length: chunk.len() as u32,
+            ids_start: self.ids.len() as u32,
+            ids_length: ids.len() as u32,
+        };
+        self.bytes.extend_from_slice(chunk);
+        self.ids.extend_from_slice(ids);
+        self.used += 1;
+        self.place(entry);
+    }
+
+    fn place(&mut self, entry: LongEntry) {
+        let mask = self.entries.len() - 1;
+        let slot = entry.hash as usize;
+        let free = (0..PROBES).find(|probe| self.entries[slot.wrapping_add(*probe) & mask].length == 0);
+        self.entries[slot.wrapping_add(free.unwrap_or(0)) & mask] = entry;
     }
 }
 
@@ -161,52 +212,54 @@ impl ChunkCache {
 mod tests {
     use super::*;
 
-    fn key(text: &[u8]) -> Key {
-        Key::new(text, 0, text.len()).unwrap()
+    fn padded(chunk: &[u8]) -> Vec<u8> {
+        [chunk, &[7; PADDING]].concat()
     }
 
-    fn look_up(cache: &ChunkCache, key: Key) -> Option<Vec<u32>> {
-        let mut ids = vec![99];
-        cache.append(key, &mut ids).then(|| ids[1..].to_vec())
+    fn key(chunk: &[u8]) -> Key {
+        Key::pack(&padded(chunk), 0, chunk.len())
     }
 
-    #[test]
-    fn only_short_chunks_have_keys() {
-        assert_eq!(Key::new(b"", 0, 0), None);
-        assert_eq!(Key::new(&[b'a'; 16], 0, 16), None);
-        assert!(Key::new(&[b'a'; 16], 0, 15).is_some());
-    }
-
-    #[test]
-    fn a_key_does_not_depend_on_what_follows() {
-        assert_eq!(Key::new(b"ab", 0, 2), Key::new(b"abcdefghijklmnopqrst", 0, 2));
-        assert_ne!(key(b"a\0"), key(b"a"));
-        assert_ne!(key(b"a").as_part(), key(b"a"));
+    fn short(cache: &ChunkCache, chunk: &[u8]) -> Option<Vec<u32>> {
+        let mut ids = vec![9];
+        let known = cache.append_short(key(chunk), &mut IdBuffer::new(&mut ids));
+        known.then(|| ids[1..].to_vec())
     }
 
     #[test]
-    fn ids_of_any_number_are_stored() {
+    fn chunks_that_differ_only_in_trailing_zeros_have_different_keys() {
+        assert_ne!(key(b"a"), key(b"a\0"));
+        assert_eq!(key(b"a"), Key::pack(b"baaaaaaaaaaaaaaaa", 1, 1));
+    }
+
+    #[test]
+    fn any_number_of_ids_is_returned_as_stored() {
         let mut cache = ChunkCache::default();
-        let values: [&[u32]; 4] = [&[], &[1], &[1, 2, 3, 4], &[1, 2, 3, 4, 5, 6]];
-        let keys = [b"a", b"b", b"c", b"d"].map(|text| key(text));
-        for (key, ids) in keys.iter().zip(values) {
-            assert_eq!(look_up(&cache, *key), None);
-            cache.insert(*key, ids);
-        }
-        for (key, ids) in keys.iter().zip(values) {
-            assert_eq!(look_up(&cache, *key).as_deref(), Some(ids));
+        for count in 0..9 {
+            let ids: Vec<u32> = (0..count).collect();
+            let chunk = vec![b'a'; count as usize + 1];
+            assert_eq!(short(&cache, &chunk), None);
+            cache.insert_short(key(&chunk), &ids);
+            assert_eq!(short(&cache, &chunk), Some(ids));
         }
     }
 
     #[test]
-    fn a_full_cache_is_cleared_and_remains_correct() {
+    fn chunks_stay_known_while_the_table_grows() {
         let mut cache = ChunkCache::default();
-        for number in 0..300_000_u32 {
-            let key = key(&number.to_le_bytes());
-            cache.insert(key, &[number; 5]);
-            assert_eq!(look_up(&cache, key), Some(vec![number; 5]));
+        let chunks: Vec<String> = (0..20_000).map(|number| format!("chunk{number}")).collect();
+        for (id, chunk) in (0..).zip(&chunks) {
+            cache.insert_short(key(chunk.as_bytes()), &[id]);
+            cache.insert_long(chunk.as_bytes(), &[id, id]);
         }
-        let first = look_up(&cache, key(&0_u32.to_le_bytes()));
-        assert!(first.is_none_or(|ids| ids == [0; 5]));
+        for (id, chunk) in (0..).zip(&chunks) {
+            assert!(short(&cache, chunk.as_bytes()).is_none_or(|ids| ids == [id]));
+            let mut ids = Vec::new();
+            if cache.append_long(chunk.as_bytes(), &mut IdBuffer::new(&mut ids)) {
+                assert_eq!(ids, [id, id]);
+            }
+        }
+        let known = chunks.iter().filter(|chunk| short(&cache, chunk.as_bytes()).is_some()).count();
+        assert!(known > 19_000, "only {known} are known");
     }
 }

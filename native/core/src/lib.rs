@@ -12,6 +12,8 @@ pub mod chunk_cache;
 pub mod decoder;
 pub mod encoder;
 pub mod error;
+pub mod hash;
+pub mod id_buffer;
 pub mod merge;
 pub mod model;
 pub mod models;
