@@ -1,22 +1,28 @@
 """Write native/core/src/character_table.rs: what llama.cpp knows about characters, from the Python engine's tables.
 
-Run `python native/make_tables.py` in the root of a checkout; with `--check`, only report whether the file is up to date.
+Run `PYTHONPATH=. python native/make_tables.py` in the root of a checkout. With `--check`, the exit code says whether
+the file is up to date.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 import regex
 
+from tokverify.engine import pre_pattern
+from tokverify.engine.pre_token import alternatives
+from tokverify.engine.pre_tokenizer import fold_spaces
 from tokverify.engine.unicode_version import HAN, HAN_NONCHARACTER, is_unassigned, to_base, to_lowercase
 
 TARGET = Path(__file__).with_name("core") / "src" / "character_table.rs"
+
+SURROGATES = range(0xD800, 0xE000)
+"""Code points that are not characters."""
 
 HANGUL = range(0xAC00, 0xD7A4)
 """Syllables, whose first consonants are computed."""
@@ -35,7 +41,17 @@ CLASSES = (
 HAN_BIT = len(CLASSES)
 """The bit of Chinese characters, which llama.cpp recognizes by code point, assigned or not."""
 
-HEADER = '''\
+SETS = {
+    "DEEPSEEK_CJK": pre_pattern.DEEPSEEK_CJK,
+    "DEEPSEEK3_CJK": pre_pattern.DEEPSEEK3_CJK,
+    "DEEPSEEK_LETTERS": f"[{pre_pattern.DEEPSEEK_LETTERS}]+",
+    "DEEPSEEK_PUNCTUATION": pre_pattern.DEEPSEEK_PUNCTUATION.removeprefix(r"\s?"),
+    "AFMOE_SCRIPTS": pre_pattern.AFMOE_SCRIPTS,
+    "BLOOM": pre_pattern.BLOOM.removeprefix(" ?"),
+} | {f"YOUTU_SCRIPT_{number}": run for number, run in enumerate(alternatives(pre_pattern.YOUTU_SCRIPTS), 1)}
+"""Explicit sets of characters: the pattern of a run, by name."""
+
+HEADER = """\
 //! What llama.cpp knows about characters. Made by `native/make_tables.py`; do not edit.
 
 /// The first character of each run of characters with the same classes, and the classes as bits.
@@ -52,14 +68,14 @@ pub(crate) const LOWERCASE: &[(u32, u32)] = &[
 pub(crate) const BASE: &[(u32, u32)] = &[
 {base}
 ];
-'''
+
+{sets}
+"""
 
 
 def characters() -> Iterator[str]:
     """Yield every character."""
-    for code_point in range(0x110000):
-        if not 0xD800 <= code_point < 0xE000:
-            yield chr(code_point)
+    yield from map(chr, chain(range(SURROGATES.start), range(SURROGATES.stop, sys.maxunicode + 1)))
 
 
 def classes() -> dict[str, int]:
@@ -77,7 +93,7 @@ def classes() -> dict[str, int]:
 def runs() -> list[tuple[int, int]]:
     """Return the first character of each run with the same bits, and the bits; surrogates have none."""
     bits = {ord(character): value for character, value in classes().items()}
-    grouped = groupby(range(0x110000), lambda code_point: bits.get(code_point, 0))
+    grouped = groupby(range(sys.maxunicode + 1), lambda code_point: bits.get(code_point, 0))
     return [(next(members), value) for value, members in grouped]
 
 
@@ -87,6 +103,24 @@ def mapping(convert: Callable[[str], str], left_out: range = range(0)) -> list[t
     return [(before, after) for before, after in changed if before != after and before not in left_out]
 
 
+def ranges(run: str) -> list[tuple[int, int]]:
+    """Return the first and the last character of each range of characters that a run can consist of."""
+    is_member = regex.compile(run, regex.V1).fullmatch
+    members = {ord(character) for character in characters() if is_member(fold_spaces(character))}
+    grouped = groupby(range(sys.maxunicode + 1), members.__contains__)
+    found = [list(group) for contained, group in grouped if contained]
+    return [(group[0], group[-1]) for group in found]
+
+
+def sets() -> str:
+    """Return the declarations of all explicit sets."""
+    declarations = []
+    for name, run in SETS.items():
+        line = f"/// The ranges of characters of `{name}` in `tokverify/engine/pre_pattern.py`, with both ends."
+        declarations.append(f"{line}\npub(crate) const {name}: &[(u32, u32)] = &[\n{rows(ranges(run))}\n];")
+    return "\n\n".join(declarations)
+
+
 def rows(pairs: Iterable[Sequence[int]]) -> str:
     """Return the entries of an array."""
     return "\n".join(f"    (0x{first:04X}, 0x{second:02X})," for first, second in pairs)
@@ -94,8 +128,12 @@ def rows(pairs: Iterable[Sequence[int]]) -> str:
 
 def render() -> str:
     """Return the content of the file."""
-    source = HEADER.format(runs=rows(runs()), lowercase=rows(mapping(to_lowercase)), base=rows(mapping(to_base, HANGUL)))
-    return source
+    return HEADER.format(
+        runs=rows(runs()),
+        lowercase=rows(mapping(to_lowercase)),
+        base=rows(mapping(to_base, HANGUL)),
+        sets=sets(),
+    )
 
 
 def main() -> int:
