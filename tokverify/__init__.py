@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.convert import convert_tokenizer
     from tokverify.tasks.diff import diff_tokenizers
     from tokverify.tasks.encode import decode_ids, encode_text
-    from tokverify.tasks.explain import explain_text
+    from tokverify.tasks.explain import explain_ids, explain_text
     from tokverify.tasks.fix import fix_model
     from tokverify.tasks.fuzz import fuzz_model
     from tokverify.tasks.init import init_project
@@ -56,6 +56,7 @@ __all__ = [
     "diff_reports",
     "diff_tokenizers",
     "encode_text",
+    "explain_ids",
     "explain_text",
     "fix_model",
     "fuzz_model",
@@ -99,6 +100,7 @@ _MODULES = {
     "diff_reports": "tasks.report",
     "diff_tokenizers": "tasks.diff",
     "encode_text": "tasks.encode",
+    "explain_ids": "tasks.explain",
     "explain_text": "tasks.explain",
     "fix_model": "tasks.fix",
     "fuzz_model": "tasks.fuzz",

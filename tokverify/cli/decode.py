@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from tokverify.cli.options import file_option, json_option, model_argument
-from tokverify.cli.source import read_text
+from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import write_bytes, write_text
-from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible
-
-_SEPARATORS = re.compile(r"[\s,\[\]]+")
-_ID = re.compile(r"[0-9]{1,10}")
 
 
 @click.command()
 @model_argument
 @click.argument("ids", nargs=-1)
 @file_option
+@click.option("--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS.")
 @click.option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
 @json_option
-def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_json: bool) -> None:
+def decode(  # noqa: PLR0913 - one parameter for each option
+    *, model: Path, ids: Sequence[str], file: Path | None, stop_at_eos: bool, raw: bool, as_json: bool
+) -> None:
     """Decode token ids to text with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
@@ -37,13 +35,13 @@ def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_
 
     if raw and as_json:
         raise click.UsageError("use either --raw or --json, not both")
-    numbers = _parse_ids(read_text(" ".join(ids) if ids else None, file))
-    decoding = decode_ids(model, numbers)
+    numbers = parse_ids(read_text(" ".join(ids) if ids else None, file))
+    decoding = decode_ids(model, numbers, stop_at_eos=stop_at_eos)
     if raw:
         write_bytes(decoding.text)
     elif as_json:
         document = {
-            "ids": numbers,
+            "ids": numbers[: len(decoding.pieces)],
             "pieces": decoding.pieces,
             "text": decoding.text.decode(errors="replace"),
             "bytes": decoding.text.hex(),
@@ -51,11 +49,3 @@ def decode(*, model: Path, ids: Sequence[str], file: Path | None, raw: bool, as_
         write_text(json.dumps(document) + "\n")
     else:
         write_text(f"{visible(decoding.text)}\n")
-
-
-def _parse_ids(text: str) -> list[int]:
-    words = [word for word in _SEPARATORS.split(text) if word]
-    for word in words:
-        if not _ID.fullmatch(word):
-            raise TokverifyError(f"{word!r} is not a token id; write integers, such as 818 5279")
-    return [int(word) for word in words]

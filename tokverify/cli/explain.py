@@ -15,7 +15,7 @@ from tokverify.cli.options import (
     parse_special_option,
     reference_option,
 )
-from tokverify.cli.source import read_text
+from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import render_options, write_text
 
 
@@ -24,9 +24,14 @@ from tokverify.cli.stream import render_options, write_text
 @click.argument("text", required=False)
 @file_option
 @reference_option("Also show the stages of this reference.")
+@click.option("--decode", metavar="IDS", help="Explain how these ids become a text, such as '818 5279'.")
+@click.option("--stop-at-eos", is_flag=True, help="With --decode, stop before the first token that ends a generation.")
 @add_special_option
 @parse_special_option
 @click.option("--full", is_flag=True, help="Show every word, even in long texts.")
+@click.option(
+    "--steps", is_flag=True, help="Also show the walk through the charsmap, the lattice after each step, ids and bytes."
+)
 @json_option
 @no_color_option
 def explain(  # noqa: PLR0913 - one parameter for each option
@@ -35,9 +40,12 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     text: str | None,
     file: Path | None,
     reference: str | None,
+    decode: str | None,
+    stop_at_eos: bool,
     add_special: bool,
     parse_special: bool,
     full: bool,
+    steps: bool,
     as_json: bool,
     no_color: bool,
 ) -> None:
@@ -51,6 +59,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
     Without TEXT or --file, the text is read from stdin, unchanged.
     """
+    if decode is not None:
+        if text is not None or file is not None or reference is not None:
+            raise click.UsageError("--decode takes ids instead of a text, and has no reference")
+        _explain_ids(model, decode, stop_at_eos=stop_at_eos, full=full, as_json=as_json, no_color=no_color)
+        return
+    if stop_at_eos:
+        raise click.UsageError("--stop-at-eos needs --decode")
     from tokverify.tasks.explain import explain_text
 
     source = read_text(text, file)
@@ -61,5 +76,21 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         write_text(encode(explanation))
         return
     from tokverify.render.explain.table import render
+
+    write_text(render(explanation, render_options(no_color=no_color, verbose=full), steps=steps))
+
+
+def _explain_ids(  # noqa: PLR0913 - one parameter for each option
+    model: Path, ids: str, *, stop_at_eos: bool, full: bool, as_json: bool, no_color: bool
+) -> None:
+    from tokverify.tasks.explain import explain_ids
+
+    explanation = explain_ids(model, parse_ids(ids), stop_at_eos=stop_at_eos)
+    if as_json:
+        from tokverify.report.codec import encode
+
+        write_text(encode(explanation))
+        return
+    from tokverify.render.explain.decoding import render
 
     write_text(render(explanation, render_options(no_color=no_color, verbose=full)))

@@ -1,13 +1,18 @@
-"""Read the text that a command works on: an argument, a file or stdin."""
+"""Read what a command works on, a text or ids: an argument, a file or stdin."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import click
 
+from tokverify.errors import TokverifyError
 from tokverify.system.input_file import decode_verbatim, read_stream, read_verbatim
+
+_SEPARATORS = re.compile(r"[\s,\[\]]+")
+_ID = re.compile(r"[0-9]{1,10}")
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -27,3 +32,16 @@ def read_text(argument: str | None, file: Path | None) -> str:
     if file is not None:
         return read_verbatim(file)
     return read_stream(sys.stdin.buffer, "stdin")
+
+
+def parse_ids(text: str) -> list[int]:
+    """Read token ids separated by spaces, commas or newlines; brackets are ignored.
+
+    Raises:
+        TokverifyError: If something else is among them.
+    """
+    words = [word for word in _SEPARATORS.split(text) if word]
+    for word in words:
+        if not _ID.fullmatch(word):
+            raise TokverifyError(f"{word!r} is not a token id; write integers, such as 818 5279")
+    return [int(word) for word in words]

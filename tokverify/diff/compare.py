@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.diff.consequences import find_consequences
 from tokverify.diff.example import add_examples
 from tokverify.diff.parts import compare_parts
 from tokverify.errors import EncodeError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diff.version import Version
     from tokverify.fuzz.plan import FuzzPlan
+    from tokverify.report.consequence import Level
     from tokverify.report.fuzz import FuzzProgress
     from tokverify.tokenizer import Tokenizer
 
@@ -28,6 +30,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     plan: FuzzPlan | None = None,
     corpus: Iterable[str] | None = None,
     behavior_only: bool = False,
+    breaking: Sequence[Level] = (),
     on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
     """Compare two versions of a tokenizer.
@@ -39,6 +42,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
         plan: What to fuzz; None to skip fuzzing.
         corpus: Lines of real text on which to measure the effect.
         behavior_only: Do not count changed parts as a difference.
+        breaking: The only consequences that count as a difference; empty to count every difference.
         on_fuzz: Called after each batch of generated texts.
     """
     from tokverify.fuzz.loop import fuzz
@@ -51,7 +55,8 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     # Last, because Ctrl-C ends it and must leave the rest complete.
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
-    return add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+    found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+    return replace(found, consequences=find_consequences(old, new, found), breaking=tuple(breaking))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:

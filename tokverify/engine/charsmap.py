@@ -42,6 +42,32 @@ class Outline:
     """The length of the longest replacement, in characters."""
 
 
+@dataclass(frozen=True, slots=True)
+class WalkStep:
+    """One byte of a search: the entry that it leads to."""
+
+    byte: int
+    node: int
+    """The index of the entry: the base of the node before it, XOR the byte."""
+    label: int
+    """The byte that the entry belongs to; if it is another one, the search ends."""
+    base: int | None
+    """The base of the entry's own children; None if the search ends here."""
+    replacement: bytes | None
+    """The replacement, if a string of the map ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class CharsmapWalk:
+    """The search for the longest string of the map at one position of a text."""
+
+    start: int
+    """The position in the text, in bytes."""
+    root: int
+    """The base of the first byte's entry."""
+    steps: tuple[WalkStep, ...]
+
+
 class Charsmap:
     """Finds replacements; `data` is the blob as stored in a file.
 
@@ -82,6 +108,35 @@ class Charsmap:
             if entry & ENDS:
                 length, offset = end + 1 - start, self._entry(node) & OFFSET
         return (length, self._replacement(offset)) if length else None
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return len(self._entries)
+
+    def walk(self, data: bytes, start: int) -> CharsmapWalk | None:
+        """Search as `match` does and record each step; None if the map has no entries.
+
+        Raises:
+            EncodeError: As for `match`.
+        """
+        if not self._entries:
+            return None
+        root = base = _step(self._entries[0])
+        steps: list[WalkStep] = []
+        for end in range(start, len(data)):
+            byte = data[end]
+            if not byte:
+                break
+            node = base ^ byte
+            entry = self._entry(node)
+            if entry & LABEL != byte:
+                steps.append(WalkStep(byte, node, entry & BYTE, None, None))
+                break
+            base = node ^ _step(entry)
+            replacement = self._replacement(self._entry(base) & OFFSET) if entry & ENDS else None
+            steps.append(WalkStep(byte, node, byte, base, replacement))
+        return CharsmapWalk(start, root, tuple(steps))
 
     def _entry(self, index: int) -> int:
         if index >= len(self._entries):

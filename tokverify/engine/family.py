@@ -206,6 +206,10 @@ class Family(ABC):
         del spec, settings
         return None
 
+    def join_pair(self, left: str, right: str) -> str:
+        """Return the piece that a merge of two pieces forms."""
+        return left + right
+
     def refuses_byte_token(self, piece: str) -> bool:
         """Whether llama.cpp aborts on a file in which `piece` is typed BYTE."""
         return len(to_bytes(piece)) < len("<0x")

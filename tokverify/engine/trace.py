@@ -9,10 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokverify.engine.charsmap import CharsmapWalk
     from tokverify.engine.rewriting import Rewriting
 
 RIVALS = 8
 """The number of alternatives recorded for each decision, best first; others are only counted."""
+
+STEPS = 40
+"""The steps of a search are recorded only for words of at most this many symbols, because each lists all entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class Join:
     pair: Pair
     rivals: tuple[Pair, ...]
     left_out: int = 0
+    id: int | None = None
+    """The id of the merged symbol; None if it is not a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class Merging:
     joins: tuple[Join, ...]
     left: tuple[str, ...]
     spelled: tuple[Spelled, ...] = ()
+    ids: tuple[int | None, ...] = ()
+    """The ids of `symbols`; None for one that is not a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,25 @@ class Candidate:
     piece: str
     weight: float
     total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a lattice knows about the text up to `end`: the best last piece, where it starts, and the best sum."""
+
+    end: int
+    id: int
+    start: int
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a search from the left: the pieces that start at one position, and all known entries after it."""
+
+    start: int
+    candidates: tuple[Candidate, ...]
+    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +117,8 @@ class Lattice:
 
     by: str
     rows: tuple[Row, ...]
+    steps: tuple[Step, ...] = ()
+    """Only for scores, and only for words of at most `STEPS` symbols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +212,8 @@ class ModelTrace:
     rewriting: Rewriting
     words: tuple[Word, ...]
     pre_tokens: tuple[PreToken, ...] = field(default=())
+    walks: tuple[CharsmapWalk, ...] = ()
+    """The searches in the charsmap, one for each position of the text where the normalizer starts one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
+from tokverify.explain.merge_ranks import find_merge_ranks
 from tokverify.explain.record import record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
@@ -17,7 +19,11 @@ from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
+    from tokverify.explain.record import Ranks
     from tokverify.tokenizer import Tokenizer
+
+
+_MERGING = frozenset({Ranking.MERGE_RANK, Ranking.SCORE})
 
 
 def explain(
@@ -40,6 +46,7 @@ def explain(
         # A wrong trace would be worse than none.
         raise RuntimeError(f"the trace of {text!r} ends in ids other than those of the encoder")
     settings = encoder.settings
+    ranks = find_merge_ranks(reference) if reference and settings.family.ranking in _MERGING else {}
     has_pre_tokenizer = settings.family.uses_pre_tokenizer
     explained = Explanation(
         text=text,
@@ -52,7 +59,7 @@ def explain(
         parse_special=parse_special,
         added_tokens=sum(1 for token in settings.added_tokens if parse_special or not token.special),
         prefix=tuple(_token(encoder, id) for id in trace.prefix),
-        fragments=tuple(_record_fragment(encoder, fragment) for fragment in trace.fragments),
+        fragments=tuple(_record_fragment(encoder, fragment, ranks) for fragment in trace.fragments),
         suffix=tuple(_token(encoder, id) for id in trace.suffix),
         without_user_defined=_encode_without_user_defined(encoder, trace, text),
         ids=ids,
@@ -62,7 +69,8 @@ def explain(
     )
     if reference is None:
         return explained
-    return replace(explained, reference=compare_stages(explained, encoder, reference))
+    divergence = replace(compare_stages(explained, encoder, reference), has_merge_ranks=bool(ranks))
+    return replace(explained, reference=divergence)
 
 
 def _explain_tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[ExplainedToken]:
@@ -95,9 +103,9 @@ def _source(encoder: Encoder, id: int) -> str:
     return "unknown" if is_unknown else "model"
 
 
-def _record_fragment(encoder: Encoder, fragment: Match | Stretch) -> Fragment:
+def _record_fragment(encoder: Encoder, fragment: Match | Stretch, ranks: Ranks) -> Fragment:
     if isinstance(fragment, Stretch):
-        return Fragment(stretch=record_stretch(fragment, encoder))
+        return Fragment(stretch=record_stretch(fragment, encoder, ranks))
     return Fragment(
         added_token=AddedTokenMatch(
             span=(fragment.start, fragment.end),

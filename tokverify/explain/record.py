@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine import trace as engine
+from tokverify.explain.record_steps import initial_entry, record_searches, record_step
 from tokverify.report import explain as report
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
 
+    Ranks = Mapping[tuple[str, str], int]
+    """The merges of a reference and their ranks."""
+
 _MAX_SYMBOLS = 20
 """The symbols after each merge are recorded only for words of at most this many; longer ones would be unreadable."""
 
 
-def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:
+def record_stretch(stretch: engine.Stretch, encoder: Encoder, ranks: Ranks) -> report.Stretch:
     """Record the text between two added tokens, and each stage that it went through."""
     rewriting = stretch.trace.rewriting
     data = rewriting.result
@@ -24,12 +28,13 @@ def record_stretch(stretch: engine.Stretch, encoder: Encoder) -> report.Stretch:
         span=(stretch.start, stretch.end),
         text=stretch.text,
         normalized=to_text(data),
+        charsmap=record_searches(stretch.trace.walks),
         changes=tuple(
             report.Replacement(change.span, to_text(change.before), to_text(change.after))
             for change in rewriting.changes
         ),
         pre_tokens=tuple(_record_pre_token(pre_token, data) for pre_token in stretch.trace.pre_tokens),
-        words=tuple(_record_word(word, stretch, encoder) for word in stretch.trace.words),
+        words=tuple(_record_word(word, stretch, encoder, ranks) for word in stretch.trace.words),
     )
 
 
@@ -41,7 +46,7 @@ def _record_pre_token(pre_token: engine.PreToken, data: bytes) -> report.PreToke
     )
 
 
-def _record_word(word: engine.Word, stretch: engine.Stretch, encoder: Encoder) -> report.Word:
+def _record_word(word: engine.Word, stretch: engine.Stretch, encoder: Encoder, ranks: Ranks) -> report.Word:
     rewriting, how = stretch.trace.rewriting, word.how
     start, end = rewriting.source_span(word.start, word.end)
     ids = tuple(taken.id for taken in word.tokens)
@@ -52,42 +57,46 @@ def _record_word(word: engine.Word, stretch: engine.Stretch, encoder: Encoder) -
         pre_token=word.pre_token,
         ids=ids,
         pieces=tuple(map(encoder.piece, ids)),
-        merging=_record_merging(how, encoder) if isinstance(how, engine.Merging) else None,
+        merging=_record_merging(how, encoder, ranks) if isinstance(how, engine.Merging) else None,
         lattice=_record_lattice(how, encoder) if isinstance(how, engine.Lattice) else None,
         matching=_record_matching(how) if isinstance(how, engine.Matching) else None,
         reason=how.reason if isinstance(how, engine.Whole) else None,
     )
 
 
-def _record_merging(merging: engine.Merging, encoder: Encoder) -> report.Merging:
+def _record_merging(merging: engine.Merging, encoder: Encoder, ranks: Ranks) -> report.Merging:
     return report.Merging(
         by=merging.by,
         symbols=merging.symbols,
-        merges=tuple(_record_merges(merging)),
+        symbol_ids=merging.ids,
+        merges=tuple(_record_merges(merging, ranks)),
         byte_fallbacks=tuple(_record_fallback(spelled, encoder) for spelled in merging.spelled),
     )
 
 
-def _record_merges(merging: engine.Merging) -> Iterator[report.Merge]:
+def _record_merges(merging: engine.Merging, ranks: Ranks) -> Iterator[report.Merge]:
     is_short = len(merging.symbols) <= _MAX_SYMBOLS
     symbols = dict(enumerate(merging.symbols)) if is_short else {}
+    ids = dict(enumerate(merging.ids)) if is_short else {}
     for join in merging.joins:
         if is_short:
             following = min(index for index in symbols if index > join.index)
             symbols[join.index] += symbols.pop(following)
+            ids[join.index] = join.id
         order = sorted(symbols)
         yield report.Merge(
             symbol_index=join.index,
-            pair=_record_pair(join.pair),
-            competitors=tuple(map(_record_pair, join.rivals)),
+            pair=_record_pair(join.pair, ranks),
+            competitors=tuple(_record_pair(rival, ranks) for rival in join.rivals),
             competitors_left_out=join.left_out,
             symbols=tuple(symbols[index] for index in order),
             merged_index=order.index(join.index) if is_short else 0,
+            symbol_ids=tuple(ids[index] for index in order),
         )
 
 
-def _record_pair(pair: engine.Pair) -> report.Pair:
-    return report.Pair(pair.left, pair.right, pair.weight, pair.places)
+def _record_pair(pair: engine.Pair, ranks: Ranks) -> report.Pair:
+    return report.Pair(pair.left, pair.right, pair.weight, pair.places, ranks.get((pair.left, pair.right)))
 
 
 def _record_fallback(spelled: engine.Spelled, encoder: Encoder) -> report.ByteFallback:
@@ -98,7 +107,13 @@ def _record_fallback(spelled: engine.Spelled, encoder: Encoder) -> report.ByteFa
 def _record_lattice(lattice: engine.Lattice, encoder: Encoder) -> report.Lattice:
     # Only scores have a piece for unknown characters; with costs, such a character is encoded byte by byte.
     unknown_id = encoder.settings.special_ids.get("unk") if lattice.by == "score" else None
-    return report.Lattice(lattice.by, tuple(_record_row(row, unknown_id) for row in lattice.rows))
+    by_score = lattice.by == "score"
+    return report.Lattice(
+        by=lattice.by,
+        rows=tuple(_record_row(row, unknown_id) for row in lattice.rows),
+        initial=initial_entry(unknown_id) if by_score else None,
+        steps=tuple(map(record_step, lattice.steps)),
+    )
 
 
 def _record_row(row: engine.Row, unknown_id: int | None) -> report.LatticeRow:

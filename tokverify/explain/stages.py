@@ -50,6 +50,7 @@ def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenize
         first=_first_difference(stages) if difference else None,
         difference=difference,
         differing_tokens=tuple(_differing_indexes(difference) if difference else ()),
+        has_merge_ranks=False,
         notes=tuple(_notes(explained, reference)),
     )
 

@@ -21,6 +21,7 @@ from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
+from tokverify.report.explain_decode import DecodingExplanation
 from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
@@ -79,6 +80,7 @@ KINDS: Mapping[str, Kind] = {
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
+    "explain decoding": Kind(DecodingExplanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "fix": Kind(FixReport, summarize_fix, check_fix),
     "train": Kind(Training, summarize_training, check_training),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tokverify.report.difference import Difference
+from tokverify.report.explain_steps import CharsmapSearch, LatticeEntry, LatticeStep
 from tokverify.tokenizer import Token
 
 Span = tuple[int, int]
@@ -59,6 +60,8 @@ class Pair:
     """The rank of the merge, or the score of the merged piece."""
     places: int
     """How often the pair occurs in the word."""
+    reference_rank: int | None = None
+    """The rank of this merge in the reference; None if it does not list the pair, or lists no merges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class Merge:
     """The symbols after this merge; empty for long words."""
     merged_index: int
     """The index of the merged symbol in `symbols`."""
+    symbol_ids: tuple[int | None, ...]
+    """The ids of `symbols`; None for a symbol that is not a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Merging:
     """What decides: `rank` (the lowest wins) or `score` (the highest wins)."""
     symbols: tuple[str, ...]
     """The symbols before the first merge."""
+    symbol_ids: tuple[int | None, ...]
+    """Their ids; None for a symbol that is not a piece."""
     merges: tuple[Merge, ...]
     byte_fallbacks: tuple[ByteFallback, ...]
 
@@ -137,6 +144,10 @@ class Lattice:
     """`score` (summed from the beginning, the highest wins) or `cost` (summed from the end, the lowest wins)."""
     rows: tuple[LatticeRow, ...]
     """In the order in which they were decided: by the ends of pieces for scores, by their starts for costs."""
+    initial: LatticeEntry | None
+    """The entry of every position of the text before the first step, except that the sum at 0 is 0; None for costs."""
+    steps: tuple[LatticeStep, ...]
+    """The search step by step; empty for costs and for long words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +200,8 @@ class Stretch:
     """In the whole text."""
     text: str
     normalized: str
+    charsmap: tuple[CharsmapSearch, ...]
+    """The searches in the charsmap; empty for models without one."""
     changes: tuple[Replacement, ...]
     pre_tokens: tuple[PreToken, ...]
     words: tuple[Word, ...]
@@ -269,6 +282,8 @@ class StageDivergence:
     difference: Difference | None
     differing_tokens: tuple[int, ...]
     """The indexes of our tokens that the reference does not have, ascending."""
+    has_merge_ranks: bool
+    """Whether the reference lists merges, whose ranks are then in `reference_rank`."""
     notes: tuple[str, ...]
 
 

@@ -9,6 +9,7 @@ from tokverify.tasks.opening import open_model
 from tokverify.tokenizer import tokens_of
 
 if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
     from tokverify.tasks.opening import ModelSource
     from tokverify.tokenizer import Token
 
@@ -54,19 +55,28 @@ def encode_text(model: ModelSource, text: str, *, add_special: bool = False, par
     return Encoding(tokens_of(encoder, ids), warnings)
 
 
-def decode_ids(model: ModelSource, ids: Sequence[int]) -> Decoding:
+def decode_ids(model: ModelSource, ids: Sequence[int], *, stop_at_eos: bool = False) -> Decoding:
     """Decode ids as llama.cpp does.
 
     Args:
         model: The model: a path, or the result of `open_model`.
         ids: The ids.
+        stop_at_eos: Stop before the first token that ends a generation: EOS, EOT and the like.
 
     Returns:
-        The text, and the piece of each id.
+        The text, and the piece of each id that was decoded.
 
     Raises:
         TokverifyError: If the model cannot be read, or an id is not in its vocabulary.
     """
     encoder = open_model(model).encoder
+    if stop_at_eos:
+        ids = ids[: find_end(encoder, ids)]
     text = encoder.decode(ids)
     return Decoding(list(map(encoder.piece, ids)), text)
+
+
+def find_end(encoder: Encoder, ids: Sequence[int]) -> int | None:
+    """Return the index of the first token that ends a generation; None if there is none."""
+    ends = encoder.settings.eog_ids
+    return next((index for index, id in enumerate(ids) if id in ends), None)

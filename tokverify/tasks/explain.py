@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
+from tokverify.tasks.encode import find_end
 from tokverify.tasks.opening import open_model, open_reference
 
 if TYPE_CHECKING:
     from tokverify.report.explain import Explanation
+    from tokverify.report.explain_decode import DecodingExplanation
     from tokverify.tasks.opening import ModelSource, ReferenceSource
 
 
@@ -38,3 +42,22 @@ def explain_text(
     opened = open_model(model)
     expected = None if reference is None else open_reference(opened, reference).tokenizer
     return explain(opened.encoder, text, expected, add_special=add_special, parse_special=parse_special)
+
+
+def explain_ids(model: ModelSource, ids: Sequence[int], *, stop_at_eos: bool = False) -> DecodingExplanation:
+    """Explain how ids become a text.
+
+    Args:
+        model: The model.
+        ids: The ids to decode.
+        stop_at_eos: Stop before the first token that ends a generation: EOS, EOT and the like.
+
+    Returns:
+        What each id represents, the merges that build it, and what it adds to the text.
+
+    Raises:
+        TokverifyError: If the model cannot be read, or an id is not in its vocabulary.
+    """
+    encoder = open_model(model).encoder
+    end = find_end(encoder, ids) if stop_at_eos else None
+    return explain_decoding(encoder, ids[:end], end)

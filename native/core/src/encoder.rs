@@ -29,6 +29,8 @@ pub struct Encoder {
     model: Model,
     split_all: Splitter,
     split_user_defined: Splitter,
+    /// Whether spaces are written as `▁` here.
+    escapes_spaces: bool,
     /// Whether an added token can cut a character.
     cuts_characters: bool,
     pool: Pool,
@@ -45,7 +47,8 @@ impl Encoder {
         let user_defined = spec.added_tokens.iter().filter(|token| !token.special);
         let split_user_defined = Splitter::new(user_defined, &spec.displayed);
         let cuts_characters = split_all.cuts_characters();
-        Ok(Self { spec, model, split_all, split_user_defined, cuts_characters, pool: Pool::default() })
+        let escapes_spaces = spec.escapes_in_encoder && !model.takes_spaces();
+        Ok(Self { spec, model, escapes_spaces, split_all, split_user_defined, cuts_characters, pool: Pool::default() })
     }
 
     /// Return what the encoder was built from.
@@ -59,7 +62,12 @@ impl Encoder {
     /// # Errors
     /// If llama.cpp aborts on this text; `ids` then contains a part of them.
     pub fn encode(&self, text: &str, options: Options, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        self.pool.with(|scratch| self.encode_with(text, options, scratch, ids))
+        self.with_scratch(|scratch| self.encode_with(text, options, scratch, ids))
+    }
+
+    /// Run `work` with buffers and caches that no other thread uses.
+    pub fn with_scratch<Result>(&self, work: impl FnOnce(&mut Scratch) -> Result) -> Result {
+        self.pool.with(work)
     }
 
     /// Append the ids of `text`, with the buffers and caches of the calling thread.
@@ -97,7 +105,7 @@ impl Encoder {
     /// Encode a stretch, which begins the text or follows an added token: in both cases a space is added.
     fn encode_stretch(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         let is_cut = self.cuts_characters && std::str::from_utf8(text).is_err();
-        if !is_cut && !self.spec.prefixes_space && !self.spec.escapes_in_encoder {
+        if !is_cut && !self.spec.prefixes_space && !self.escapes_spaces {
             return self.model.encode(text, scratch, ids);
         }
         let mut stretch = std::mem::take(&mut scratch.stretch);
@@ -119,11 +127,11 @@ impl Encoder {
 
     fn normalize(&self, text: &[u8], stretch: &mut Vec<u8>) {
         stretch.clear();
-        let space = if self.spec.escapes_in_encoder { ESCAPED_SPACE } else { b" " };
+        let space = if self.escapes_spaces { ESCAPED_SPACE } else { b" " };
         if self.spec.prefixes_space {
             stretch.extend_from_slice(space);
         }
-        if !self.spec.escapes_in_encoder {
+        if !self.escapes_spaces {
             stretch.extend_from_slice(text);
             return;
         }

@@ -5,6 +5,8 @@
 //! knows nothing about Python; the binding is in `native/python`.
 
 pub mod added_token;
+pub mod batch;
+pub mod boundary;
 pub mod character;
 mod character_table;
 pub mod charsmap;
@@ -17,10 +19,12 @@ pub mod id_buffer;
 pub mod merge;
 pub mod model;
 pub mod models;
+pub mod piece_table;
 pub mod pre_tokenizer;
 pub mod prefix_tree;
 pub mod scanners;
 pub mod scratch;
+pub mod space;
 pub mod spec;
 pub mod utf8;
 pub mod vocabulary;

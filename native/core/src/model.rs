@@ -11,7 +11,7 @@ use crate::spec::{Family, Spec};
 #[allow(missing_docs, reason = "named like the modules, which are documented")]
 pub enum Model {
     Bpe(Bpe),
-    Spm(Spm),
+    Spm(Box<Spm>),
     Unigram(Unigram),
     WordPiece(WordPiece),
     Rwkv(Rwkv),
@@ -29,7 +29,7 @@ impl Model {
     pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         Ok(match spec.family {
             Family::Bpe => Self::Bpe(Bpe::new(spec, previous.and_then(Self::as_bpe))?),
-            Family::Llama => Self::Spm(Spm::new(spec)?),
+            Family::Llama => Self::Spm(Box::new(Spm::new(spec)?)),
             Family::T5 => Self::Unigram(Unigram::new(spec)?),
             Family::Bert => Self::WordPiece(WordPiece::new(spec)?),
             Family::Rwkv => Self::Rwkv(Rwkv::new(spec)?),
@@ -42,6 +42,12 @@ impl Model {
 
     fn as_bpe(&self) -> Option<&Bpe> {
         if let Self::Bpe(bpe) = self { Some(bpe) } else { None }
+    }
+
+    /// Return whether the model takes texts with spaces that the Python engine's takes with `▁` in their place.
+    #[must_use]
+    pub fn takes_spaces(&self) -> bool {
+        matches!(self, Self::Spm(_))
     }
 
     /// Append the ids of `text`, which is UTF-8.

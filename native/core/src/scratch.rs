@@ -3,6 +3,7 @@
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
 use crate::merge::MergeScratch;
+use crate::models::merge::Symbols;
 use std::sync::{Mutex, PoisonError};
 
 /// The buffers and caches of one thread. Models use the fields they need; an unused field allocates nothing.
@@ -12,6 +13,10 @@ pub struct Scratch {
     pub(crate) fragments: Vec<Fragment>,
     /// The normalized stretch of text; the encoder's own.
     pub(crate) stretch: Vec<u8>,
+    /// The text as the model needs it, with bytes after it that may be read.
+    pub(crate) padded: Vec<u8>,
+    /// The symbols to be merged.
+    pub(crate) symbols: Symbols,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
     /// For merging pairs.

@@ -26,6 +26,17 @@ impl Strings {
         Self { data: data.into(), bounds: bounds.into() }
     }
 
+    /// Collect strings.
+    pub fn collect<String: AsRef<[u8]>>(strings: impl Iterator<Item = String>) -> Self {
+        let mut data = Vec::new();
+        let mut bounds = vec![0];
+        for string in strings {
+            data.extend_from_slice(string.as_ref());
+            bounds.push(u32::try_from(data.len()).expect("vocabularies are smaller than 4 GiB"));
+        }
+        Self { data: data.into(), bounds: bounds.into() }
+    }
+
     /// Return the number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -45,7 +56,7 @@ impl Strings {
     }
 
     /// Iterate over the strings in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.bounds.windows(2).map(|pair| &self.data[pair[0] as usize..pair[1] as usize])
     }
 }

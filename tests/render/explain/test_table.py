@@ -7,7 +7,9 @@ from rich.cells import cell_len
 from support.paths import ROOT
 from support.spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
+from tokverify.render.explain.decoding import render as render_decoding
 from tokverify.render.explain.table import render
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import encode as render_json
@@ -108,14 +110,28 @@ def test_the_json_lists_each_merge_with_its_competitors():
 
 
 EXAMPLES = re.findall(
-    r'<!-- tokverify explain (\S+)\.gguf "([^"\n]*)" -->\n```text\n(.*?)```', DOCS.read_text(), re.DOTALL
+    r'<!-- tokverify explain (\S+)\.gguf "([^"\n]*)"( --steps)? -->\n```text\n(.*?)```', DOCS.read_text(), re.DOTALL
+)
+DECODED = re.findall(
+    r'<!-- tokverify explain (\S+)\.gguf --decode "([0-9 ]*)" -->\n```text\n(.*?)```', DOCS.read_text(), re.DOTALL
 )
 
 
-@pytest.mark.parametrize(("name", "text", "printed"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
-def test_the_examples_in_the_docs_match_the_output(encoder_of, name, text, printed):
-    assert printed == render(explain(encoder_of(name), text), RenderOptions())
+@pytest.mark.parametrize(("name", "text", "steps", "printed"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
+def test_the_examples_in_the_docs_match_the_output(encoder_of, name, text, steps, printed):
+    assert printed == render(explain(encoder_of(name), text), RenderOptions(), steps=bool(steps))
 
 
-def test_the_docs_contain_both_examples():
-    assert [(name, text) for name, text, _ in EXAMPLES] == [("gemma-3", "word   with"), ("t5", "What is LoRA?")]
+@pytest.mark.parametrize(("name", "ids", "printed"), DECODED)
+def test_the_examples_of_decoding_in_the_docs_match_the_output(encoder_of, name, ids, printed):
+    explained = explain_decoding(encoder_of(name), [int(id) for id in ids.split()])
+    assert printed == render_decoding(explained, RenderOptions())
+
+
+def test_the_docs_contain_all_examples():
+    assert [example[:3] for example in EXAMPLES] == [
+        ("gemma-3", "word   with", ""),
+        ("t5", "What is LoRA?", ""),
+        ("t5", "What ﬁ", " --steps"),
+    ]
+    assert [example[:2] for example in DECODED] == [("gpt-2", "15496 1917 0")]

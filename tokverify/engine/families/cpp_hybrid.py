@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.family import Family, PieceJoiner, Ranking
 from tokverify.engine.models.cpp.model import CppHybrid
-from tokverify.engine.models.cpp.spacing import Spacing, piece_bytes
+from tokverify.engine.models.cpp.spacing import CONTINUATION, Spacing, piece_bytes
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ class _CppHybridFamily(Family):
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
         del settings
         return to_bytes(piece) if attribute & VERBATIM else piece_bytes(piece)
+
+    def join_pair(self, left: str, right: str) -> str:
+        return left + right.removeprefix(CONTINUATION)
 
     def make_joiner(self) -> PieceJoiner:
         """Return the joiner that restores spaces between words by rule."""

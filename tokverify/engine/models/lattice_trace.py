@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tokverify.engine.trace import RIVALS, Candidate, Lattice, Row, Taken, Word
+from tokverify.engine.trace import RIVALS, STEPS, Candidate, Entry, Lattice, Row, Step, Taken, Word
 
 LOWEST = -sys.float_info.max
 """Less than every sum, except that neither NaN nor minus infinity is greater."""
@@ -38,7 +38,9 @@ class LatticeTracer:
         """
         places = [_Place() for _ in offsets]
         places[0].total = total
+        steps: list[Step] = []
         for start in range(len(symbols)):
+            reached: list[int] = []
             for size in self.sizes.get(symbols[start : start + 2], (1,)):
                 end = start + size
                 if end > len(symbols):
@@ -46,7 +48,11 @@ class LatticeTracer:
                 token = self.tokens.get(symbols[start:end]) or (self.unknown if size == 1 else None)
                 if token is not None:
                     self._add_candidate(places, start, end, token, offsets)
-        return self._word(places, offsets), places[-1].total
+                    reached.append(end)
+            if len(symbols) <= STEPS:
+                candidates = tuple(places[end].candidates[-1] for end in reached)
+                steps.append(Step(offsets[start], candidates, tuple(_entries(places, offsets))))
+        return self._word(places, offsets, tuple(steps)), places[-1].total
 
     def _add_candidate(
         self, places: Sequence[_Place], start: int, end: int, token: tuple[int, float], offsets: Sequence[int]
@@ -58,7 +64,7 @@ class LatticeTracer:
         piece = self.data[offsets[start] : offsets[end]].decode("utf-8", "surrogateescape")
         place.candidates.append(Candidate(offsets[start], offsets[end], token[0], piece, token[1], total))
 
-    def _word(self, places: Sequence[_Place], offsets: Sequence[int]) -> Word:
+    def _word(self, places: Sequence[_Place], offsets: Sequence[int], steps: tuple[Step, ...]) -> Word:
         path, end = [len(places) - 1], len(places) - 1
         while places[end].origin:
             end = places[end].origin
@@ -68,11 +74,18 @@ class LatticeTracer:
             _row(place, on_path=index in on_path) for index, place in enumerate(places) if place.best is not None
         )
         tokens = (self._taken(places[end], offsets, end) for end in reversed(path))
-        return Word(offsets[0], offsets[-1], tuple(tokens), Lattice("score", rows))
+        return Word(offsets[0], offsets[-1], tuple(tokens), Lattice("score", rows, steps))
 
     def _taken(self, place: _Place, offsets: Sequence[int], end: int) -> Taken:
         id = self.unknown[0] if place.best is None else place.candidates[place.best].id
         return Taken(id, offsets[place.origin], offsets[end])
+
+
+def _entries(places: Sequence[_Place], offsets: Sequence[int]) -> Iterator[Entry]:
+    """Yield what is known after a step, without the beginning of the word and the places that are not reached."""
+    for place, end in zip(places, offsets, strict=True):
+        if place.best is not None:
+            yield Entry(end, place.candidates[place.best].id, offsets[place.origin], place.total)
 
 
 def _row(place: _Place, *, on_path: bool) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 from math import inf
 from typing import TYPE_CHECKING
@@ -47,7 +47,9 @@ def trace_word(text: str, start: int, rules: MergeRules, pre_token: int | None =
             spelled.append(spelled_symbol)
             tokens += _byte_tokens(spelled_symbol, (place, place + size), byte_level=rules.byte_level)
         place += size
-    merging = Merging(rules.by, tuple(text), tuple(joins), tuple(symbols), tuple(spelled))
+    joins = [replace(join, id=rules.ids.get(join.pair.joined)) for join in joins]
+    ids = tuple(map(rules.ids.get, text))
+    merging = Merging(rules.by, tuple(text), tuple(joins), tuple(symbols), tuple(spelled), ids)
     return Word(start, place, tuple(tokens), merging, pre_token)
 
 

@@ -98,7 +98,8 @@ class Unigram:
             word, total = tracer.trace(part, places[start : start + len(part) + 1], total)
             words.append(word)
             start += len(part)
-        return ModelTrace(rewriting, tuple(_merge_unknown(words, self._unknown[0])))
+        merged = tuple(_merge_unknown(words, self._unknown[0]))
+        return ModelTrace(rewriting, merged, walks=self._normalizer.walks(text))
 
     def _can_round(self, text: str) -> bool:
         """Check whether a sum can be so large that it is rounded; if not, sums can begin with zero in each part."""

@@ -24,7 +24,7 @@ from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.charsmap import Charsmap
+    from tokverify.engine.charsmap import Charsmap, CharsmapWalk
 
 REPLACEMENT = "\ufffd".encode()
 CONTINUATION = 0x80
@@ -41,6 +41,7 @@ class UnigramNormalizer:
     def __init__(
         self, charsmap: Charsmap | None, passing: Iterable[bytes], *, merges_spaces: bool, prefixes_space: bool
     ) -> None:
+        self._charsmap = charsmap
         self._match = charsmap.match if charsmap else lambda _data, _start: None
         self._passing = sorted(passing)
         self._passing_bytes = frozenset(piece[0] for piece in self._passing)
@@ -91,6 +92,16 @@ class UnigramNormalizer:
                 start += length
             rewriting.keep(data[start:])
         return rewriting.then(self._trace_spaces(rewriting.result.decode("utf-8", "surrogateescape")))
+
+    def walks(self, text: str) -> tuple[CharsmapWalk, ...]:
+        """Record the search in the charsmap at each position of `text` where there is one."""
+        data, start = to_bytes(text), 0
+        found: list[CharsmapWalk] = []
+        while self._charsmap and start < len(data):
+            walk = None if self._passing_length(data, start) else self._charsmap.walk(data, start)
+            found += [walk] if walk else []
+            start += self._replace_one(data, start)[1]
+        return tuple(found)
 
     def _trace_spaces(self, text: str) -> Rewriting:
         rewriting = Rewriting()

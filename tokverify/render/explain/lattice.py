@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.lattice_step import draw_steps
 from tokverify.render.explain.part import MAX_COMPETITORS, format_weight, list_parts, note
 from tokverify.render.layout import DIM, exact, table
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokverify.render.column import Columns
     from tokverify.render.explain.fold import WordGroup
+    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Candidate, LatticeRow, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 40, 10_000
@@ -25,8 +27,9 @@ _ON_PATH = "▸"
 _NO_ID = -1
 
 
-def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw the decision at each position of some words in one table, and then the path through it."""
+    full = detail.full
     lattices = [word.lattice for word in stretch.words if word.lattice]
     by_score = lattices[0].by == "score"
     drawn = _start_table(by_score)
@@ -39,7 +42,8 @@ def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: b
         own = [word.lattice for word in item.words if word.lattice]
         _add_rows(drawn, [row for lattice in own for row in lattice.rows], by_score, full)
     path = [row.best for lattice in lattices for row in lattice.rows if row.on_path]
-    return Group(drawn, Text(), _draw_path(path, by_score, full))
+    steps = draw_steps(stretch, items) if detail.steps and by_score else []
+    return Group(drawn, Text(), _draw_path(path, by_score, full), *steps)
 
 
 def _start_table(by_score: bool) -> Columns:

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.explain.fold import WordGroup
+    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Attempt, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
 
 
-def draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+def draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw words: each piece taken, and the longer candidates that are not pieces."""
-    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, full) for item in items]))
+    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail.full) for item in items]))
 
 
 def _draw_group(group: WordGroup, full: bool) -> RenderableType:

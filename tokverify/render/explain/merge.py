@@ -22,9 +22,10 @@ from tokverify.render.explain.part import (
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
     from tokverify.render.explain.fold import WordGroup
+    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Merge, Merging, Pair, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
@@ -32,14 +33,14 @@ _MAX_WORDS = 12
 _MAX_PARTS = 20
 
 
-def draw_merges(_stretch: Stretch, items: Sequence[WordGroup | Fold], *, full: bool) -> RenderableType:
+def draw_merges(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw words: each merge, and the pairs it was preferred to."""
-    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, full) for item in items]))
+    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail) for item in items]))
 
 
-def _draw_group(group: WordGroup, full: bool) -> RenderableType:
+def _draw_group(group: WordGroup, detail: Detail) -> RenderableType:
     reasons = dict.fromkeys(word.reason for word in group.words if word.reason is not None)
-    parts = [*_draw_barriers(group), *(Text(reason, DIM) for reason in reasons), *_draw_mergings(group, full)]
+    parts = [*_draw_barriers(group), *(Text(reason, DIM) for reason in reasons), *_draw_mergings(group, detail)]
     return Group(word_heading(group), *(indent(part, 2) for part in parts))
 
 
@@ -53,57 +54,86 @@ def _draw_barriers(group: WordGroup) -> list[Text]:
     return [Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")]
 
 
-def _draw_mergings(group: WordGroup, full: bool) -> Iterator[RenderableType]:
+def _draw_mergings(group: WordGroup, detail: Detail) -> Iterator[RenderableType]:
     mergings = [word.merging for word in group.words if word.merging]
     shown = [merging for merging in mergings if merging.merges or merging.byte_fallbacks]
-    for item in fold_middle(shown, "parts", len(shown) if full else _MAX_WORDS):
+    for item in fold_middle(shown, "parts", len(shown) if detail.full else _MAX_WORDS):
         if isinstance(item, Fold):
             yield note(item)
         else:
-            yield from _draw_merging(item[1], full)
+            yield from _draw_merging(item[1], detail)
 
 
-def _draw_merging(merging: Merging, full: bool) -> Iterator[RenderableType]:
+def _draw_merging(merging: Merging, detail: Detail) -> Iterator[RenderableType]:
     if merging.merges:
-        yield _draw_table(merging, full)
+        yield _draw_table(merging, detail)
     for fallback in merging.byte_fallbacks:
         pieces = ["(dropped)" if piece is None else piece for piece in fallback.pieces]
         lead = (" is not a piece; byte by byte: ", DIM)
         yield Text.assemble(exact(fallback.symbol, "bold"), lead, join_pieces(pieces))
 
 
-def _draw_table(merging: Merging, full: bool) -> RenderableType:
+def _draw_table(merging: Merging, detail: Detail) -> RenderableType:
     has_symbols = any(merge.symbols for merge in merging.merges)
-    result = "leaves" if has_symbols else "makes"
-    drawn = table((merging.by, "right"), ("merges", "left"), (result, "left"), ("preferred to", "left"))
+    shows_ids = detail.steps and has_symbols
+    drawn = table(*_columns(merging, detail, has_symbols=has_symbols, shows_ids=shows_ids))
     if has_symbols:
-        drawn.add_row(Text(), Text(), join_pieces(merging.symbols))
-    for item in fold_middle(merging.merges, "merges", _MAX_ROWS_FULL if full else _MAX_ROWS):
+        before = [Text(), *([Text()] if detail.reference_ranks else []), Text()]
+        drawn.add_row(*before, join_pieces(merging.symbols), *_draw_ids(merging.symbol_ids, shows_ids))
+    for item in fold_middle(merging.merges, "merges", _MAX_ROWS_FULL if detail.full else _MAX_ROWS):
         if isinstance(item, Fold):
             drawn.add_row(Text(), note(item))
         else:
-            drawn.add_row(*_draw_row(item[1], full))
+            drawn.add_row(*_draw_row(item[1], detail, shows_ids))
     return drawn
 
 
-def _draw_row(merge: Merge, full: bool) -> list[Text]:
+def _columns(
+    merging: Merging, detail: Detail, *, has_symbols: bool, shows_ids: bool
+) -> Iterator[tuple[str, JustifyMethod]]:
+    yield merging.by, "right"
+    if detail.reference_ranks:
+        yield "reference's rank", "right"
+    yield "merges", "left"
+    yield "leaves" if has_symbols else "makes", "left"
+    if shows_ids:
+        yield "ids", "left"
+    yield "preferred to", "left"
+
+
+def _draw_ids(ids: Sequence[int | None], shown: bool) -> list[Text]:
+    listed = ", ".join("-" if id is None else str(id) for id in ids)
+    return [Text(f"[{listed}]", overflow="fold")] if shown else []
+
+
+def _draw_row(merge: Merge, detail: Detail, shows_ids: bool) -> list[Text]:
     pair = merge.pair
+    rank = Text("-" if pair.reference_rank is None else str(pair.reference_rank))
     merged = Text.assemble(exact(pair.left), (" + ", DIM), exact(pair.right), overflow="fold")
     if merge.symbols:
         result = join_pieces(merge.symbols, bold=merge.merged_index)
     else:
         result = exact(pair.left + pair.right, "bold")
-    return [Text(format_weight(pair.weight)), merged, result, _draw_competitors(merge, full)]
+    return [
+        Text(format_weight(pair.weight)),
+        *([rank] if detail.reference_ranks else []),
+        merged,
+        result,
+        *_draw_ids(merge.symbol_ids, shows_ids),
+        _draw_competitors(merge, detail),
+    ]
 
 
-def _draw_competitors(merge: Merge, full: bool) -> Text:
-    limit = len(merge.competitors) if full else MAX_COMPETITORS
-    parts = [_draw_pair(pair) for pair in merge.competitors[:limit]]
+def _draw_competitors(merge: Merge, detail: Detail) -> Text:
+    limit = len(merge.competitors) if detail.full else MAX_COMPETITORS
+    parts = [_draw_pair(pair, detail) for pair in merge.competitors[:limit]]
     if merge.pair.places > 1:
         parts.insert(0, Text(f"itself, {merge.pair.places - 1:,} × further right", DIM))
     return list_parts(parts, max(0, len(merge.competitors) - limit) + merge.competitors_left_out)
 
 
-def _draw_pair(pair: Pair) -> Text:
+def _draw_pair(pair: Pair, detail: Detail) -> Text:
     places = f" × {pair.places:,}" if pair.places > 1 else ""
-    return Text.assemble(exact(pair.left + pair.right), (f" {format_weight(pair.weight)}{places}", DIM))
+    rank = "-" if pair.reference_rank is None else pair.reference_rank
+    reference = f"/{rank}" if detail.reference_ranks else ""
+    return Text.assemble(exact(pair.left + pair.right), (f" {format_weight(pair.weight)}{places}{reference}", DIM))

@@ -13,7 +13,7 @@ from tokverify.render.explain.fold import Fold, fold_words
 from tokverify.render.explain.lattice import draw_lattice
 from tokverify.render.explain.match import draw_matches
 from tokverify.render.explain.merge import draw_merges
-from tokverify.render.explain.part import indent, note
+from tokverify.render.explain.part import Detail, indent, note
 from tokverify.render.layout import DIM, exact
 from tokverify.text.wording import plural
 
@@ -30,6 +30,10 @@ _MAX_WORDS, _MIN_WORDS = 24, 4
 _MERGES = (
     "each row merges two neighbors; preferred to: other pairs that could have been merged instead, with their {by}s"
 )
+_RANKS = (
+    "; the reference's rank is that of the same merge in the reference, and in the last column it follows a slash (-"
+    " if the reference does not list the merge)"
+)
 _SUMS = (
     "each row is a position in the normalized text, in bytes (▁ is three): the best last piece up to it, where that"
     " piece starts, and the best sum; preferred to: other pieces that end there, with their sums; ▸ marks the best path"
@@ -41,7 +45,7 @@ _COSTS = (
 
 
 class _Drawer(Protocol):
-    def __call__(self, stretch: Stretch, items: Sequence[WordGroup | Fold], /, *, full: bool) -> RenderableType: ...
+    def __call__(self, stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail, /) -> RenderableType: ...
 
 
 def legends(explained: Explanation) -> Iterator[Text]:
@@ -52,7 +56,8 @@ def legends(explained: Explanation) -> Iterator[Text]:
     if lattice:
         yield Text(_SUMS if lattice.by == "score" else _COSTS, DIM, overflow="fold")
     elif merging:
-        yield Text(_MERGES.format(by=merging.by), DIM, overflow="fold")
+        has_ranks = explained.reference is not None and explained.reference.has_merge_ranks
+        yield Text(_MERGES.format(by=merging.by) + (_RANKS if has_ranks else ""), DIM, overflow="fold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,16 +72,18 @@ class _Section:
         return not self.differing and all(len(word.ids) == 1 for word in self.stretch.words)
 
 
-def model_sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]:
+def model_sections(explained: Explanation, *, full: bool, steps: bool) -> Iterator[RenderableType]:
     """Show how the words of each stretch became tokens."""
     sections = list(_list_sections(explained))
+    ranks = explained.reference is not None and explained.reference.has_merge_ranks
+    detail = Detail(full=full, steps=steps, reference_ranks=ranks)
     chosen = sections if full else _choose(sections)
     limit = None if full else max(_MIN_WORDS, _MAX_WORDS // max(1, len(chosen)))
     for is_chosen, group in groupby(sections, lambda section: section in chosen):
         run = list(group)
         if is_chosen:
             for section in run:
-                yield from _draw_section(section, len(sections) > 1, limit)
+                yield from _draw_section(section, len(sections) > 1, limit, detail)
         else:
             yield indent(note(Fold(_describe_left_out(run))))
 
@@ -109,7 +116,7 @@ def _list_sections(explained: Explanation) -> Iterator[_Section]:
         first = following
 
 
-def _draw_section(section: _Section, has_others: bool, limit: int | None) -> Iterator[RenderableType]:
+def _draw_section(section: _Section, has_others: bool, limit: int | None, detail: Detail) -> Iterator[RenderableType]:
     stretch = section.stretch
     items = fold_words(stretch, section.differing, limit)
     drawers = [_drawer_of(item) for item in items]
@@ -117,7 +124,7 @@ def _draw_section(section: _Section, has_others: bool, limit: int | None) -> Ite
     if has_others and default is draw_lattice:
         yield indent(Text.assemble(("stretch ", DIM), exact(stretch.text)))
     for drawer, group in groupby(items, lambda item: _drawer_of(item) or default):
-        yield indent(drawer(stretch, list(group), full=limit is None))
+        yield indent(drawer(stretch, list(group), detail))
 
 
 def _drawer_of(item: WordGroup | Fold) -> _Drawer | None:

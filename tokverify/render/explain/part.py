@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.explain.fold import WordGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of a model's decisions to show."""
+
+    full: bool
+    """Leave nothing out."""
+    steps: bool
+    """Show every single step."""
+    reference_ranks: bool
+    """Show the ranks of merges in the reference."""
+
 
 INDENT = 3
 MAX_COMPETITORS = 3

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from tokverify.render.explain.charsmap import draw_searches
 from tokverify.render.explain.fold import Fold, fold_middle
 from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import indent, join_pieces, note, title
@@ -40,20 +41,22 @@ _MAX_PRE_TOKENS = 8
 _SOURCES = {"added": "added token", "byte": "one byte", "unknown": "unknown", "special": "add_special", "model": ""}
 
 
-def render(explained: Explanation, options: RenderOptions) -> str:
-    """Draw an explanation; `options.verbose` leaves nothing out."""
-    return draw(_sections(explained, full=options.verbose), options)
+def render(explained: Explanation, options: RenderOptions, *, steps: bool = False) -> str:
+    """Draw an explanation; `options.verbose` leaves nothing out, and `steps` adds the single steps."""
+    return draw(_sections(explained, full=options.verbose, steps=steps), options)
 
 
-def _sections(explained: Explanation, *, full: bool) -> Iterator[RenderableType]:
+def _sections(explained: Explanation, *, full: bool, steps: bool) -> Iterator[RenderableType]:
     yield _heading(explained, full)
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
+    if steps:
+        yield from draw_searches(list_stretches(explained), full=full)
     yield _pre_tokens(explained, full)
     yield Group(title(4, "model", f"{explained.algorithm} {explained.method}"), *map(indent, legends(explained)))
-    yield from model_sections(explained, full=full)
+    yield from model_sections(explained, full=full, steps=steps)
     yield _special_tokens(explained)
-    yield _result(explained, full)
+    yield _result(explained, full, steps)
     if explained.reference:
         yield reference_section(explained.reference, full=full)
 
@@ -241,17 +244,20 @@ def _draw_affix(tokens: Sequence[Token], side: str) -> Text:
     return Text.assemble(join_pieces([token.piece for token in tokens]), f" ({ids}) {side} the text")
 
 
-def _result(explained: Explanation, full: bool) -> RenderableType:
+def _result(explained: Explanation, full: bool, steps: bool) -> RenderableType:
     tokens = explained.tokens
-    drawn = table(("id", "right"), ("piece", "left"), ("stands for", "left"), ("bytes", "left"), ("", "left"))
+    columns = ("piece", "stands for", *(["byte values"] if steps else []), "bytes", "")
+    drawn = table(("id", "right"), *((column, "left") for column in columns))
     for item in fold_middle(tokens, "tokens", len(tokens) if full else _MAX_ROWS):
-        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1])))
+        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1], steps)))
     ids = Text(str(list(explained.ids)), overflow="fold")
     return Group(title(6, "result", plural(len(tokens), "token")), *([indent(drawn), indent(ids)] if tokens else []))
 
 
-def _draw_token(explained: ExplainedToken) -> list[Text]:
+def _draw_token(explained: ExplainedToken, steps: bool) -> list[Text]:
     token, (start, end) = explained.token, explained.span
     piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
     bytes = Text(f"{start}-{end}")
-    return [Text(str(token.id)), piece, exact(token.token_bytes), bytes, Text(_SOURCES[explained.source], DIM)]
+    values = [Text(token.token_bytes.hex(" ").upper(), overflow="fold")] if steps else []
+    source = Text(_SOURCES[explained.source], DIM)
+    return [Text(str(token.id)), piece, exact(token.token_bytes), *values, bytes, source]

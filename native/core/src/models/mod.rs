@@ -2,6 +2,7 @@
 
 pub mod bpe;
 pub mod hybriddna;
+pub mod merge;
 pub mod plamo2;
 pub mod plamo3;
 pub mod rwkv;

@@ -1,35 +1,191 @@
-//! To be written.
+//! SPM, sentencepiece's byte-pair encoding: merge the pair whose piece has the highest score.
+//!
+//! The text is split into characters. Of all adjacent pairs that form a piece, the one with the highest score is merged,
+//! the leftmost first if scores are equal, until no pair forms a piece. A character that is not a piece is encoded as
+//! byte pieces such as `<0x0A>`. The Python engine's is `tokverify/engine/models/spm.py`.
+//!
+//! Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::boundary::{self, Boundaries};
+use crate::chunk_cache::{ChunkCache, Key, PADDING, SHORT};
 use crate::error::{BuildError, EncodeError};
+use crate::id_buffer::IdBuffer;
+use crate::models::merge::{Merger, Symbols};
+use crate::piece_table::{Found, NONE, PieceTable};
 use crate::scratch::Scratch;
+use crate::space::Spaces;
 use crate::spec::Spec;
+use crate::vocabulary::Strings;
 
-/// To be written.
+/// Encodes texts with spaces, which stand for `▁`.
 #[derive(Debug)]
-pub struct Spm {}
+pub struct Spm {
+    spaces: Spaces,
+    table: PieceTable,
+    /// The pairs of characters inside pieces. The payload of a character is the id of its piece.
+    boundaries: Boundaries,
+    byte_ids: Box<[Option<u32>; 256]>,
+}
 
 impl Spm {
     /// Build the model.
     ///
     /// # Errors
-    /// If the native engine does not support the tokenizer, or llama.cpp refuses it.
-    pub fn new(_spec: &Spec) -> Result<Self, BuildError> {
-        Err(BuildError::Unsupported("does not support this model yet".into()))
+    /// If a score is not a number.
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        if spec.vocabulary.len() > PieceTable::ROOM {
+            return Err(BuildError::Unsupported("does not support this many tokens".into()));
+        }
+        let spaces = Spaces::new(spec.escape_whitespaces);
+        let pieces = spec.vocabulary.pieces().iter().map(|piece| spaces.convert_piece(piece));
+        let pieces = Strings::collect(pieces);
+        let mut boundaries = Boundaries::new(pieces.iter());
+        for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.len() <= 3) {
+            if let Some(character) = single_character(piece) {
+                boundaries.set_payload(character, id as u32);
+            }
+        }
+        let byte_ids = Box::new(std::array::from_fn(|byte| byte_id(spec, byte as u8)));
+        let table = PieceTable::new(pieces, &ranks(&spec.scores, spec.vocabulary.len())?);
+        Ok(Self { spaces, table, boundaries, byte_ids })
     }
 
     /// Append the ids of `text`.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// If a character is not a piece and the vocabulary lacks a byte piece for it.
+    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let Scratch { padded, symbols, cache, .. } = scratch;
+        self.spaces.write(text, padded);
+        let mut ids = IdBuffer::new(ids);
+        let length = padded.len();
+        padded.resize(length + PADDING, 0);
+        self.boundaries.for_each_chunk(&padded[..length], |start, end, single| {
+            let payload = single.map_or(boundary::NONE, |(_, character)| character.payload());
+            if payload != boundary::NONE {
+                ids.push(payload);
+                return Ok(());
+            }
+            self.encode_chunk(padded, start, end, symbols, cache, &mut ids)
+        })
+    }
+
+    fn encode_chunk(
+        &self,
+        padded: &[u8],
+        start: usize,
+        end: usize,
+        symbols: &mut Symbols,
+        cache: &mut ChunkCache,
+        ids: &mut IdBuffer<'_>,
+    ) -> Result<(), EncodeError> {
+        let first = ids.len();
+        if end - start > SHORT {
+            let chunk = &padded[start..end];
+            if !cache.append_long(chunk, ids) {
+                self.encode_new(padded, start, end, symbols, ids)?;
+                cache.insert_long(chunk, ids.since(first));
+            }
+            return Ok(());
+        }
+        let key = Key::pack(padded, start, end - start);
+        if !cache.append_short(key, ids) {
+            self.encode_new(padded, start, end, symbols, ids)?;
+            cache.insert_short(key, ids.since(first));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn encode_new(
+        &self,
+        padded: &[u8],
+        start: usize,
+        end: usize,
+        symbols: &mut Symbols,
+        ids: &mut IdBuffer<'_>,
+    ) -> Result<(), EncodeError> {
+        symbols.split_characters(padded, start, end);
+        self.merge(padded, symbols, ids)
     }
 
     /// Append the ids of `text`, which has bytes of cut characters at its ends.
     ///
+    /// subtle: each lone byte before the first character is a symbol, but those after the last character form a single
+    /// symbol (`unicode_len_utf8`).
+    ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode_cut(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// As for `encode`.
+    pub fn encode_cut(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let Scratch { padded, symbols, .. } = scratch;
+        symbols.clear();
+        padded.clear();
+        self.spaces.write_steps(text, padded, |start| symbols.push(start));
+        symbols.finish(padded.len());
+        padded.resize(padded.len() + PADDING, 0);
+        self.merge(padded, symbols, &mut IdBuffer::new(ids))
+    }
+
+    fn merge(&self, padded: &[u8], symbols: &mut Symbols, ids: &mut IdBuffer<'_>) -> Result<(), EncodeError> {
+        Merger::new(symbols, |start, end| self.table.find(padded, start, end)).run();
+        symbols.iter().try_for_each(|(start, end, id)| {
+            let Found { id, .. } = if id == NONE { self.table.find(padded, start, end) } else { Found { id, rank: 0 } };
+            if id == NONE {
+                return self.spell(&padded[start..end], ids);
+            }
+            ids.push(id);
+            Ok(())
+        })
+    }
+
+    /// Append the byte pieces of a symbol that is not a piece.
+    fn spell(&self, symbol: &[u8], ids: &mut IdBuffer<'_>) -> Result<(), EncodeError> {
+        for &byte in self.spaces.original(symbol) {
+            ids.push(self.byte_ids[usize::from(byte)].ok_or(EncodeError::MissingByte(byte))?);
+        }
+        Ok(())
+    }
+}
+
+fn single_character(piece: &[u8]) -> Option<u32> {
+    let mut characters = std::str::from_utf8(piece).ok()?.chars();
+    let character = characters.next()?;
+    characters.next().is_none().then_some(u32::from(character))
+}
+
+fn byte_id(spec: &Spec, byte: u8) -> Option<u32> {
+    let escaped = format!("<0x{byte:02X}>");
+    spec.vocabulary.id(escaped.as_bytes()).or_else(|| spec.vocabulary.id(&[byte]))
+}
+
+/// Return the rank of each piece: the higher its score, the lower; equal scores have equal ranks.
+fn ranks(scores: &[f64], count: usize) -> Result<Vec<u32>, BuildError> {
+    if scores.is_empty() {
+        return Ok(vec![0; count]);
+    }
+    if scores.iter().any(|score| score.is_nan()) {
+        return Err(BuildError::Broken("tokenizer.ggml.scores contains NaN".into()));
+    }
+    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
+    order.sort_by(|&left, &right| scores[right as usize].total_cmp(&scores[left as usize]));
+    let mut ranks = vec![0; scores.len()];
+    let mut rank = 0;
+    for pair in order.windows(2) {
+        // Not by `total_cmp`, which distinguishes the two zeros.
+        rank += u32::from(scores[pair[0] as usize] != scores[pair[1] as usize]);
+        ranks[pair[1] as usize] = rank;
+    }
+    Ok(ranks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_scores_have_equal_ranks() {
+        let scores = [-1.0, 0.0, f64::NEG_INFINITY, -0.0, 5.0];
+        assert_eq!(ranks(&scores, 5), Ok(vec![2, 1, 3, 1, 0]));
+        assert!(ranks(&[f64::NAN], 1).is_err());
     }
 }

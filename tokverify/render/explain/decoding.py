@@ -1,0 +1,91 @@
+"""Draw an explanation of decoding: each id, what it represents, the merges behind it, and what it adds to the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.part import indent, note, title
+from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
+    from tokverify.tokenizer import Token
+
+_MAX_ROWS = 40
+
+
+def render(explained: DecodingExplanation, options: RenderOptions) -> str:
+    """Draw an explanation; `options.verbose` leaves nothing out."""
+    return draw(_sections(explained, full=options.verbose), options)
+
+
+def _sections(explained: DecodingExplanation, *, full: bool) -> Iterator[RenderableType]:
+    ids = Text(str(list(explained.ids)), overflow="fold")
+    lines = [("ids", ids), ("model", words(f"{explained.name}, {explained.algorithm}"))]
+    if explained.stopped_at is not None:
+        lines.append(("stopped", Text(f"at index {explained.stopped_at:,}, by a token that ends a generation")))
+    yield labeled(lines)
+    yield Group(title(1, "tokens", plural(len(explained.tokens), "token")), indent(_draw_tokens(explained, full)))
+    yield from _draw_merges(explained.tokens, full)
+    yield _result(explained, full)
+
+
+def _draw_tokens(explained: DecodingExplanation, full: bool) -> RenderableType:
+    columns = ("piece", "type", "represents", "bytes", "how", "adds", "")
+    drawn = table(("id", "right"), *((column, "left") for column in columns))
+    for item in fold_middle(explained.tokens, "tokens", len(explained.tokens) if full else _MAX_ROWS):
+        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1])))
+    return drawn
+
+
+def _draw_token(decoded: DecodedToken) -> list[Text]:
+    token = decoded.token
+    return [
+        Text(str(token.id)),
+        exact(token.piece) if token.piece else Text("(no piece)", DIM),
+        Text(decoded.type.replace("|", " and ")),
+        exact(token.token_bytes),
+        Text(token.token_bytes.hex(" ").upper(), overflow="fold"),
+        Text(decoded.rule, DIM),
+        exact(decoded.added, "bold"),
+        Text(decoded.note, DIM),
+    ]
+
+
+def _draw_merges(tokens: Sequence[DecodedToken], full: bool) -> Iterator[RenderableType]:
+    """Show each merge once, from the tokens down to single bytes."""
+    merges = {merge.id: merge for decoded in tokens for merge in decoded.merges}
+    if not merges:
+        return
+    drawn = table(("id", "right"), ("=", "left"), ("bytes", "left"))
+    for item in fold_middle(list(merges.values()), "merges", len(merges) if full else _MAX_ROWS):
+        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_merge(item[1])))
+    summary = "each token that a merge builds represents the bytes of two others, down to single bytes"
+    yield Group(title(2, "merges", summary), indent(drawn))
+
+
+def _draw_merge(merge: TokenMerge) -> list[Text]:
+    parts = Text.assemble(_draw_part(merge.left), (" + ", DIM), _draw_part(merge.right), overflow="fold")
+    return [Text(str(merge.id)), parts, exact(merge.token_bytes, "bold")]
+
+
+def _draw_part(token: Token) -> Text:
+    return Text.assemble(str(token.id), " ", exact(token.token_bytes, DIM))
+
+
+def _result(explained: DecodingExplanation, full: bool) -> RenderableType:
+    text = exact_or_folded(explained.decoded, fold=not full)
+    parts: list[RenderableType] = [title(3, "result", plural(len(explained.decoded), "byte")), indent(text)]
+    if explained.cleaned_up is not None:
+        lead = Text("llama_detokenize also removes spaces before punctuation; its text is:", DIM, overflow="fold")
+        parts += [indent(lead), indent(exact_or_folded(explained.cleaned_up, fold=not full))]
+    return Group(*parts)

@@ -1,0 +1,53 @@
+"""Explanation of decoding: how ids become a text, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokverify.tokenizer import HexBytes, Token
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMerge:
+    """One merge that builds a token: its bytes are those of two others, one after the other."""
+
+    id: int
+    token_bytes: HexBytes
+    left: Token
+    right: Token
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedToken:
+    """One id, and what it adds to the text."""
+
+    token: Token
+    """The id, its piece, and the bytes that the piece represents."""
+    type: str
+    """Its effective type, such as `CONTROL`."""
+    rule: str
+    """How the bytes follow from the piece."""
+    added: HexBytes
+    """The bytes that it adds to the text."""
+    note: str
+    """Why these are not the bytes that it represents; empty if they are."""
+    merges: tuple[TokenMerge, ...]
+    """The merges that build it, the last one first; empty for tokens that no merge builds."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingExplanation:
+    """How ids become a text."""
+
+    name: str
+    """The name of the model."""
+    algorithm: str
+    ids: tuple[int, ...]
+    """The ids that were decoded."""
+    stopped_at: int | None
+    """The index of the end-of-generation token where decoding stopped; None if it did not stop."""
+    tokens: tuple[DecodedToken, ...]
+    decoded: HexBytes
+    """The text; its bytes need not be valid UTF-8."""
+    cleaned_up: HexBytes | None
+    """The text as `llama_detokenize` returns it, if it removes further spaces from it; None if not."""
