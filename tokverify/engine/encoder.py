@@ -125,6 +125,11 @@ class Encoder:
         """The effective special ids by role, llama.cpp's defaults included."""
         return self.settings.special_ids
 
+    @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the added tokens that are matched only with `parse_special`."""
+        return frozenset(token.text for token in self.settings.added_tokens if token.special)
+
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec

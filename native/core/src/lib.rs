@@ -26,5 +26,6 @@ pub mod scanners;
 pub mod scratch;
 pub mod space;
 pub mod spec;
+pub mod trie;
 pub mod utf8;
 pub mod vocabulary;

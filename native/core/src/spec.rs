@@ -63,6 +63,12 @@ pub mod attribute {
 
 /// The values of `tokenizer.ggml.token_type` that models depend on.
 pub mod token_type {
+    /// An ordinary piece.
+    pub const NORMAL: u8 = 1;
+    /// A token that is always matched in texts.
+    pub const USER_DEFINED: u8 = 4;
+    /// Never produced by most models.
+    pub const UNUSED: u8 = 5;
     /// A piece that represents a byte.
     pub const BYTE: u8 = 6;
 }
