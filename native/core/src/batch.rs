@@ -37,7 +37,7 @@ pub fn encode_batch(
     options: Options,
     threads: usize,
 ) -> Result<Vec<Encodings>, Failure> {
-    let groups = if threads > 1 { group(texts) } else { Vec::from([0..texts.len()]) };
+    let groups = if threads > 1 { group(texts) } else { Vec::new() };
     if groups.len() < 2 {
         return Ok(Vec::from([encode_group(encoder, texts, 0..texts.len(), options)?]));
     }
