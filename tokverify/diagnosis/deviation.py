@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
@@ -16,7 +17,6 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.spec import AddedToken
-from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -83,7 +83,7 @@ class Deviation:
         for id, (lstrip, rstrip) in (self.stripping or {}).items():
             if id in tokens:
                 tokens[id] = replace(tokens[id], lstrip=lstrip, rstrip=rstrip)
-        return tuple(sorted(tokens.values(), key=lambda token: -len(to_bytes(token.text))))
+        return tuple(tokens[id] for id in sort_longest_first(sorted(tokens), settings.pieces))
 
 
 class DeviatingEncoder(Encoder):
