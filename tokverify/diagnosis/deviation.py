@@ -89,6 +89,8 @@ class Deviation:
 class DeviatingEncoder(Encoder):
     """Encodes like llama.cpp, except for a deviation."""
 
+    can_be_native = False
+
     def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
         settings = resolve(spec)
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
