@@ -12,6 +12,7 @@ from tokverify.diff.parts import compare_parts
 from tokverify.errors import EncodeError
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -62,10 +63,10 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
     """Count the lines and bytes of a corpus whose ids change; a line that only one side can encode has changed."""
     count = changed_count = size = changed_size = old_tokens = new_tokens = 0
-    parse_special = old.parses_special and new.parses_special
+    modes = Modes(old, new)
     for line in lines:
-        before = _encode(old, line, parse_special=parse_special)
-        after = _encode(new, line, parse_special=parse_special)
+        mode = modes.choose(line, Mode(add_special=False, parse_special=True))
+        before, after = _encode(old, line, mode), _encode(new, line, mode)
         line_size = len(line.encode())
         count += 1
         size += line_size
@@ -77,8 +78,8 @@ def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
     return Effect(count, changed_count, size, changed_size, old_tokens, new_tokens)
 
 
-def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> list[int] | None:
+def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> list[int] | None:
     try:
-        return list(tokenizer.encode(text, add_special=False, parse_special=parse_special))
+        return list(tokenizer.encode(text, **mode._asdict()))
     except EncodeError:
         return None
