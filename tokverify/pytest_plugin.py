@@ -25,11 +25,17 @@ _MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patte
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--tokverify`."""
-    parser.getgroup("tokverify").addoption(
+    """Add `--tokverify` and `--tokverify-allow-outside`."""
+    group = parser.getgroup("tokverify")
+    group.addoption(
         "--tokverify",
         action="store_true",
         help="also collect the cases of all models configured in tokverify.toml or pyproject.toml",
+    )
+    group.addoption(
+        "--tokverify-allow-outside",
+        action="store_true",
+        help="let configurations name files outside of their repositories",
     )
 
 
@@ -198,7 +204,8 @@ class _ConfigurationFile(pytest.File):
         from tokverify.project.configuration import read_configuration
 
         try:
-            configuration = read_configuration(self.path)
+            allow_outside = bool(self.config.getoption("tokverify_allow_outside"))
+            configuration = read_configuration(self.path, allow_outside=allow_outside)
         except TokverifyError as error:
             raise self.CollectError(_plain(error)) from None
         for model in configuration.models:

@@ -6,15 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from support import raw_server
 from support.paths import ROOT
+from support.raw_server import RawServer
 from support.small_model import write_small_model
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, server
+from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
 from tokverify.references.server import load
 from tokverify.report.run_summary import vocabularies_differ
+from tokverify.system import http_connection
+from tokverify.system.http_connection import AnswerError
 from tokverify.verify.vocabulary import compare_vocabularies
 
 SAMPLE = Path(server.__file__).parents[1] / "sample" / "sample.gguf"
@@ -141,6 +146,12 @@ def test_no_server_at_the_address_is_an_error():
         ("/tokenize", (200, {"tokens": None}), TokverifyError, "no list of tokens"),
         ("/tokenize", (200, {"tokens": [0]}), UnsupportedError, "does not report the bytes of ids"),
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [256]}]}), UnsupportedError, "the bytes of ids"),
+        ("/tokenize", (200, {"tokens": [{"id": 0, "piece": 10**30}]}), UnsupportedError, "the bytes of ids"),
+        ("/tokenize", (200, {"tokens": [{"id": 0, "piece": 10**10}]}), UnsupportedError, "the bytes of ids"),
+        ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [True]}]}), UnsupportedError, "the bytes of ids"),
+        ("/v1/models", (200, {"data": [{"meta": {"n_vocab": 10**18}}]}), UnsupportedError, "more than 2,097,152"),
+        ("/v1/models", (200, {"data": [{"meta": {"n_vocab": True}}]}), UnsupportedError, "does not report n_vocab"),
+        ("/v1/models", (500, {"error": {"message": "x" * 70_000}}), TokverifyError, "HTTP 500: x{200}$"),
     ],
 )
 def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, error, message):
@@ -157,6 +168,9 @@ def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, erro
         ((500, {"error": {"message": "vector::_M_range_check\nmore"}}), "HTTP 500: vector::_M_range_check$"),
         ((200, {"tokens": ["a"]}), "the tokens in its answer are not ids"),
         ((200, "nonsense"), "not a JSON object"),
+        ((200, {"tokens": [True]}), "the tokens in its answer are not ids"),
+        ((200, {"tokens": [-1]}), "the tokens in its answer are not ids"),
+        ((200, {"tokens": [2**31]}), "the tokens in its answer are not ids"),
         (None, r"no response \(Remote end closed connection without response\)"),
     ],
 )
@@ -185,9 +199,47 @@ def test_a_version_is_not_needed(stand_in):
 def test_a_server_that_is_too_slow_ends_the_run(stand_in):
     tokenizer = load(Request(stand_in.address), seconds=0.2).tokenizer
     stand_in.hold = True
-    with pytest.raises(TokverifyError, match=r"no response within 0\.2 s") as caught:
+    with pytest.raises(TokverifyError, match=r"no complete response within 0\.2 s") as caught:
         encode(tokenizer, "a")
     assert not isinstance(caught.value, EncodeError)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raw_server.slow_headers,
+        raw_server.slow_body,
+        raw_server.slow_chunks,
+        raw_server.slow_chunk_size,
+        raw_server.endless_continue,
+    ],
+)
+def test_a_response_that_never_ends_ends_the_run(answer):
+    with RawServer(answer) as running, pytest.raises(TokverifyError, match=r"no complete response within 0\.3 s"):
+        load(Request(running.address), seconds=0.3)
+
+
+@pytest.mark.parametrize(
+    "answer", [raw_server.negative_chunk_size, raw_server.negative_length, raw_server.no_http, raw_server.bad_header]
+)
+def test_a_response_that_is_no_http_is_one_short_line(answer):
+    with RawServer(answer) as running, pytest.raises(TokverifyError) as caught:
+        load(Request(running.address), seconds=20)
+    assert str(caught.value).startswith(running.address)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_response_beyond_the_limit_is_not_read_to_its_end():
+    with RawServer(raw_server.endless_body) as running, pytest.raises(AnswerError, match="larger than 64 MiB"):
+        load(Request(running.address), seconds=60)
+
+
+def test_a_response_that_would_fill_the_memory_is_not_parsed(stand_in, monkeypatch):
+    monkeypatch.setattr(http_connection, "MAX_RESPONSE_MEMORY", 10_000)
+    stand_in.answers["/v1/models"] = (200, "[" + "{}," * 1000 + "{}]")
+    with pytest.raises(AnswerError, match="not a JSON object"):
+        load(Request(stand_in.address))
 
 
 def test_a_connection_closed_while_idle_is_opened_again(stand_in):
@@ -203,6 +255,28 @@ def test_the_key_is_that_of_the_server_itself(stand_in, monkeypatch):
     monkeypatch.delenv("LLAMA_API_KEY")
     load(Request(stand_in.address))
     assert "Authorization" not in stand_in.headers
+
+
+def test_a_configured_address_is_sent_no_key(stand_in, monkeypatch):
+    monkeypatch.setenv("LLAMA_API_KEY", "secret")
+    open_reference(ConfiguredLocation(stand_in.address))
+    assert "Authorization" not in stand_in.headers
+    open_reference(stand_in.address)
+    assert stand_in.headers["Authorization"] == "Bearer secret"
+
+
+def test_a_configured_address_that_the_environment_names_is_sent_the_key(stand_in, monkeypatch):
+    monkeypatch.setenv("LLAMA_API_KEY", "secret")
+    monkeypatch.setenv("TOKVERIFY_SERVERS", f"http://other, {stand_in.address}/")
+    open_reference(ConfiguredLocation(stand_in.address))
+    assert stand_in.headers["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["sec\nret", "sec\rret", "secr\u00e9t", "a\tb"])
+def test_a_key_that_no_header_can_contain_is_not_shown(stand_in, monkeypatch, key):
+    monkeypatch.setenv("LLAMA_API_KEY", key)
+    with pytest.raises(TokverifyError, match=r"^the API key contains a character that no HTTP header can contain"):
+        load(Request(stand_in.address))
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http:///path", "http://a b:x"])

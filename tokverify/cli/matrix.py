@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tokverify.cli.run_options import RunOptions
 from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration import FILE, find_configuration
+from tokverify.project.trust import repository_of, require_inside
 from tokverify.render.kinds import FORMATS, present
 from tokverify.text.visible import visible_message
 
@@ -29,16 +30,17 @@ _PLACEHOLDER = "{name}"
 _CANNOT_RUN = 2
 
 
-def run_configured(given: Mapping[str, Any], jobs: int | None) -> int:
+def run_configured(given: Mapping[str, Any], jobs: int | None, *, allow_outside: bool) -> int:
     """Verify the configured models and return the highest exit code.
 
     Args:
         given: The command-line options, which override the configuration.
         jobs: The number of models to verify in parallel; None for the configured number.
+        allow_outside: Whether the configuration may name files outside of its repository.
     """
     from tokverify.tasks.matrix import run_all
 
-    configuration = find_configuration(Path.cwd())
+    configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
     if configuration is None:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
     plans = {model.name: _merge_options(given, model, configuration) for model in configuration.models}
@@ -68,14 +70,24 @@ def _merge_options(given: Mapping[str, Any], model: ConfiguredModel, configurati
     chosen = {key: given.get(key) or value for key, value in configured.items()}
     options = RunOptions(**{**given, **chosen, "model": model.model})
     several = len(configuration.models) > 1
+    reports = tuple(
+        report._replace(path=report.path and _insert_name(report.path, model.name, several=several))
+        for report in options.reports
+    )
+    if not given.get("reports"):
+        _require_inside(reports, configuration)
     return replace(
         options,
         output=options.output and _insert_name(options.output, model.name, several=several),
-        reports=tuple(
-            report._replace(path=report.path and _insert_name(report.path, model.name, several=several))
-            for report in options.reports
-        ),
+        reports=reports,
     )
+
+
+def _require_inside(reports: Sequence[ReportFile], configuration: Configuration) -> None:
+    root = repository_of(configuration.source)
+    for report in reports:
+        if report.path:
+            require_inside(report.path, root)
 
 
 def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:

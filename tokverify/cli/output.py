@@ -95,6 +95,9 @@ def _to_json(value: object) -> object:
         return [_to_json(item) for item in value]
     if isinstance(value, Enum):
         return value.name
+    if isinstance(value, str):
+        # The codec knows no subclasses.
+        return str(value)
     return name_of_source(value) if isinstance(value, Path) else value
 
 

@@ -13,6 +13,7 @@ from tokverify.cli.options import PATH, ModelCommand, cases_option, reference_op
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
+from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 
 
@@ -30,8 +31,15 @@ from tokverify.render.kinds import FORMATS, present
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @baseline_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
+@click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
-def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest is in RunOptions
+def run(  # the rest of the options is in RunOptions
+    *,
+    model: Path | None,
+    jobs: int | None,
+    allow_outside: bool,
+    **options: Any,  # noqa: ANN401
+) -> int:
     """Verify the tokenizer in the file MODEL against its reference.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
@@ -41,7 +49,9 @@ def run(*, model: Path | None, jobs: int | None, **options: Any) -> int:  # noqa
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The exit code is 0 if every
     case matches or is a known failure, 1 if a case fails, and 2 if the command could not run.
     """
-    return _run(RunOptions(model=model, **options)) if model else run_configured(options, jobs)
+    if model:
+        return _run(RunOptions(model=model, **options))
+    return run_configured(options, jobs, allow_outside=allow_outside)
 
 
 def _run(options: RunOptions) -> int:

@@ -49,8 +49,11 @@ Patches = Mapping[int, TokenPatch]
 
 
 def types_of(spec: TokenizerSpec) -> Sequence[int]:
-    """Return the types of all tokens: NORMAL if the file declares none."""
-    return spec.types or [TokenType.NORMAL.value] * len(spec.tokens)
+    """Return one type for each token: NORMAL for those without a type, as in a file that contradicts itself."""
+    types, count = spec.types or (), len(spec.tokens)
+    if len(types) == count:
+        return types
+    return [*types[:count], *[TokenType.NORMAL.value] * (count - len(types))]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:

@@ -8,10 +8,12 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_ids
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
@@ -19,7 +21,6 @@ from tokverify.engine.override import Override
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
-from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -50,15 +51,25 @@ def _check_sizes(spec: TokenizerSpec) -> None:
     """Check a spec made by Python code against the number of tokens; one from a file was checked by the reader.
 
     Raises:
-        BrokenFileError: If there are too few or too many scores or types, or an id is out of range.
+        BrokenFileError: If there are too few or too many scores or types, a score is not a number, or an id is out of
+            range.
     """
     count = len(spec.tokens)
     for name, numbers in (("scores", spec.scores), ("types", spec.types)):
         if numbers is not None and len(numbers) not in {0, count}:
             raise BrokenFileError(f"there are {len(numbers):,} {name} for {count:,} tokens; give one for each")
+    # The sum is NaN if any score is, and also for infinite scores of both signs.
+    if spec.scores is not None and math.isnan(sum(spec.scores)):
+        _require_numbers(spec.scores)
     for role, id in spec.special_ids.items():
         if not 0 <= id < count:
             raise BrokenFileError(f"the {role} id {id} is out of range for {count:,} tokens; name one of them, or none")
+
+
+def _require_numbers(scores: Sequence[float]) -> None:
+    for id, score in enumerate(scores):
+        if math.isnan(score):
+            raise BrokenFileError(f"the score of id {id} is {score}, which cannot be ranked; convert the model again")
 
 
 class _Loader:
@@ -147,8 +158,7 @@ class _Loader:
         special = (Attribute.CONTROL | Attribute.UNKNOWN).value
         matched = special | Attribute.USER_DEFINED.value
         ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
-        # subtle: llama.cpp's sort is not stable, so tokens of equal length may be tried in another order there.
-        ids.sort(key=lambda id: -len(to_bytes(self.pieces[id])))
+        ids = sort_longest_first(ids, self.pieces)
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & special), id in lstrip, id in rstrip) for id in ids

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.errors import TokverifyError
+from tokverify.project.trust import OPTION, find_outside, find_reference_outside, repository_of
+from tokverify.references.location import ConfiguredLocation
 from tokverify.system.input_file import read_text
 from tokverify.text.wording import suggest_name
 
@@ -109,14 +111,14 @@ class Configuration:
     """The number of models to verify at a time."""
 
 
-def find_configuration(directory: Path) -> Configuration | None:
+def find_configuration(directory: Path, *, allow_outside: bool = False) -> Configuration | None:
     """Read the configuration of a directory or its nearest parent, up to the root of the repository.
 
     Raises:
-        TokverifyError: If it is not valid.
+        TokverifyError: As for `read_configuration`.
     """
     file = find_file(directory)
-    return None if file is None else read_configuration(file)
+    return None if file is None else read_configuration(file, allow_outside=allow_outside)
 
 
 def find_file(directory: Path) -> Path | None:
@@ -185,16 +187,21 @@ def locate_configuration(root: str) -> str:
     return "."
 
 
-def read_configuration(path: Path) -> Configuration:
+def read_configuration(path: Path, *, allow_outside: bool = False) -> Configuration:
     """Read a tokverify.toml, or the table `tool.tokverify` of a pyproject.toml.
+
+    Args:
+        path: The file.
+        allow_outside: Whether it may name files outside of its repository.
 
     Raises:
         TokverifyError: If it is not valid; the message names the file and the key.
     """
     document = _parse(path)
+    root = None if allow_outside else repository_of(path)
     if path.name == PROJECT:
-        return _Reader(path, f"{_TABLE}.").configuration(_project_table(document) or {})
-    return _Reader(path, "").configuration(document)
+        return _Reader(path, f"{_TABLE}.", root).configuration(_project_table(document) or {})
+    return _Reader(path, "", root).configuration(document)
 
 
 def _project_table(document: dict[str, Any]) -> object:
@@ -220,6 +227,9 @@ class _Reader:
 
     prefix: str
     """The beginning of all keys in error messages."""
+
+    root: Path | None
+    """The directory that all files must be in; None if they can be anywhere."""
 
     names: set[str] = field(default_factory=set)
     """The names of the models read so far."""
@@ -276,7 +286,9 @@ class _Reader:
         return name
 
     def file(self, value: object, key: str) -> Path:
-        return Path(os.path.relpath(self.path.parent / self.string(value, key)))
+        path = self.path.parent / self.string(value, key)
+        self._require_inside(self.root and find_outside(path, self.root), key)
+        return Path(os.path.relpath(path))
 
     def suites(self, value: object, key: str) -> tuple[SuiteSource, ...]:
         return tuple(self._suite(item, f"{key}[{number}]") for number, item in enumerate(self.strings(value, key)))
@@ -290,12 +302,21 @@ class _Reader:
     def reference(self, value: object, key: str) -> str:
         location = self.string(value, key)
         path = self.path.parent / location
-        return os.path.relpath(path) if path.exists() else location
+        self._require_inside(self.root and find_reference_outside(location, self.path.parent, self.root), key)
+        return ConfiguredLocation(os.path.relpath(path) if path.exists() else location)
 
     def count(self, value: object, key: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise self._error(key, "must be a positive integer")
         return value
+
+    def _require_inside(self, outside: Path | None, key: str) -> None:
+        if outside:
+            raise self._error(
+                key,
+                f"leads to {outside}, outside of the repository {self.root}; "
+                f"if you trust this configuration, allow it with {OPTION}",
+            )
 
     def _error(self, key: str, problem: str) -> TokverifyError:
         return TokverifyError(f"{self.path}: {(self.prefix + key).rstrip('.')} {problem}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.references.file import FILE_REFERENCES, Loader
-from tokverify.references.location import identify
+from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.system.library_error import summary
 from tokverify.tokenizer import Tokenizer
@@ -87,7 +87,7 @@ def open_reference(
         location: A tokenizer.json, a sentencepiece .model, a tiktoken or tekken file, a directory with one of the
             first two, a hub id `org/name` or `org/name@revision`, the address of a llama-server, `rebuilt`,
             `llama.cpp`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind explicitly, as in `hub:gpt2`, including
-            kinds that other packages register.
+            kinds that other packages register. A `ConfiguredLocation` is sent no key.
         spec: The GGUF file's tokenizer, from which `rebuilt` is made.
         settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.
@@ -96,7 +96,8 @@ def open_reference(
         TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
     kind, rest = identify(str(location), is_kind)
-    found = _loader(kind)(Request(rest, spec, settings, model))
+    is_configured = isinstance(location, ConfiguredLocation)
+    found = _loader(kind)(Request(rest, spec, settings, model, is_configured))
     if kind not in REFERENCES:
         _check_registered(kind, found)
     return found

@@ -129,6 +129,12 @@ class LlamaCppTokenizer:
         """Return the bytes that llama.cpp renders for a token; none for an id without a token."""
         return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
 
+    def declared_spec(self) -> TokenizerSpec:
+        """Return what the file that llama.cpp has loaded declares."""
+        from tokverify.files.gguf.declaration import read_spec
+
+        return read_spec(self._model)
+
     @cached_property
     def attributes(self) -> list[int]:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""

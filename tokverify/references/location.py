@@ -17,6 +17,12 @@ _SERVER = re.compile("https?://")
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
+class ConfiguredLocation(str):
+    """The location of a reference that a configuration names, and not the user: it must be sent no secrets."""
+
+    __slots__ = ()
+
+
 def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 

@@ -25,6 +25,8 @@ class Request:
     """Its effective settings."""
     model: Path | None = None
     """The GGUF file."""
+    is_configured: bool = False
+    """Whether a configuration names the location, which a stranger may have written: it must be sent no secrets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ list of ids as content and returns the bytes of each, which reveals the vocabula
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -14,13 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.references.reference import FoundReference
+from tokverify.spec import MAX_TOKENS
 from tokverify.system.http_connection import AnswerError, Connection
 
 if TYPE_CHECKING:
     from tokverify.references.reference import Request
 
 CAVEAT = "the server exposes neither which tokens are special nor their pieces, only the bytes that it renders for them"
+KEY_VARIABLE = "LLAMA_API_KEY"
+"""The environment variable with the keys of a server, from which llama-server itself reads them; the first is sent."""
+SERVERS_VARIABLE = "TOKVERIFY_SERVERS"
+"""The environment variable with the addresses that may be sent the key although a configuration names them."""
+
 _IDS_PER_REQUEST = 16_384
+_MAX_ID = (1 << 31) - 1
 
 
 class ServerTokenizer:
@@ -43,7 +51,7 @@ class ServerTokenizer:
             tokens = _request_tokens(self._connection, content)
         except AnswerError as error:
             raise EncodeError(str(error)) from error
-        if not all(isinstance(token, int) for token in tokens):
+        if not all(type(token) is int and 0 <= token <= _MAX_ID for token in tokens):
             raise EncodeError(f"{self._connection.address}: the tokens in its answer are not ids")
         return tokens
 
@@ -88,7 +96,7 @@ def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
         TokverifyError: If it cannot be reached, or something else answers.
         UnsupportedError: If it does not expose its vocabulary.
     """
-    connection = Connection(request.location, seconds=seconds)
+    connection = Connection(request.location, seconds=seconds, key=_key(request))
     model = _model(connection)
     _bytes_of(connection, range(1))
     versions = {}
@@ -102,13 +110,25 @@ def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
     )
 
 
+def _key(request: Request) -> str | None:
+    """Return the key to send: none to an address from a configuration, unless the environment names that address."""
+    known = [address.strip().rstrip("/") for address in os.environ.get(SERVERS_VARIABLE, "").split(",")]
+    if request.is_configured and request.location.rstrip("/") not in known:
+        return None
+    return os.environ.get(KEY_VARIABLE, "").partition(",")[0] or None
+
+
 def _model(connection: Connection) -> dict[str, Any]:
     """Return the server's description of its model, which includes the size of the vocabulary."""
     models = connection.ask("/v1/models").get("data")
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and isinstance(meta := model.get("meta"), dict):
             size = meta.get("n_vocab")
-            if isinstance(size, int) and size > 0:
+            if type(size) is int and size > MAX_TOKENS:
+                raise UnsupportedError(
+                    f"{connection.address}: /v1/models reports an n_vocab of more than {MAX_TOKENS:,}, the limit"
+                )
+            if type(size) is int and size > 0:
                 return model
     raise UnsupportedError(
         f"{connection.address}: /v1/models does not report n_vocab: not a llama-server, an old one, or a router"
@@ -134,6 +154,10 @@ def _bytes_of(connection: Connection, ids: Iterable[int]) -> list[bytes]:
         ) from error
 
 
-def _bytes(piece: str | list[int]) -> bytes:
+def _bytes(piece: object) -> bytes:
     # Bytes that are not valid UTF-8 by themselves are sent as numbers.
-    return piece.encode() if isinstance(piece, str) else bytes(piece)
+    if isinstance(piece, str):
+        return piece.encode()
+    if isinstance(piece, list) and all(type(byte) is int for byte in piece):
+        return bytes(piece)
+    raise TypeError("neither a text nor a list of bytes")

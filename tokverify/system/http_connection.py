@@ -1,19 +1,29 @@
-"""Request JSON from an HTTP server over one persistent connection."""
+"""Request JSON from an HTTP server over one persistent connection, with limits for each complete exchange."""
 
 from __future__ import annotations
 
 import json
-import os
+import time
 import weakref
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from tokverify.errors import TokverifyError
+from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
+from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
 
-_MAX_BYTES = 2**28
+if TYPE_CHECKING:
+    import socket
+
+MAX_RESPONSE_BYTES = 1 << 26
+"""The limit for a response with its headers. 16,384 tokens with their bytes take less than a mebibyte."""
+MAX_RESPONSE_MEMORY = 1 << 29
+"""The limit for the estimated memory of the JSON in a response, in bytes."""
+
+_MAX_QUOTED = 200
 _ADVICE: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "the server requires an API key; set the environment variable LLAMA_API_KEY",
     HTTPStatus.FORBIDDEN: "access denied; if it requires an API key, set the environment variable LLAMA_API_KEY",
@@ -27,13 +37,18 @@ class AnswerError(TokverifyError):
 
 
 class Connection:
-    """A connection to the server at `address`; `seconds` is the timeout for each response.
+    """A connection to the server at `address`.
+
+    Args:
+        address: Such as `http://127.0.0.1:8080`.
+        seconds: The limit for each exchange, from the request to the last byte of the response.
+        key: The key to send with every request.
 
     Raises:
-        TokverifyError: If the address is not valid.
+        TokverifyError: If the address or the key is not valid.
     """
 
-    def __init__(self, address: str, *, seconds: float) -> None:
+    def __init__(self, address: str, *, seconds: float, key: str | None = None) -> None:
         import http.client
 
         self.address = address.rstrip("/")
@@ -49,8 +64,9 @@ class Connection:
         weakref.finalize(self, self._connection.close)
         self._path = parts.path
         self._headers = {"Content-Type": "application/json"}
-        # llama-server itself reads its keys from this variable.
-        if key := os.environ.get("LLAMA_API_KEY", "").partition(",")[0]:
+        if key:
+            if not (key.isascii() and key.isprintable()):
+                raise TokverifyError("the API key contains a character that no HTTP header can contain; correct it")
             self._headers["Authorization"] = f"Bearer {key}"
 
     def ask(self, path: str, content: Mapping[str, object] | None = None) -> dict[str, Any]:
@@ -60,44 +76,53 @@ class Connection:
             AnswerError: If there is no response, or it contains no JSON object.
             TokverifyError: If the request times out, which would happen again for every text.
         """
-        from http.client import HTTPException
-
         body = None if content is None else json.dumps(content).encode()
         try:
             status, data = self._exchange(path, body)
         except TimeoutError as error:
             self._connection.close()
-            raise TokverifyError(f"{self.address}: no response within {self._seconds:g} s") from error
-        except (OSError, HTTPException) as error:
+            raise TokverifyError(f"{self.address}: no complete response within {self._seconds:g} s") from error
+        except TooLongError as error:
+            self._connection.close()
+            limit = f"{MAX_RESPONSE_BYTES >> 20} MiB"
+            raise AnswerError(f"{self.address}{path}: the response is larger than {limit}, the limit") from error
+        except Exception as error:
+            # Apart from its own errors, http.client raises several others for an invalid response.
             self._connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise AnswerError(f"{self.address}: no response ({reason})") from error
+            raise AnswerError(f"{self.address}: no response ({reason[:_MAX_QUOTED]})") from error
         return self._parse(path, status, data)
 
     def _exchange(self, path: str, body: bytes | None) -> tuple[int, bytes]:
+        deadline = time.monotonic() + self._seconds
         reused = self._connection.sock is not None
         try:
-            return self._exchange_once(path, body)
+            return self._exchange_once(path, body, deadline)
         except ConnectionError:
             # subtle: servers close idle connections, which says nothing about this request.
             if not reused:
                 raise
             self._connection.close()
-            return self._exchange_once(path, body)
+            return self._exchange_once(path, body, deadline)
 
-    def _exchange_once(self, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _exchange_once(self, path: str, body: bytes | None, deadline: float) -> tuple[int, bytes]:
+        if self._connection.sock is None:
+            self._connection.connect()
+            connected = cast("socket.socket", self._connection.sock)
+            self._connection.sock = cast("socket.socket", DeadlineSocket(connected))
+        cast("DeadlineSocket", self._connection.sock).restart(deadline, MAX_RESPONSE_BYTES)
         self._connection.request("GET" if body is None else "POST", self._path + path, body, self._headers)
         response = self._connection.getresponse()
-        return response.status, response.read(_MAX_BYTES)
+        return response.status, response.read()
 
     def _parse(self, path: str, status: int, data: bytes) -> dict[str, Any]:
         try:
-            content = json.loads(data)
-        except (ValueError, RecursionError):
+            content = parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
+        except JsonError:
             content = None
         if status == HTTPStatus.OK and isinstance(content, dict):
             return content
         error = content.get("error") if isinstance(content, dict) else None
         message = error.get("message") if isinstance(error, dict) else None
-        problem = summary(ValueError(message)) if message else "not a JSON object; is it a llama-server?"
+        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else "not a JSON object; is it a llama-server?"
         raise AnswerError(f"{self.address}{path}: HTTP {status}: {_ADVICE.get(status, problem)}")

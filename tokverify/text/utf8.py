@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from collections.abc import Sequence
 from typing import cast
 
 from tokverify.errors import EncodeError
@@ -32,6 +33,30 @@ def to_utf8(text: str) -> bytes:
         raise EncodeError(
             f"the text has a lone surrogate ({surrogate}) at character {error.start}; UTF-8 cannot carry it"
         ) from None
+
+
+def decode_utf8(data: bytes) -> str:
+    """Return the text of UTF-8 bytes to be tokenized.
+
+    Raises:
+        EncodeError: If they are not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise EncodeError(
+            f"the text is not UTF-8: it has the byte 0x{data[error.start]:02X} at offset {error.start}"
+        ) from None
+
+
+def find_not_utf8(texts: Sequence[str | bytes]) -> int | None:
+    """Return the index of the first text that is not UTF-8 or contains a lone surrogate."""
+    for index, text in enumerate(texts):
+        try:
+            to_utf8(text) if isinstance(text, str) else decode_utf8(text)
+        except EncodeError:
+            return index
+    return None
 
 
 def from_utf8(data: bytes) -> str | None:

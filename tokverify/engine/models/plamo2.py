@@ -11,6 +11,7 @@ Source: `llm_tokenizer_plamo2` in llama.cpp's `src/llama-vocab.cpp`, which looks
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -178,19 +179,22 @@ class Plamo2:
         reaches = [0] * (len(text) + 1)
         for start in range(len(text) - 1, -1, -1):
             for end in range(start + 1 + reaches[start + 1], start, -1):
-                if text[start:end] in self._suffixes:
+                if self._is_suffix(text[start:end]):
                     reaches[start] = end - start
                     break
                 if text[start + 1 : end] in self._hiding:
                     break
         return reaches
 
+    def _is_suffix(self, text: str) -> bool:
+        """Check whether a piece ends with `text`, without storing all suffixes, which takes quadratic space."""
+        reversed_text = text[::-1]
+        index = bisect_left(self._reversed_pieces, reversed_text)
+        return index < len(self._reversed_pieces) and self._reversed_pieces[index].startswith(reversed_text)
+
     @cached_property
-    def _suffixes(self) -> set[str]:
-        suffixes: set[str] = set()
-        for piece in self._pieces:
-            suffixes.update(piece[start:] for start in range(len(piece)))
-        return suffixes
+    def _reversed_pieces(self) -> list[str]:
+        return sorted(piece[::-1] for piece in self._pieces)
 
 
 def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:

@@ -8,5 +8,6 @@ pub mod plamo3;
 pub mod rwkv;
 pub mod spm;
 pub mod unigram;
+pub mod unigram_normalizer;
 pub mod whitespace;
 pub mod wordpiece;
