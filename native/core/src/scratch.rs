@@ -2,6 +2,7 @@
 
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
+use crate::merge::MergeScratch;
 use crate::models::merge::Symbols;
 use crate::models::plamo2::Step;
 use crate::models::unigram::Cell;
@@ -24,6 +25,8 @@ pub struct Scratch {
     pub(crate) steps: Vec<Step>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// For merging pairs.
+    pub merge: MergeScratch,
 }
 
 /// The scratches that no thread uses at the moment.
