@@ -46,11 +46,7 @@ impl Boundaries {
     /// Collect the pairs of `pieces`.
     pub fn new<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let bytes: usize = pieces.clone().map(<[u8]>::len).sum();
-        let mut boundaries = Self {
-            characters: vec![Character(NONE); TABLE].into(),
-            ascii: Box::new([[0; 2]; ASCII]),
-            pairs: vec![0; bytes.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
-        };
+        let mut boundaries = Self::empty(bytes);
         let mut padded = Vec::new();
         for piece in pieces {
             padded.clear();
@@ -59,6 +55,22 @@ impl Boundaries {
             boundaries.add(&padded, piece.len());
         }
         boundaries
+    }
+
+    /// Use the pairs given; `count` is about their number.
+    pub fn from_pairs(pairs: impl Iterator<Item = (u32, u32)>, count: usize) -> Self {
+        let mut boundaries = Self::empty(count * 8);
+        pairs.for_each(|(left, right)| boundaries.add_pair(left, right));
+        boundaries
+    }
+
+    /// Return boundaries without pairs, with room for a number of pairs.
+    fn empty(room: usize) -> Self {
+        Self {
+            characters: vec![Character(NONE); TABLE].into(),
+            ascii: Box::new([[0; 2]; ASCII]),
+            pairs: vec![0; room.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
+        }
     }
 
     fn add(&mut self, padded: &[u8], length: usize) {

@@ -22,6 +22,8 @@ pub struct Scratch {
     pub(crate) cells: Vec<Cell>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// The ids of parts of chunks, by text.
+    pub parts: ChunkCache,
     /// For merging pairs.
     pub merge: MergeScratch,
 }
