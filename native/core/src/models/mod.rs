@@ -6,6 +6,7 @@ pub mod hybriddna;
 pub mod merge;
 pub mod merge_table;
 pub mod plamo2;
+pub mod plamo2_reach;
 pub mod plamo3;
 pub mod rwkv;
 pub mod spm;
