@@ -81,7 +81,9 @@ impl Bpe {
     /// Return the piece that a whole pre-token becomes without merging.
     fn whole(&self, word: &[u8]) -> Option<u32> {
         let Tables { vocabulary, alphabet, .. } = &*self.tables;
-        if !self.ignore_merges && !(self.newline_pieces && word.iter().all(|&byte| byte == b'\n')) {
+        let is_newlines = || word.iter().all(|&byte| byte == b'\n');
+        let is_whole = self.ignore_merges || (self.newline_pieces && is_newlines());
+        if !is_whole {
             return None;
         }
         match alphabet {
@@ -185,12 +187,12 @@ impl Bpe {
                 if text.contains(&b' ') && text.len() > character_size(text[0]) {
                     return Err(EncodeError::SpaceInPreToken);
                 }
-                characters.for_each_part(&padded[word.start..], word.len(), |start, end, id| match id {
+                characters.for_each_part(padded, (word.start, word.end), |start, end, id| match id {
                     Some(id) => {
                         ids.push(id);
                         Ok(())
                     }
-                    None => encode_part(word.start + start, word.start + end, ids),
+                    None => encode_part(start, end, ids),
                 })
             }
         }

@@ -77,7 +77,7 @@ impl Characters {
         Self(boundaries)
     }
 
-    /// Call `visit` with the start and end of each part of `padded` up to `length`, and the piece of a single character.
+    /// Call `visit` with the start and end of each part of a range of `padded`, and the piece of a single character.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -85,10 +85,10 @@ impl Characters {
     pub fn for_each_part<Error>(
         &self,
         padded: &[u8],
-        length: usize,
+        range: (usize, usize),
         mut visit: impl FnMut(usize, usize, Option<u32>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.0.for_each_chunk(padded, length, |start, end, single| {
+        self.0.for_each_chunk(padded, range, |start, end, single| {
             visit(start, end, single.map(Character::payload).filter(|&id| id != boundary::NONE))
         })
     }
