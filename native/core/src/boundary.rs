@@ -125,7 +125,7 @@ impl Boundaries {
 
     /// Call `visit` with the start and the end of each chunk of a text, and with its character if it is only one.
     ///
-    /// The text is the first `length` bytes of `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
+    /// The text is from `start` to `end` in `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
     /// character.
     ///
     /// # Errors
@@ -134,15 +134,15 @@ impl Boundaries {
     pub fn for_each_chunk<Error>(
         &self,
         padded: &[u8],
-        length: usize,
+        (mut start, end): (usize, usize),
         mut visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut start = 0;
-        while start < length {
-            let (end, single) = self.chunk(padded, start, length);
-            let end = end.min(length);
-            visit(start, end, single)?;
-            start = end;
+        while start < end {
+            let (chunk_end, single) = self.chunk(padded, start, end);
+            // The last step can be incomplete.
+            let chunk_end = chunk_end.min(end);
+            visit(start, chunk_end, single)?;
+            start = chunk_end;
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(single.is_some(), text[start..end].chars().count() == 1);
             Ok::<(), ()>(())
         };
-        boundaries.for_each_chunk(&padded, text.len(), visit).expect("no error");
+        boundaries.for_each_chunk(&padded, (0, text.len()), visit).expect("no error");
         chunks
     }
 

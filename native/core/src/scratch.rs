@@ -2,7 +2,9 @@
 
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
+use crate::merge::MergeScratch;
 use crate::models::merge::Symbols;
+use crate::models::plamo2::Step;
 use crate::models::unigram::Cell;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,8 +21,12 @@ pub struct Scratch {
     pub(crate) symbols: Symbols,
     /// The best segmentations up to each place.
     pub(crate) cells: Vec<Cell>,
+    /// The cheapest segmentations from each place on.
+    pub(crate) steps: Vec<Step>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// For merging pairs.
+    pub merge: MergeScratch,
 }
 
 /// The scratches that no thread uses at the moment.

@@ -86,6 +86,19 @@ pub struct AddedToken {
     pub rstrip: bool,
 }
 
+/// How byte-pair encoding splits a text, and treats what it gets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreTokenization {
+    /// The names of the rules, see `pre_tokenizer`.
+    pub rules: Vec<String>,
+    /// Whether each byte of a pre-token is mapped to a character of the GPT-2 alphabet.
+    pub byte_level: bool,
+    /// Whether a pre-token that is a piece becomes one token without merging.
+    pub ignore_merges: bool,
+    /// Whether a run of newlines that is a piece becomes one token without merging.
+    pub newline_pieces: bool,
+}
+
 /// A tokenizer with llama.cpp's effective settings. Large tables are shared between encoders that differ in a setting.
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -105,8 +118,8 @@ pub struct Spec {
     pub merges: Arc<Strings>,
     /// sentencepiece's precompiled normalizer; empty if there is none.
     pub charsmap: Arc<[u8]>,
-    /// The name of the pre-tokenizer.
-    pub pre: String,
+    /// The rules of the pre-tokenizer, and what its name implies; without effect in families that use none.
+    pub pre_tokenizer: PreTokenization,
     /// The unknown token.
     pub unknown_id: Option<u32>,
     /// In the order in which llama.cpp splits texts at them: longest first, in bytes.

@@ -76,8 +76,8 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         yield from _describe_differences(conversion, verbose=verbose)
     # Last, so that nobody misses them in a long report.
     if conversion.warnings:
-        lines = [message(line) for line in conversion.warnings]
-        yield Section([Paragraph(message("WARNING: check the special tokens", Style.CAVEAT)), Bullets(lines)])
+        warnings = [message(warning) for warning in conversion.warnings]
+        yield Section([Paragraph(message("WARNING: check the special tokens", Style.CAVEAT)), Bullets(warnings)])
 
 
 def _describe_files(conversion: Conversion) -> Iterator[_Line]:

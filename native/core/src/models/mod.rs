@@ -4,6 +4,7 @@ pub mod bpe;
 pub mod hybriddna;
 pub mod merge;
 pub mod plamo2;
+pub mod plamo2_reach;
 pub mod plamo3;
 pub mod rwkv;
 pub mod spm;

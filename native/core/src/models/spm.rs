@@ -60,7 +60,7 @@ impl Spm {
         let mut ids = IdBuffer::new(ids);
         let length = padded.len();
         padded.resize(length + PADDING, 0);
-        self.boundaries.for_each_chunk(padded, length, |start, end, single| {
+        self.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
             let payload = single.map_or(boundary::NONE, Character::payload);
             if payload != boundary::NONE {
                 ids.push(payload);

@@ -124,7 +124,7 @@ impl Unigram {
         }
         if !self.sums.are_exact(length) {
             let mut total = 0.0;
-            let Ok(()) = self.boundaries.for_each_chunk(padded, length, |start, end, _| {
+            let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
                 let joint = ids.len();
                 total = self.segment(&padded[start..end], total, cells, ids);
                 self.merge_unknown(first, joint, ids);
@@ -132,7 +132,7 @@ impl Unigram {
             });
             return;
         }
-        let Ok(()) = self.boundaries.for_each_chunk(padded, length, |start, end, _| {
+        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
             let joint = ids.len();
             let Ok(()) = cache.append(padded, (start, end), ids, |ids| {
                 self.segment(&padded[start..end], 0.0, cells, ids);
