@@ -13,4 +13,5 @@ pub mod spm;
 pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;
+pub mod word_normalizer;
 pub mod wordpiece;
