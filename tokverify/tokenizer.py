@@ -175,6 +175,15 @@ class ControlListing(Protocol):
 
 
 @runtime_checkable
+class AddedTokenListing(Protocol):
+    """Lists its added tokens."""
+
+    @property
+    def added_texts(self) -> Collection[str]:
+        """The texts that can be recognized as tokens in a text before the model runs, or are reserved for tokens."""
+
+
+@runtime_checkable
 class Declaring(Protocol):
     """Exposes its tokenizer as what a GGUF file would declare."""
 

@@ -141,6 +141,11 @@ class Encoder:
         """The texts of the added tokens that are matched only with `parse_special`."""
         return frozenset(token.text for token in self.settings.added_tokens if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, longest first."""
+        return [token.text for token in self.settings.added_tokens]
+
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
