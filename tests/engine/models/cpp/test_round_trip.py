@@ -17,6 +17,9 @@ from tokverify.explain.explanation import explain
 from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
 from tokverify.files.load import load_model
+from tokverify.report.run_summary import run_exit_code
+from tokverify.tasks.cases import select_cases
+from tokverify.tasks.run import verify_model
 from tokverify.train.presets import cpp_batch
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 
@@ -124,3 +127,8 @@ def test_inspect_and_explain_show_categories(encoder: Encoder):
     assert listed.category == "operators"
     explained = explain(encoder, "int x::y;")
     assert [token.category for token in explained.tokens][:3:2] == ["keywords", "operators"]
+
+
+def test_reserved_tokens_are_no_difference_from_the_tokenizer_json(gguf: Path):
+    report = verify_model(gguf, gguf.with_name("tokenizer.json"), select_cases(suites=["cpp-hybrid"]))
+    assert run_exit_code(report) == 0
