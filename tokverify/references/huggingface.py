@@ -139,6 +139,11 @@ class HuggingFaceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder().values()
         return frozenset(token.content for token in added if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, by id."""
+        return [token.content for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
+
     @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
         """The stages that determine how pieces are written, with options of the model written as stages."""

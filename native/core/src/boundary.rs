@@ -46,11 +46,7 @@ impl Boundaries {
     /// Collect the pairs of `pieces`.
     pub fn new<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let bytes: usize = pieces.clone().map(<[u8]>::len).sum();
-        let mut boundaries = Self {
-            characters: vec![Character(NONE); TABLE].into(),
-            ascii: Box::new([[false; ASCII]; ASCII]),
-            pairs: vec![0; bytes.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
-        };
+        let mut boundaries = Self::empty(bytes);
         for piece in pieces.filter(|piece| !piece.is_empty()) {
             boundaries.add(piece);
         }
@@ -67,6 +63,22 @@ impl Boundaries {
             }
         }
         boundaries
+    }
+
+    /// Use the pairs given; `count` is about their number.
+    pub fn from_pairs(pairs: impl Iterator<Item = (u32, u32)>, count: usize) -> Self {
+        let mut boundaries = Self::empty(count * 8);
+        pairs.for_each(|(left, right)| boundaries.add_pair(left, right));
+        boundaries
+    }
+
+    /// Return boundaries without pairs, with room for a number of pairs.
+    fn empty(room: usize) -> Self {
+        Self {
+            characters: vec![Character(NONE); TABLE].into(),
+            ascii: Box::new([[false; ASCII]; ASCII]),
+            pairs: vec![0; room.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
+        }
     }
 
     fn add(&mut self, piece: &[u8]) {
@@ -203,7 +215,11 @@ mod tests {
         let padded = [text.as_bytes(), &[0; PADDING]].concat();
         let visit = |start: usize, end: usize, single: Option<Character>| {
             chunks.push(&text[start..end]);
-            assert_eq!(single.is_some(), text[start..end].chars().count() == 1);
+            let is_listed = |character: char| u32::from(character) < TABLE as u32;
+            assert_eq!(
+                single.is_some(),
+                text[start..end].chars().count() == 1 && text[start..end].chars().all(is_listed)
+            );
             Ok::<(), ()>(())
         };
         boundaries.for_each_chunk(&padded, (0, text.len()), visit).expect("no error");
