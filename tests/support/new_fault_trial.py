@@ -40,11 +40,15 @@ class Trial:
     @property
     def found(self) -> bool:
         before = self.report.before if self.report else None
-        return bool(self.audit or self.error or (before and (before.fail or before.decoded_differently)))
+        checks = self.report.checks if self.report else ()
+        differing = any(check.before for check in checks if check.is_required)
+        return bool(self.audit or self.error or differing or (before and (before.fail or before.decoded_differently)))
 
     @property
     def named(self) -> bool:
-        return names(self.mutation, self.best) and explains_all(self.best)
+        repair = self.report.repair if self.report else None
+        by_repair = repair is not None and set(repair.kind.split("+")) <= set(self.mutation.kinds)
+        return by_repair if self.best is None else names(self.mutation, self.best) and explains_all(self.best)
 
     @property
     def repaired(self) -> bool:

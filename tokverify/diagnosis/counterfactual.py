@@ -50,6 +50,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
     "types": decoding_change.types,
+    "pre-tokenizer": decoding_change.pre_tokenizers,
     "texts": decoding_change.texts,
     "special tokens": decoding_change.special_tokens,
     "words": decoding_change.words,

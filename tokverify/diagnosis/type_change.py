@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
+_CONTEXTS = 3
+"""Ordinary tokens do not appear in the ids as often as in a text that contains them in this many contexts."""
 _RUN_BEGINNINGS = frozenset({" ", "▁", "\t", "\n"})
 
 
@@ -245,19 +247,25 @@ def type_effect(type: int, spec: TokenizerSpec) -> str:
 def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
     """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
 
-    Of the former, only tokens that look special are included: matching any word that the merges miss would explain its
-    case, regardless of the real reason.
+    Of the former, only tokens are included that look special, or that the reference matches wherever a text contains
+    them: matching any word that the merges miss would explain its case, regardless of the real reason.
     """
     tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     patches: dict[int, TokenPatch] = {}
     for id in evidence.missing:
         if not 0 <= id < len(current) or current[id] in {TokenType.UNKNOWN, TokenType.USER_DEFINED}:
             continue
-        kind = kind_of(tokens[id])
-        if kind and unescape_spaces(tokens[id]) in evidence.text:
-            is_control = kind == "tags" and id not in evidence.missing_unparsed
+        kind, text = kind_of(tokens[id]), unescape_spaces(tokens[id])
+        if (kind and text in evidence.text) or _is_always_matched(evidence, id, text):
+            is_control = kind in {"tags", ""} and id not in evidence.missing_unparsed
             patches[id] = TokenPatch(type=TokenType.CONTROL if is_control else TokenType.USER_DEFINED)
     for id in evidence.surplus:
         if current[id] in _MATCHED:
             patches[id] = TokenPatch(type=TokenType.NORMAL)
     return patches
+
+
+def _is_always_matched(evidence: Evidence, id: int, text: str) -> bool:
+    """Whether the reference matches a token wherever a text contains it, in several contexts."""
+    found = (target for target in evidence.targets if target.text.count(text) >= _CONTEXTS and len(text) > 1)
+    return any(target.expected.count(id) == target.text.count(text) for target in found)

@@ -57,7 +57,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     on_plan(report)
     if plan.change is None or target is None:
         return report
-    return to_report(plan, write_fixed(path, target, plan, found.tokenizer, cases))
+    write_fixed(path, target, plan)
+    return to_report(plan, is_written=True)
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:
