@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
@@ -16,7 +17,6 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.spec import AddedToken
-from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -83,11 +83,13 @@ class Deviation:
         for id, (lstrip, rstrip) in (self.stripping or {}).items():
             if id in tokens:
                 tokens[id] = replace(tokens[id], lstrip=lstrip, rstrip=rstrip)
-        return tuple(sorted(tokens.values(), key=lambda token: -len(to_bytes(token.text))))
+        return tuple(tokens[id] for id in sort_longest_first(sorted(tokens), settings.pieces))
 
 
 class DeviatingEncoder(Encoder):
     """Encodes like llama.cpp, except for a deviation."""
+
+    can_be_native = False
 
     def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
         settings = resolve(spec)
@@ -95,7 +97,7 @@ class DeviatingEncoder(Encoder):
         super().__init__(spec, settings=settings, model=_model(spec, settings, deviation, model))
         self._deviation = deviation
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)

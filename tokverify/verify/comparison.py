@@ -74,6 +74,11 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     )
 
 
+def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
+    """Compare one case; the sides appear in its messages."""
+    return _comparison(actual, expected, sides).result(case)
+
+
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
     """Yield the ids whose tokens are not part of a difference in the report."""
     for result in results:
