@@ -39,7 +39,9 @@ def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     for id in evidence.differing:
         type = _type_for(expected_bytes[id], settings.pieces[id], settings)
         is_byte = BYTE_PIECE.fullmatch(settings.pieces[id]) and type is TokenType.BYTE
-        if type is not None and (is_byte or not settings.attributes[id] & VERBATIM):
+        # Many references decode control tokens in their own way.
+        is_plain = settings.attributes[id] == Attribute.USER_DEFINED or not settings.attributes[id] & VERBATIM
+        if type is not None and (is_byte or is_plain):
             candidates.add((settings.attributes[id], type))
     for attribute, type in sorted(candidates):
         yield set_type(evidence.spec, _retype(evidence, attribute, type), type, cost.TYPES)

@@ -8,9 +8,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import TokenizerChange, declared_changes, diagnose
+from tokverify.diagnosis.evidence import Evidence
+from tokverify.diagnosis.type_change import probed_types
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.certain import certain_changes
-from tokverify.fix.measure import TEMPLATE
+from tokverify.fix.measure import TEMPLATE, TYPES
 from tokverify.fix.target_text import is_generated
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Candidates:
         yield from declared
         if len(declared) > 1:
             yield reduce(TokenizerChange.then, declared)
+        if measure.counts[TYPES] and measure.encoder:
+            yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
         if measure.counts[TEMPLATE]:
             yield _set_template(self._measuring.token_list.template)
 

@@ -90,8 +90,7 @@ def make_plan(
     spec = declaration.spec
     measuring = Measuring(declaration, model.stem, facts, cases)
     first = measuring.measure(spec)
-    if facts.expected is not None:
-        measuring.add_cases(general_cases(first.encoder, facts.expected))
+    measuring.add_cases(general_cases(first.encoder, facts.expected))
     candidates = Candidates(facts, measuring, encodings)
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
@@ -100,9 +99,12 @@ def make_plan(
         found = _next_change(candidates, measuring, current, measure)
         if found is None:
             break
-        parts.append(found)
-        current = found.transform(current)
-        before, measure = _measure_targets(measuring, facts, spec, current)
+        change, measure = found
+        parts.append(change)
+        current = change.transform(current)
+        targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
+        if measuring.add_cases(targets):
+            before, measure = measuring.measure(spec), measuring.measure(current)
     result = candidates.diagnosis
     diagnosis = result.diagnosis if result else None
     if not parts:
@@ -123,22 +125,13 @@ def make_plan(
 
 def _next_change(
     candidates: Candidates, measuring: Measuring, spec: TokenizerSpec, measure: Measure
-) -> TokenizerChange | None:
-    """Return the first change that makes the tokenizer better in one way, and worse in none."""
+) -> tuple[TokenizerChange, Measure] | None:
+    """Return the first change that makes the tokenizer better in one way and worse in none, and its measure."""
     for change in candidates.changes(spec, measure):
-        if measuring.measure(change.transform(spec)).improves(measure):
-            return change
+        found = measuring.measure(change.transform(spec))
+        if found.improves(measure):
+            return change, found
     return None
-
-
-def _measure_targets(
-    measuring: Measuring, facts: Facts, old: TokenizerSpec, new: TokenizerSpec
-) -> tuple[Measure, Measure]:
-    """Measure the original and the repaired tokenizer, also with texts for each token that differs between them."""
-    after = measuring.measure(new)
-    if facts.expected is not None:
-        measuring.add_cases(target_cases(changed_ids(old, new), after.encoder, facts.expected))
-    return measuring.measure(old), measuring.measure(new)
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:

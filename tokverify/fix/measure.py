@@ -97,10 +97,12 @@ class Measuring:
         self._cases = list(cases)
         self.token_list = TokenList(facts)
 
-    def add_cases(self, cases: Iterable[Case]) -> None:
-        """Also compare these cases from now on."""
+    def add_cases(self, cases: Iterable[Case]) -> bool:
+        """Also compare these cases from now on; return whether any of them is new."""
         known = {case.name for case in self._cases}
-        self._cases += [case for case in cases if case.name not in known]
+        new = [case for case in cases if case.name not in known]
+        self._cases += new
+        return bool(new)
 
     def measure(self, spec: TokenizerSpec) -> Measure:
         """Compare a tokenizer, as a file would declare it, with the reference."""

@@ -7,7 +7,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
-from tokverify.engine.attribute import VERBATIM
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
@@ -30,23 +29,21 @@ def is_generated(case: Case) -> bool:
     return case.suite == SUITE
 
 
-def general_cases(actual: Encoder | None, expected: Tokenizer) -> list[Case]:
+def general_cases(actual: Encoder | None, expected: Tokenizer | None) -> list[Case]:
     """Return cases for all added tokens of both sides and for a sample of the other tokens, alone and together."""
-    size = max(actual.vocab_size if actual else 0, expected.vocab_size)
+    size = max(side.vocab_size if side else 0 for side in (actual, expected))
     ids = dict.fromkeys([*_added_ids(actual, expected), *thin_out(range(size), _SAMPLED)])
     return [*target_cases(ids, actual, expected), *_mixed_cases(actual, expected, size)]
 
 
-def _added_ids(actual: Encoder | None, expected: Tokenizer) -> Sequence[int]:
-    """Return the ids that are matched in the text on our side, and those that look as if they might be."""
+def _added_ids(actual: Encoder | None, expected: Tokenizer | None) -> Sequence[int]:
+    """Return the ids that are matched in texts on our side, and those with a role on the other."""
     matched = [token.id for token in actual.settings.added_tokens] if actual else []
-    if not actual:
-        return []
-    special = [id for id, attribute in enumerate(actual.settings.attributes) if attribute & VERBATIM]
-    return thin_out([*matched, *special, *expected.special_ids.values()], _MOST)
+    roles = expected.special_ids.values() if expected else ()
+    return thin_out([*matched, *roles], _MOST)
 
 
-def target_cases(ids: Iterable[int], actual: Encoder | None, expected: Tokenizer) -> list[Case]:
+def target_cases(ids: Iterable[int], actual: Encoder | None, expected: Tokenizer | None) -> list[Case]:
     """Return cases that contain each token between letters and spaces, with and without control tokens in texts."""
     cases: list[Case] = []
     for id in thin_out(list(ids), _MOST):
@@ -66,7 +63,7 @@ def ids_in(cases: Iterable[Case]) -> set[int]:
     return {int(name) for name in names if name.isdecimal()}
 
 
-def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer) -> Iterator[str]:
+def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer | None) -> Iterator[str]:
     """Yield the different texts that the two sides have for a token."""
     sides: list[Tokenizer] = [side for side in (actual, expected) if side is not None]
     texts: dict[str, None] = {}
@@ -79,8 +76,10 @@ def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer) -> Iterator[
     yield from filter(None, texts)
 
 
-def _mixed_cases(actual: Encoder | None, expected: Tokenizer, size: int) -> Iterator[Case]:
+def _mixed_cases(actual: Encoder | None, expected: Tokenizer | None, size: int) -> Iterator[Case]:
     """Yield cases of random sequences of tokens; the same vocabulary always yields the same ones."""
+    if not size:
+        return
     random = Random(0)  # noqa: S311 - texts, not secrets
     for number in range(_MIXED):
         parts = [next(_texts_of(random.randrange(size), actual, expected), " ") for _ in range(_LENGTH)]

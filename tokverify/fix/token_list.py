@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.type_change import patches_by_probing
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
+_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
 """The roles that change prompts or end generations."""
 
@@ -80,9 +83,9 @@ class TokenList:
     def differing_types(self, encoder: Encoder) -> list[int]:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
-            return []
+            return sorted(patches_by_probing(self._facts, encoder.spec))
         pairs = zip(encoder.settings.attributes, self.settings.attributes, strict=False)
-        return [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
+        return [id for id, (ours, theirs) in enumerate(pairs) if _class_of(ours) != _class_of(theirs)]
 
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
@@ -97,6 +100,11 @@ class TokenList:
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""
         return self.template is not None and _words(spec.chat_template) != _words(self.template)
+
+
+def _class_of(attribute: int) -> int:
+    """Return an attribute without the difference between CONTROL and UNKNOWN: converters write either for `<unk>`."""
+    return _SPECIAL if attribute & _SPECIAL else attribute
 
 
 def _words(template: str | None) -> Sequence[str] | None:
