@@ -27,7 +27,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
     yield from _byte_tokens(spec)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
-        yield from _double_bos(spec, encoder, facts)
+        yield from _double_bos(encoder, facts)
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
@@ -64,13 +64,18 @@ def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange
     )
 
 
-def _double_bos(spec: TokenizerSpec, encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
-    """Turn add_bos off if the chat template adds BOS as well, and the reference does not say that both should."""
+def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
+    """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
     if not settings.add_bos or bos is None or (facts.expected is not None and facts.expected.adds_special):
-        return
-    if read_template(spec.chat_template or "").begins_with(settings.pieces[bos]):
+        return False
+    return read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+
+
+def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
+    """Turn add_bos off if the chat template adds BOS as well."""
+    if adds_bos_twice(encoder, facts):
         yield TokenizerChange(
             kind="add_bos",
             sentence="turning add_bos off, because the chat template begins with BOS",

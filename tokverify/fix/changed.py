@@ -85,7 +85,7 @@ def type_ranges(old: TokenizerSpec, new: TokenizerSpec) -> tuple[TypeRange, ...]
     ranges: list[TypeRange] = []
     for id in _differing(types_of(old), types):
         if ranges and (ranges[-1].last, ranges[-1].type) == (id - 1, types[id]):
-            ranges[-1] = TypeRange(ranges[-1].first, id, types[id])
+            ranges[-1] = TypeRange(ranges[-1].first, id, int(types[id]))
         else:
-            ranges.append(TypeRange(id, id, types[id]))
+            ranges.append(TypeRange(id, id, int(types[id])))
     return tuple(ranges)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
+from tokverify.diagnosis.change import require_loadable
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
+from tokverify.fix.certain import adds_bos_twice
 from tokverify.fix.target_text import is_generated
 from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
@@ -34,6 +36,7 @@ BYTES = "bytes of tokens"
 TYPES = "types of tokens"
 ROLES = "special tokens"
 TEMPLATE = "chat template"
+DOUBLE_BOS = "BOS added by tokenizer and template"
 FINDINGS = "errors found by audit"
 
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
@@ -110,6 +113,7 @@ class Measuring:
         try:
             if is_original and self._declaration.refusal:
                 raise self._declaration.refusal
+            require_loadable(spec)
             encoder = Encoder(spec, self._name)
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
@@ -126,6 +130,7 @@ class Measuring:
             TYPES: len(self.token_list.differing_types(encoder)),
             ROLES: len(self.token_list.differing_roles(encoder)),
             TEMPLATE: int(self.token_list.has_other_template(spec)),
+            DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
             FINDINGS: self._count_errors(spec),
         }
         return Measure(counts, self._optional, results, encoder)
@@ -146,9 +151,9 @@ class Measuring:
     def _refused(self, message: str, size: int) -> Measure:
         results = [_error_result(case, message, self._facts) for case in self._cases]
         generated = sum(is_generated(case) for case in self._cases)
-        counts = dict.fromkeys((DECODING, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, FINDINGS), size)
+        counts = dict.fromkeys((DECODING, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS), size)
         counts |= {CASES: len(self._cases) - generated, TEXTS: generated}
-        order = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, FINDINGS)
+        order = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS)
         return Measure({name: counts[name] for name in order}, self._optional, results, None, message)
 
 
