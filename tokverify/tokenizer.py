@@ -116,6 +116,18 @@ class LlamaCppDecoding(Protocol):
 
 
 @runtime_checkable
+class DocumentDecoding(Protocol):
+    """Can decode as an equivalent tokenizer.json does, besides its own way."""
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of the tokenizer.json does.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary.
+        """
+
+
+@runtime_checkable
 class PieceListing(Protocol):
     """Holds all pieces, which is much faster than asking for one at a time."""
 
@@ -204,9 +216,11 @@ class Staged(Protocol):
 
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
-    """Return how `tokenizer` decodes for a comparison with `other`: as llama.cpp does if `other` does and both can."""
+    """Return how `tokenizer` decodes for a comparison with `other`: in the same way as `other`, if it can."""
     if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):
         return tokenizer.decode_as_llama_cpp
+    if isinstance(other, DocumentHolding) and isinstance(tokenizer, DocumentDecoding):
+        return tokenizer.decode_as_document
     return tokenizer.decode
 
 

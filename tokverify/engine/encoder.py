@@ -349,6 +349,13 @@ class Encoder:
         decoded = b"".join(parts)
         return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
 
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of an equivalent tokenizer.json does; errors as for `decode`."""
+        joiner = self.settings.family.make_document_joiner()
+        if joiner is None:
+            return self.decode(ids)
+        return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
+
     def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
         """Decode ids as `llama_detokenize` does; errors as for `decode`."""
         return self.decode(ids, clean_up=True)

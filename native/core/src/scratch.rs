@@ -23,8 +23,12 @@ pub struct Scratch {
     pub(crate) cells: Vec<Cell>,
     /// The cheapest segmentations from each place on.
     pub(crate) steps: Vec<Step>,
+    /// The word at hand.
+    pub(crate) word: Vec<u8>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// The ids of parts of chunks, by text.
+    pub parts: ChunkCache,
     /// For merging pairs.
     pub merge: MergeScratch,
 }

@@ -1,8 +1,10 @@
 //! The models, one file each, as in `tokverify/engine/models/`.
 
 pub mod bpe;
+pub mod bpe_alphabet;
 pub mod hybriddna;
 pub mod merge;
+pub mod merge_table;
 pub mod plamo2;
 pub mod plamo2_reach;
 pub mod plamo3;
@@ -11,4 +13,5 @@ pub mod spm;
 pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;
+pub mod word_normalizer;
 pub mod wordpiece;
