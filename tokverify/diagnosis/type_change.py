@@ -25,6 +25,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -62,10 +63,26 @@ def declared_types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield from _all_types(evidence)
         return
     groups: dict[TokenType, dict[int, TokenPatch]] = {}
-    for id, patch in (_differing_types(evidence) or {}).items():
+    for id, patch in (_declared_differences(evidence) or {}).items():
         groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
     for type, group in groups.items():
         yield set_type(evidence.spec, group, type, cost.TYPES)
+
+
+def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
+    """Return patches for all types that differ, if the reference declares types as a GGUF file does.
+
+    Unlike other references, these also declare which tokens are bytes or unused, which matters for decoding.
+    """
+    reference = evidence.facts.spec
+    if reference is None or reference.types is None or not isinstance(evidence.facts.expected, Declaring):
+        return _differing_types(evidence)
+    patches: dict[int, TokenPatch] = {}
+    for id, (old, new) in enumerate(zip(types_of(evidence.spec), reference.types, strict=False)):
+        # Converters write either of the two for `<unk>`.
+        if old != new and not {old, new} <= _SPECIAL:
+            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(new)), int(new))
+    return patches
 
 
 def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:

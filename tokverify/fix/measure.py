@@ -75,10 +75,11 @@ class Measure:
 
     def verification(self) -> Verification:
         """Return the counts of the cases, without the generated ones."""
+        results = [result for result in self.results if not is_generated(result.case)]
         fail = self.counts[CASES]
-        total = sum(not is_generated(result.case) for result in self.results)
-        skipped = sum(result.status is Status.SKIPPED for result in self.results if not is_generated(result.case))
-        return Verification(total - fail - skipped, fail, self.counts[DECODING], self.refusal or None)
+        skipped = sum(result.status is Status.SKIPPED for result in results)
+        decoded = sum(result.decode_difference is not None for result in results)
+        return Verification(len(results) - fail - skipped, fail, decoded, self.refusal or None)
 
 
 def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
@@ -173,4 +174,5 @@ def _count_failing(results: Iterable[CaseResult]) -> int:
 
 
 def _count_decoding(results: Iterable[CaseResult]) -> int:
-    return sum(result.decode_difference is not None for result in results)
+    """Count the cases that decode differently, and those without ids to decode."""
+    return sum(result.decode_difference is not None or result.status is Status.ERROR for result in results)

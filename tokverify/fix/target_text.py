@@ -17,7 +17,7 @@ SUITE = "generated"
 """The suite of all cases made here."""
 _MOST = 1_500
 """At most this many tokens are each put into texts; of more, an even sample."""
-_SAMPLED = 1_000
+_SAMPLED = 300
 """How many ordinary tokens are put into texts in any case."""
 _MIXED = 150
 """How many texts consist of several tokens."""
