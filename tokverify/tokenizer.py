@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from tokverify.errors import EncodeError
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import TokenizerSpec, TokenType
 
     HexBytes: TypeAlias = bytes
 else:
@@ -137,12 +137,50 @@ class PieceListing(Protocol):
 
 
 @runtime_checkable
+class TypeListing(Protocol):
+    """Knows the types of its tokens: which are matched in a text before the model runs, and when."""
+
+    def token_types(self) -> Sequence[TokenType]:
+        """Return the effective types by id; UNDEFINED for an ordinary token of which nothing more is known.
+
+        Raises:
+            TokverifyError: If they cannot be determined.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationEnds:
+    """The tokens that end a generation."""
+
+    ids: frozenset[int]
+    are_all: bool
+    """Whether no other token ends a generation."""
+
+
+@runtime_checkable
+class EndListing(Protocol):
+    """Knows tokens that end a generation."""
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation, as far as they are known."""
+
+
+@runtime_checkable
 class ControlListing(Protocol):
     """Lists its control tokens, so that one can tell whether `parse_special` affects a text."""
 
     @property
     def control_texts(self) -> Collection[str]:
         """The texts that are recognized as tokens only with `parse_special`; if `parses_special` is False, never."""
+
+
+@runtime_checkable
+class AddedTokenListing(Protocol):
+    """Lists its added tokens."""
+
+    @property
+    def added_texts(self) -> Collection[str]:
+        """The texts that can be recognized as tokens in a text before the model runs, or are reserved for tokens."""
 
 
 @runtime_checkable

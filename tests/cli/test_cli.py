@@ -32,16 +32,16 @@ TABLE = [
     (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
     (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
-    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 mismatch; stopped"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 failing", "stopped at the first"], []),
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
-    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 5'], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 6'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
     (["report", "show", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json: ", "tokverify report"]),
     (
         ["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"],
         0,
         [],
-        ["1 match; control tokens", "; the report is in"],
+        ["1 case: 1 match", "; the report is in"],
     ),
     (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
     (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
@@ -60,6 +60,7 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
@@ -190,7 +191,7 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "init", "demo", "fuzz", "diff", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
+        "run", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
         "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
