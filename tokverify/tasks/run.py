@@ -12,7 +12,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.references.location import EXPECT
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.tasks.cases import select_cases
-from tokverify.tasks.opening import open_model, open_reference, python_version
+from tokverify.tasks.opening import engine_version, open_model, open_reference, python_version
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.expectation import expect_of, expect_side
@@ -71,7 +71,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         found = open_reference(opened, reference)
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
-    report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
+    versions = {**report.versions, **engine_version(opened.encoder), **versions}
+    report = replace(report, options=dict(options or {}), versions=versions)
     if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report
