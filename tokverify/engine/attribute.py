@@ -34,7 +34,26 @@ VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).valu
 
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
+_MATCHING = tuple(
+    (Attribute[type.name].value, type)
+    for type in (
+        TokenType.CONTROL,
+        TokenType.UNKNOWN,
+        TokenType.USER_DEFINED,
+        TokenType.BYTE,
+        TokenType.UNUSED,
+        TokenType.NORMAL,
+    )
+)
 _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
+
+
+def type_of(attribute: int) -> TokenType:
+    """Return the type that says how a token with these attributes is matched in a text.
+
+    A control token is one, whatever else it is; the unknown token is matched like one.
+    """
+    return next((type for bit, type in _MATCHING if attribute & bit), TokenType.UNDEFINED)
 
 
 class Attributes:
