@@ -102,13 +102,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         explain=partial(_explain, opened, found) if diagnose else lambda _: Explained(None),
         on_progress=on_progress,
     )
-<<<<<<< HEAD
-    versions = {**fuzzed.report.versions, **engine_version(opened.encoder), **found.versions}
-=======
     if earlier:
         earlier.write(_samples_to_keep(fuzzed, plan.earlier))
-    versions = {**fuzzed.report.versions, **found.versions}
->>>>>>> main
+    versions = {**fuzzed.report.versions, **engine_version(opened.encoder), **found.versions}
     report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
     return replace(fuzzed, report=_add_repairs(report))
 
