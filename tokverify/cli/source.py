@@ -30,7 +30,7 @@ def read_text(argument: str | None, file: Path | None) -> str:
         # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
         return decode_verbatim(argument.encode("utf-8", "surrogateescape"), "the text")
     if file is not None:
-        return read_verbatim(file)
+        return read_verbatim(file, stream=True)
     return read_stream(sys.stdin.buffer, "stdin")
 
 

@@ -12,6 +12,7 @@ from tokverify.engine.override import Override
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
+from tokverify.text.wording import short_repr
 
 
 class Attribute(IntFlag):
@@ -89,7 +90,9 @@ class Attributes:
         byte = Attribute.BYTE.value  # looked up once: there can be a quarter of a million tokens
         for id in [id for id, attribute in enumerate(self.values) if attribute == byte]:
             if refuses(self._pieces[id]):
-                raise BrokenFileError(f"token {id} {self._pieces[id]!r} is typed BYTE; llama.cpp aborts on such a file")
+                raise BrokenFileError(
+                    f"token {id} {short_repr(self._pieces[id])} is typed BYTE; llama.cpp aborts on such a file"
+                )
 
     def _make_control(self, id: int) -> None:
         if not self.values[id] & Attribute.CONTROL:
@@ -97,7 +100,7 @@ class Attributes:
 
     def _set(self, id: int, attribute: int, reason: str) -> None:
         if self.values[id] != attribute:
-            setting = f"type of {id} {self._pieces[id]!r}"
+            setting = f"type of {id} {short_repr(self._pieces[id])}"
             self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
             self.values[id] = attribute
 

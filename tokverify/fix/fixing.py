@@ -160,7 +160,7 @@ def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, case
         TokverifyError: If it cannot be written, or is no better than the original.
     """
     with temporary_beside(output) as temporary:
-        write_patched(model, temporary, plan.values)
+        write_patched(model, temporary, plan.values, name=output)
         # Cases may refer to the model by this name in what they expect.
         fixed = Encoder(read_spec(temporary), model.stem)
         after = count_results(verify_tokenizers(fixed, expected, cases))

@@ -181,7 +181,7 @@ def read_baseline(path: Path, today: date) -> Baseline:
             seen.add(key)
         return entry
 
-    return Baseline(str(path), tuple(read_entries(path, "known failure", read)), today)
+    return Baseline(str(path), tuple(read_entries(path, "known failure", read, marks=("case", "difference"))), today)
 
 
 def _concerns(entry: KnownDifference, side: Side) -> bool:
