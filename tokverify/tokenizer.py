@@ -6,7 +6,7 @@ third-party references are treated like built-in ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
@@ -122,6 +122,15 @@ class PieceListing(Protocol):
     @property
     def pieces(self) -> Sequence[str]:
         """The stored strings by id."""
+
+
+@runtime_checkable
+class ControlListing(Protocol):
+    """Lists its control tokens, so that one can tell whether `parse_special` affects a text."""
+
+    @property
+    def control_texts(self) -> Collection[str]:
+        """The texts that are recognized as tokens only with `parse_special`; if `parses_special` is False, never."""
 
 
 @runtime_checkable

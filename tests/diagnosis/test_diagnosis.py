@@ -116,12 +116,13 @@ def test_a_reference_that_returns_only_ids_is_enough():
     assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
 
 
-def test_the_search_stops_when_time_runs_out():
+def test_the_search_stops_at_its_limit_and_names_what_was_not_tried():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
-    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, seconds=-1).diagnosis
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, encodings=-1).diagnosis
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
+    assert {"pre-tokenizer", "merges"} <= set(found.not_tried)
 
 
 def test_the_broken_sample_is_diagnosed():
@@ -164,7 +165,7 @@ def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
     facts = Facts(found.tokenizer, found.path)
-    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, seconds=100)
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, encodings=3_000_000)
     best = result.diagnosis.explanations[0]
     assert set(best.kind.split("+")) == kinds
     assert len(best.unexplained) == unexplained

@@ -69,6 +69,7 @@ def test_the_report_records_the_options():
         "seed": 0,
         "corpus": [],
         "behavior_only": True,
+        "breaking": [],
     }
     assert (document["summary"]["old"], document["summary"]["new"], document["file"]) == (GOOD, BROKEN, BROKEN)
 

@@ -333,4 +333,13 @@ class TestReference:
         divergence = explain(load_gguf(SAMPLE / "sample-broken.gguf"), "word   with", reference).reference
         assert divergence.first == "model"
         assert divergence.differing_tokens == (2, 3, 4)
-        assert divergence.notes
+        assert divergence.notes == ()
+
+    def test_a_note_says_if_the_reference_cannot_encode_in_this_mode(self):
+        from tokverify.files.load import load_gguf
+
+        reference = load_reference(SAMPLE / "sample.tokenizer.model")
+        encoder = load_gguf(SAMPLE / "sample.gguf")
+        notes = explain(encoder, "a<pad>", reference).reference.notes
+        assert [note.partition(":")[0] for note in notes] == ["only comparable with parse_special off"]
+        assert explain(encoder, "a<pad>", reference, parse_special=False).reference.notes == ()

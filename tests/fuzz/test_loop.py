@@ -86,9 +86,7 @@ def faulty_spm(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> Encoder:
     monkeypatch.setitem(sys.modules, "faulty_spm", faulty)
     location.loader.exec_module(faulty)
     faulty.merge = merge_with_rightmost_of_equals
-    copy = Encoder(encoder.spec)
-    copy._model = faulty.Spm(encoder.settings.ids, encoder.spec.scores)
-    return copy
+    return Encoder(encoder.spec, model=faulty.Spm(encoder.settings.ids, encoder.spec.scores))
 
 
 def test_a_wrong_tie_break_is_found(sample, monkeypatch):

@@ -78,7 +78,8 @@ def test_options_that_one_side_does_not_support_are_off():
     plain.adds_special = False
     full.parses_special = False
     for trial in (Trial(full, plain), Trial(plain, full)):
-        assert trial.with_supported_options(sample("a", True, True)) == sample("a", False, False)
+        assert trial.with_supported_options(sample("a", True, True)) == sample("a", False, True)
+        assert trial.with_supported_options(sample("a<s>", True, True)) == sample("a<s>", False, False)
         assert trial.outcome(sample("a", True, True)) is None
 
 
@@ -142,5 +143,6 @@ def test_a_side_without_support_for_an_option_is_named_once():
     assert Trial(able, left).notes == Trial(left, left).notes
     assert Trial(able, left).notes == (
         "compared with add_special turned off: left does not know which tokens to add around a text",
-        "compared with parse_special turned off: left never recognizes control tokens in text",
+        "compared with parse_special turned on, but off for texts that contain a control token of left, which never "
+        "recognizes those and always matches its other added tokens",
     )

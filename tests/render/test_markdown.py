@@ -67,9 +67,9 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     nothing = replace(report.diagnosis, explanations=(), tried=5)
     text = FORMATS["run"]["markdown"](replace(report, diagnosis=nothing), RenderOptions())
     assert "### Diagnosis\n\nnone of the 5 changes that were tried makes a failing case match\n\n" in text
-    early = replace(report.diagnosis, tried=5, stopped_early=True)
+    early = replace(report.diagnosis, tried=5, stopped_early=True, not_tried=("merges",))
     text = FORMATS["run"]["markdown"](replace(report, diagnosis=early), RenderOptions())
-    assert "\n\ntime ran out after 5 changes\n\n" in text
+    assert "\n\nthe limit was reached after 5 changes; not tried: merges\n\n" in text
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,10 @@ class FakeTokenizer:
     def vocab_size(self) -> int:
         return len(self.pieces)
 
+    @property
+    def control_texts(self) -> frozenset[str]:
+        return self.special
+
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         self.calls.append(text)
         known = [piece for piece in self.pieces if parse_special or piece not in self.special]

@@ -9,6 +9,7 @@ from tokverify.diff.example import add_examples
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation
+from tokverify.report.consequence import Consequence, Level, Outcome, Witness
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
@@ -51,10 +52,20 @@ def hostile_change() -> ChangeReport:
         effect=Effect(lines=1000, changed_lines=999, bytes=20_000, changed_bytes=1, old_tokens=400, new_tokens=500),
         not_compared=(HOSTILE,),
         file=f"models/{HOSTILE}.gguf",
+        consequences=_consequences(),
+        breaking=tuple(Level),
         options={"old": HOSTILE, "new": HOSTILE, "fuzz": 30.0},
         versions={"tokverify": "1.2.3"},
     )
     return add_examples(report)
+
+
+def _consequences() -> tuple[Consequence, ...]:
+    """Make one of each level: one broken, one unknown, and three valid."""
+    witness = Witness(HOSTILE, add_special=True, parse_special=False, old=HOSTILE, new=HOSTILE * 3)
+    broken = Consequence(Level.VOCABULARY, Outcome.BROKEN, HOSTILE, HOSTILE, witness, 3)
+    unknown = Consequence(Level.SPECIAL, Outcome.UNKNOWN, HOSTILE)
+    return broken, unknown, *(Consequence(level, Outcome.VALID, HOSTILE) for level in list(Level)[2:])
 
 
 def present_fuzz() -> Presentation:

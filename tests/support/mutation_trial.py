@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support.bare_tokenizer import Bare
 from support.gguf_maker import make_gguf, string
+from support.made_vocabulary import MADE
 from support.mutation import CONTROL, Mutation
 from support.paths import SAMPLE
 from support.real_data import SHARED
@@ -91,7 +92,7 @@ def explains_all(explanation: Explanation | None) -> bool:
 
 
 def is_here(vocabulary: str) -> bool:
-    return vocabulary in {"sample", *_MADE} or (SHARED / "vocabs" / f"{vocabulary}.gguf").is_file()
+    return vocabulary in {"sample", *_MADE, *MADE} or (SHARED / "vocabs" / f"{vocabulary}.gguf").is_file()
 
 
 @cache
@@ -99,13 +100,14 @@ def intact(vocabulary: str) -> Path:
     """Return the intact file of a vocabulary."""
     if vocabulary == "sample":
         return SAMPLE / "sample.gguf"
-    if vocabulary not in _MADE:
+    if vocabulary not in {*_MADE, *MADE}:
         return SHARED / "vocabs" / f"{vocabulary}.gguf"
     directory = Path(tempfile.mkdtemp())
     bare = directory / "bare.gguf"
     bare.write_bytes(make_gguf({"general.architecture": string("llama")}))
     made = directory / f"{vocabulary}.gguf"
-    write_patched(bare, made, changed_values(TokenizerSpec(model="", tokens=()), _MADE[vocabulary]))
+    spec = _MADE[vocabulary] if vocabulary in _MADE else MADE[vocabulary]()
+    write_patched(bare, made, changed_values(TokenizerSpec(model="", tokens=()), spec))
     return made
 
 
@@ -159,6 +161,11 @@ def _usual_findings(vocabulary: str) -> frozenset[tuple[str, str]]:
     return frozenset(_findings(intact(vocabulary)))
 
 
+def new_findings(path: Path, vocabulary: str) -> list[str]:
+    """Return the codes of the rules that report something in a file, but not in the intact one."""
+    return sorted({code for code, message in set(_findings(path)) - _usual_findings(vocabulary)})
+
+
 def _findings(path: Path) -> list[tuple[str, str]]:
     report = audit(Subject(read_declaration(path)), RULES.values())
     return [(finding.code, finding.message) for finding in report.findings if finding.severity >= Severity.WARNING]
@@ -177,7 +184,7 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
     path.unlink(missing_ok=True)
     write_mutant(mutation, path)
     known = facts(mutation.vocabulary, mutation.reference)
-    audited = sorted({code for code, message in set(_findings(path)) - _usual_findings(mutation.vocabulary)})
+    audited = new_findings(path, mutation.vocabulary)
     plan = _plan(path, known)
     return Outcome(
         mutation,

@@ -10,6 +10,7 @@ from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
 from tokverify.verify.alignment import split_around
+from tokverify.verify.mode import Mode
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _MAX_LENGTH = 400
 """Characters; longer cases test speed, and are cut like shorter ones."""
+
+
+_PARSING = Mode(add_special=False, parse_special=True)
 
 
 @cache
@@ -34,10 +38,10 @@ def probes() -> tuple[str, ...]:
 
 def encode_both(subject: Subject, text: str) -> tuple[list[int], list[int]]:
     """Return the actual and the expected ids; both are empty if one side cannot encode the text."""
-    parse_special = subject.expected.parses_special
+    mode = subject.modes.choose(text, _PARSING)
     try:
-        actual = subject.encoder.encode(text, parse_special=parse_special)
-        return actual, subject.expected.encode(text, add_special=False, parse_special=parse_special)
+        actual = subject.encoder.encode(text, **mode._asdict())
+        return actual, subject.expected.encode(text, **mode._asdict())
     except EncodeError:
         return [], []
 

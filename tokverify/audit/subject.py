@@ -12,6 +12,7 @@ from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.text.wording import truncate
 from tokverify.tokenizer import Declaring, DocumentHolding
+from tokverify.verify.mode import Modes
 
 if TYPE_CHECKING:
     from tokverify.audit.marker import TemplateMarkers
@@ -103,6 +104,11 @@ class Subject:
     def expected(self) -> Tokenizer:
         """The reference's tokenizer."""
         return self.reference.tokenizer
+
+    @cached_property
+    def modes(self) -> Modes:
+        """Chooses the options with which the file and its reference can be compared on a text."""
+        return Modes(self.encoder, self.expected)
 
     @property
     def original(self) -> Tokenizer | None:

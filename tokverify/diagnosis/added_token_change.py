@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
+from tokverify.diagnosis.spelling import text_of_bytes
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.diagnosis.type_change import type_effect
-from tokverify.engine.byte_level import spell_bytes
-from tokverify.engine.families import find_family
-from tokverify.engine.family import Alphabet
-from tokverify.engine.normalizer import escape_spaces
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -26,18 +23,23 @@ def reference_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None:
         return
-    size = len(spec.tokens)
-    if len(reference.tokens) > size:
-        yield TokenizerChange(
-            kind="added",
-            sentence=f"adding {name_tokens(range(size, len(reference.tokens)), spec)} from the reference",
-            cost=cost.ADDED_TOKENS,
-            transform=lambda spec: _append_rest(spec, reference),
-        )
+    yield from missing_tokens(evidence)
     patches = _replaced_tokens(spec, reference)
     if patches:
         sentence = f"copying the text and type of {name_tokens(patches, spec)} from the reference"
         yield patch_tokens(patches, "added", sentence, cost.ADDED_TOKENS)
+
+
+def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Add the reference's tokens beyond our last one."""
+    reference, size = evidence.facts.spec, len(evidence.spec.tokens)
+    if reference is not None and len(reference.tokens) > size:
+        yield TokenizerChange(
+            kind="added",
+            sentence=f"adding {name_tokens(range(size, len(reference.tokens)), evidence.spec)} from the reference",
+            cost=cost.ADDED_TOKENS,
+            transform=lambda spec: _append_rest(spec, reference),
+        )
 
 
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec:
@@ -78,10 +80,7 @@ def _token_for(id: int, data: bytes, evidence: Evidence) -> tuple[str, TokenType
         return f"[PAD{id}]", TokenType.UNUSED
     if kind_of(text) == "tags":
         return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
-    family = find_family(evidence.spec.model)
-    if family and family.alphabet is Alphabet.BYTE_LEVEL:
-        return spell_bytes(data), TokenType.NORMAL
-    return escape_spaces(text), TokenType.NORMAL
+    return text_of_bytes(data, evidence.spec.model), TokenType.NORMAL
 
 
 def _append(

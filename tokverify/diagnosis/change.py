@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.families import find_family
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -73,6 +74,11 @@ class TokenizerChange:
         changed = self.transform(spec)
         _require_loadable(changed)
         settings = resolve(changed)
+        if self.deviation or base is None or base.engine.name == PYTHON:
+            return self._python_encoder(changed, settings, base)
+        return Encoder(changed, settings=settings, base=base)
+
+    def _python_encoder(self, changed: TokenizerSpec, settings: Settings, base: Encoder | None) -> Encoder:
         model = None if base is None else _reusable_model(base, changed, settings)
         if self.deviation:
             return DeviatingEncoder(changed, self.deviation, model)

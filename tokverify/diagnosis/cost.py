@@ -24,9 +24,15 @@ CONFIRMED: Final = 0.5
 FLAG: Final = 1.0
 SPECIAL_ID: Final = 1.2
 
+EXCHANGED_IDS: Final = 1.3
+"""Two roles whose tokens are exchanged."""
+
 PRE_TOKENIZER: Final = 2.0
 MODEL_NAME: Final = 2.5
 
+SHIFT: Final = 2.8
+"""Tokens that were moved by an insertion or a deletion."""
+SHIFT_WITHOUT_ROLES: Final = 2.85
 ALL_TYPES: Final = 2.9
 """If the file declares no types at all."""
 TYPES: Final = 3.0
@@ -59,6 +65,8 @@ MODEL: Final = 5.0
 
 WORD_NORMALIZER: Final = 5.8
 STRIPPING: Final = 5.9
+MATCHING: Final = 5.9
+"""Which tokens are matched in texts, as the file or the reference declares it."""
 WORD_DECODING: Final = 5.9
 RUNTIME: Final = 6.0
 """Anything else that only the runtime could do."""

@@ -10,9 +10,11 @@ from tokverify.diagnosis import (
     array_change,
     convention_change,
     decoding_change,
+    matching_change,
     piece_change,
     runtime_change,
     setting_change,
+    shift_change,
     type_change,
 )
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
+    "shift": shift_change.shifts,
     "types": type_change.types,
+    "matching": matching_change.matching,
     "texts": piece_change.reference_texts,
     "conventional texts": piece_change.conventional_texts,
     "texts by bytes": piece_change.texts_by_bytes,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
@@ -15,11 +16,12 @@ from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
+from tokverify.spec import AddedToken
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import AddedToken, TokenizerSpec
+    from tokverify.spec import TokenizerSpec
 
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
@@ -47,6 +49,8 @@ class Deviation:
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
     stripping: dict[int, tuple[bool, bool]] | None = None
     """The flags (lstrip, rstrip) of added tokens, by id."""
+    specials: Mapping[int, bool | None] = field(default_factory=dict)
+    """Whether tokens are special, which means matched only with `parse_special`, by id; None for never matched."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
     """What ids decode to; if that is empty, the token is ignored."""
     join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
@@ -58,32 +62,42 @@ class Deviation:
     def combine(self, other: Deviation) -> Deviation:
         """Combine two deviations; if they contradict each other, `other` takes precedence."""
         combined = replace(
-            self, normalizers=self.normalizers + other.normalizers, decoded={**self.decoded, **other.decoded}
+            self,
+            normalizers=self.normalizers + other.normalizers,
+            specials={**self.specials, **other.specials},
+            decoded={**self.decoded, **other.decoded},
         )
         for name in _SINGLE:
             if getattr(other, name) is not None:
                 combined = replace(combined, **{name: getattr(other, name)})
         return combined
 
-    def set_stripping(self, tokens: Sequence[AddedToken]) -> tuple[AddedToken, ...]:
-        """Return added tokens with the flags of `stripping`."""
-        changed: list[AddedToken] = []
-        for token in tokens:
-            lstrip, rstrip = (self.stripping or {}).get(token.id, (token.lstrip, token.rstrip))
-            changed.append(replace(token, lstrip=lstrip, rstrip=rstrip))
-        return tuple(changed)
+    def change_added_tokens(self, settings: Settings) -> tuple[AddedToken, ...]:
+        """Return added tokens as `specials` and `stripping` specify, longest first."""
+        tokens = {token.id: token for token in settings.added_tokens}
+        for id, special in self.specials.items():
+            if special is None:
+                tokens.pop(id, None)
+            else:
+                tokens[id] = replace(tokens.get(id) or AddedToken(id, settings.pieces[id], special), special=special)
+        for id, (lstrip, rstrip) in (self.stripping or {}).items():
+            if id in tokens:
+                tokens[id] = replace(tokens[id], lstrip=lstrip, rstrip=rstrip)
+        return tuple(tokens[id] for id in sort_longest_first(sorted(tokens), settings.pieces))
 
 
 class DeviatingEncoder(Encoder):
     """Encodes like llama.cpp, except for a deviation."""
 
+    can_be_native = False
+
     def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
         settings = resolve(spec)
-        settings = replace(settings, added_tokens=deviation.set_stripping(settings.added_tokens))
+        settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
         super().__init__(spec, settings=settings, model=_model(spec, settings, deviation, model))
         self._deviation = deviation
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)

@@ -31,6 +31,11 @@ class Facts:
         """The name of the reference."""
         return self.expected.name if self.expected else ""
 
+    @property
+    def parses_special(self) -> bool:
+        """Whether the reference can recognize its control tokens in a text."""
+        return self.expected is not None and self.expected.parses_special
+
     @cached_property
     def special_ids(self) -> Mapping[str, int]:
         """The ids of the special tokens, by role."""

@@ -41,6 +41,16 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         )
 
 
+def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store all tokens that differ as the reference does."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    pairs = enumerate(zip(spec.tokens, reference.tokens if reference else (), strict=False))
+    patches = {id: TokenPatch(expected) for id, (text, expected) in pairs if text != expected}
+    if patches:
+        sentence = f"rewriting {name_tokens(patches, spec)} as in the reference"
+        yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
+
+
 def _describe_difference(text: str, expected: str) -> str:
     if escape_spaces(text) == expected:
         return "with ▁ instead of spaces"

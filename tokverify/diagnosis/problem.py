@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tokverify.diagnosis.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
+from tokverify.diagnosis.declared_change import declared_changes
 from tokverify.diagnosis.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
 from tokverify.errors import TokverifyError
 from tokverify.report.run import Status
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 _Goal = TypeVar("_Goal", bound=Goal)
+Changes: TypeAlias = "Mapping[str, Iterator[TokenizerChange]]"
+"""The changes of each kind, the kind to try first coming first; nothing is generated before it is needed."""
 _IGNORED = frozenset({Status.SKIPPED, Status.KNOWN})
 """Known differences need not be explained or preserved."""
 
@@ -34,24 +37,28 @@ class Problem(Generic[_Goal]):
     """The goals to reach."""
     controls: Sequence[Goal]
     """The goals that are already reached and must remain so."""
-    changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Iterator[TokenizerChange]]
+    changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Changes]
     """Generates changes to try, given a spec, its encoder (None if it is refused), and the goals not reached yet."""
+    declared: Sequence[TokenizerChange] = ()
+    """All changes that together lead to what the reference declares."""
     decoding: bool = False
     """Whether the ids are equal on both sides."""
 
 
-def id_problem(results: Sequence[CaseResult], facts: Facts) -> Problem[Target] | None:
+def id_problem(
+    spec: TokenizerSpec, encoder: Encoder | None, results: Sequence[CaseResult], facts: Facts
+) -> Problem[Target] | None:
     """Return the cases whose ids differ; None if there is none that a change on our side could fix."""
     failing, matching = _targets(results, facts.expected)
-    return Problem(failing, matching, partial(_id_changes, facts)) if failing else None
+    if not failing:
+        return None
+    declared = declared_changes(Evidence(spec, encoder, facts, failing))
+    return Problem(failing, matching, partial(_id_changes, facts), tuple(declared))
 
 
-def _id_changes(
-    facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]
-) -> Iterator[TokenizerChange]:
+def _id_changes(facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Changes:
     evidence = Evidence(spec, encoder, facts, left)
-    for generate in COUNTERFACTUALS.values():
-        yield from generate(evidence)
+    return {name: generate(evidence) for name, generate in COUNTERFACTUALS.items()}
 
 
 def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple[list[Target], list[Target]]:
@@ -104,9 +111,8 @@ def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encod
 
 def _decoding_changes(
     facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[DecodingTarget]
-) -> Iterator[TokenizerChange]:
+) -> Changes:
     if encoder is None:
-        return
+        return {}
     evidence = DecodingEvidence(spec, encoder, facts, left)
-    for generate in DECODING_COUNTERFACTUALS.values():
-        yield from generate(evidence)
+    return {name: generate(evidence) for name, generate in DECODING_COUNTERFACTUALS.items()}

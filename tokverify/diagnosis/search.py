@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tokverify.diagnosis.budget import ENCODINGS, Budget
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
+from tokverify.diagnosis.trial import BROKEN_WEIGHT, Trial, distance, is_reached
 from tokverify.errors import TokverifyError
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import NEARLY_ALL
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _Goal = TypeVar("_Goal", bound=Goal)
 
-SECONDS = 10.0
-"""The default limit, in seconds of processor time."""
 _SAMPLE = 200
 """Every change is tried on this many failing cases, those with the shortest expected results."""
 _DEPTH = 3
@@ -53,7 +51,7 @@ def diagnose(
     results: Iterable[CaseResult],
     *,
     encoder: Encoder | None = None,
-    seconds: float = SECONDS,
+    encodings: int = ENCODINGS,
 ) -> DiagnosisResult | None:
     """Explain the failing cases, or if none fails, the cases whose ids decode differently.
 
@@ -66,19 +64,19 @@ def diagnose(
         facts: What is known about the reference.
         results: The results of comparing the two.
         encoder: Our side; None if it cannot be loaded.
-        seconds: The approximate limit of processor time.
+        encodings: The approximate number of texts to encode. Unlike a time, this does not depend on the machine.
     """
-    deadline = time.process_time() + seconds
+    budget = Budget(encodings)
     results = list(results)
-    ids = id_problem(results, facts)
+    ids = id_problem(spec, encoder, results, facts)
     if ids:
         if not _is_of_another_model(spec, facts):
-            return _Search(spec, encoder, ids, deadline).result()
+            return _Search(spec, encoder, ids, budget).result()
         # Parts of another model's tokenizer also make some texts match, but explain nothing.
-        most = _Search(spec, encoder, ids, deadline, len(ids.failing) // 2 + 1).result()
+        most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
         return most if most.changes else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
-    result = _Search(spec, encoder, decoding, deadline).result() if decoding else None
+    result = _Search(spec, encoder, decoding, budget).result() if decoding else None
     return result if result and result.changes else None
 
 
@@ -89,35 +87,9 @@ def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
     return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """Changes that were tried together."""
-
-    parts: tuple[TokenizerChange, ...]
-    encoder: Encoder
-    explained: frozenset[str]
-    """The names of the failing cases that match with them."""
-    distance: int
-    """How much the results of the sample still differ from the expected ones."""
-
-    @property
-    def change(self) -> TokenizerChange:
-        return reduce(TokenizerChange.then, self.parts)
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Order explanations, best first."""
-        return -len(self.explained), not self.change.expressible, self.change.cost
-
-    @property
-    def promise(self) -> tuple[float, ...]:
-        """Order combinations by how much an additional change may achieve, best first."""
-        return -len(self.explained), self.distance, self.change.cost
-
-
 class _Search(Generic[_Goal]):
     def __init__(
-        self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], deadline: float, least: int = 1
+        self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], budget: Budget, least: int = 1
     ) -> None:
         self._spec = spec
         self._encoder = encoder
@@ -125,16 +97,20 @@ class _Search(Generic[_Goal]):
         self._failing = problem.failing
         by_size = sorted(problem.failing, key=lambda goal: len(goal.expected))
         self._sample = by_size[:_SAMPLE]
-        self._deadline = deadline
+        self._budget = budget
         self._least = least
         self._seen: set[frozenset[str]] = set()
-        self._late = False
-        self._trials: list[_Trial] = []
+        self._not_tried: tuple[str, ...] = ()
+        self._trials: list[Trial] = []
+        self._before: list[int] | None = None
+        self._before = self._distances(encoder)
 
     def result(self) -> DiagnosisResult:
         beam = list(self._extend())
+        if not self._is_explained():
+            self._try_declared()
         for _ in range(_DEPTH - 1):
-            if self._is_explained() or self._late:
+            if self._is_explained() or self._not_tried:
                 break
             best = sorted(self._trials, key=lambda trial: trial.promise)[:_BEAM]
             parents = [trial for trial in best if trial in beam]
@@ -145,42 +121,52 @@ class _Search(Generic[_Goal]):
             tuple(map(self._explanation, ranked)),
             len(self._failing),
             len(self._seen),
-            stopped_early=self._late,
+            stopped_early=bool(self._not_tried),
+            not_tried=self._not_tried,
             decoding=self._problem.decoding,
         )
         return DiagnosisResult(diagnosis, tuple(trial.change for trial in ranked))
 
-    def _extend(self, trial: _Trial | None = None) -> Iterator[_Trial]:
+    def _extend(self, trial: Trial | None = None) -> Iterator[Trial]:
         """Try every change in addition to those of a trial."""
         spec = trial.change.expressible_part().transform(self._spec) if trial else self._spec
         encoder = trial.encoder if trial else self._encoder
         left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
-        for change in self._problem.changes(spec, encoder, left):
-            if time.process_time() > self._deadline:
-                self._late = True
-                return
-            if found := self._try((*(trial.parts if trial else ()), change), trial):
+        changes = self._problem.changes(spec, encoder, left)
+        for name in changes:
+            for change in changes[name]:
+                if self._budget.is_spent:
+                    self._not_tried = _from(name, changes)
+                    return
+                if found := self._try((*(trial.parts if trial else ()), change), trial):
+                    self._trials.append(found)
+                    yield found
+                if self._is_explained():
+                    return
+
+    def _try_declared(self) -> None:
+        """Try everything that the reference declares differently, however many faults that corrects."""
+        if len(self._problem.declared) > 1 and not self._budget.is_spent:
+            found = self._try(tuple(self._problem.declared), None)
+            if found:
                 self._trials.append(found)
-                yield found
-            if self._is_explained():
-                return
 
     def _prune(self) -> None:
         """Drop each part of the best combination that is not needed to explain the same cases."""
         for trial in sorted(self._trials, key=lambda trial: trial.rank)[:1]:
-            parts = trial.parts
-            for part in trial.parts:
-                rest = tuple(other for other in parts if other is not part)
-                found = self._try(rest, None) if len(rest) > 1 else None
-                if found and found.explained >= trial.explained:
+            best = trial
+            for part in sorted(trial.parts, key=lambda part: -part.cost):
+                rest = tuple(other for other in best.parts if other is not part)
+                found = self._try(rest, None) if rest else None
+                if found and found.explained >= best.explained and found.broken <= best.broken:
                     self._trials.append(found)
-                    parts = rest
+                    best = found
 
     def _is_explained(self) -> bool:
-        return any(len(trial.explained) == len(self._failing) for trial in self._trials)
+        return any(len(trial.explained) == len(self._failing) and not trial.broken for trial in self._trials)
 
-    def _try(self, parts: tuple[TokenizerChange, ...], before: _Trial | None) -> _Trial | None:
-        """Return what changes together explain; None if that is no more than before, or they break a matching case."""
+    def _try(self, parts: tuple[TokenizerChange, ...], before: Trial | None) -> Trial | None:
+        """Return what changes together explain; None if that is no more than before, or more speaks against them."""
         sentences = frozenset(part.sentence for part in parts)
         if sentences in self._seen:
             return None
@@ -189,23 +175,39 @@ class _Search(Generic[_Goal]):
             encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
+        if self._encoder is None or encoder.model is not self._encoder.model:
+            self._budget.spend_on_model(encoder.vocab_size)
         distances = self._distances(encoder)
         if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):
             return None
-        if not all(_is_reached(goal, encoder) for goal in self._problem.controls):
-            return None
-        explained = {goal.name for goal, distance in zip(self._sample, distances, strict=True) if not distance}
+        explained = {goal.name for goal, left in zip(self._sample, distances, strict=True) if not left}
         if explained and len(self._sample) < len(self._failing):
-            explained = {goal.name for goal in self._failing if _is_reached(goal, encoder)}
-        return _Trial(parts, encoder, frozenset(explained), sum(distances))
+            self._budget.spend_on_texts(len(self._failing))
+            explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
+        broken = self._broken(encoder, len(explained) // BROKEN_WEIGHT)
+        return None if broken is None else Trial(parts, encoder, frozenset(explained), broken, sum(distances))
 
     def _distances(self, encoder: Encoder | None) -> list[int]:
         """Return how far each result of the sample is from the expected one."""
-        return [_distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
+        if encoder is self._encoder and self._before is not None:
+            return self._before
+        self._budget.spend_on_texts(len(self._sample))
+        return [distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
-    def _rank_trials(self) -> list[_Trial]:
+    def _broken(self, encoder: Encoder, most: int) -> frozenset[str] | None:
+        """Return the names of the matching cases that now fail; None if there are more than `most`."""
+        broken: set[str] = set()
+        self._budget.spend_on_texts(len(self._problem.controls))
+        for goal in self._problem.controls:
+            if not is_reached(goal, encoder):
+                broken.add(goal.name)
+                if len(broken) > most:
+                    return None
+        return frozenset(broken)
+
+    def _rank_trials(self) -> list[Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""
-        kept: list[_Trial] = []
+        kept: list[Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
             if len(trial.explained) >= self._least and not any(
                 trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept
@@ -213,7 +215,7 @@ class _Search(Generic[_Goal]):
                 kept.append(trial)
         return kept[:_LISTED]
 
-    def _explanation(self, trial: _Trial) -> Explanation:
+    def _explanation(self, trial: Trial) -> Explanation:
         left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
         change = trial.change
         return Explanation(
@@ -222,20 +224,13 @@ class _Search(Generic[_Goal]):
             explained=len(trial.explained),
             failing=len(self._failing),
             unexplained=left,
+            broken=len(trial.broken),
             expressible=change.expressible,
             gguf_command=change.gguf_command,
         )
 
 
-def _is_reached(goal: Goal, encoder: Encoder) -> bool:
-    return goal.outcome(encoder) == goal.expected
-
-
-def _distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
-    """Return a measure of how much ids or bytes differ from the expected ones; 0 only if they are equal."""
-    if outcome is None:
-        return len(expected) + 2
-    if outcome == expected:
-        return 0
-    actual_counts, expected_counts = Counter(outcome), Counter(expected)
-    return 1 + sum((actual_counts - expected_counts).values()) + sum((expected_counts - actual_counts).values())
+def _from(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return a name and those after it."""
+    listed = list(names)
+    return tuple(listed[listed.index(name) :])

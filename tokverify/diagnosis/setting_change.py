@@ -13,6 +13,7 @@ from tokverify.diagnosis.change import TokenizerChange
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.files.gguf.values import FIELDS
 from tokverify.text.wording import quote
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _AFFIX_FLAGS = ("add_bos", "add_eos")
 _NAMES_THAT_STRIP = ("phi-3", "phi3", "modern-bert")
 """llama.cpp strips spaces around added tokens if the model's name contains one of these, in any case."""
+ROLES = frozenset(role for role, _ in SPECIAL_IDS)
+"""The roles that GGUF has a key for."""
 _GUESSES = 3
 """How many of the most frequent missing ids are tried for the token of a role."""
 
@@ -54,10 +57,31 @@ def _flag(evidence: Evidence, name: str, *, value: bool) -> TokenizerChange:
     )
 
 
+def declared_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set each flag that the reference declares and that has another value here."""
+    reference, family = evidence.facts.spec, find_family(evidence.spec.model)
+    if reference is None or family is None:
+        return
+    ours = evidence.encoder.settings if evidence.encoder else evidence.spec
+    for name in (*family.flags, *_AFFIX_FLAGS):
+        value = getattr(reference, name)
+        if value is not None and value is not getattr(ours, name):
+            yield _flag(evidence, name, value=value)
+
+
+def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Assign each role that the reference declares to the same token."""
+    current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
+    for role, id in evidence.facts.special_ids.items():
+        if id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES:
+            yield _special_id(evidence.spec, role, id, confirmed=True)
+
+
 def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign the role of BOS, EOS, SEP or unknown to the token that has it in the reference, or is likely to."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     declared = evidence.facts.special_ids
+    yield from _exchanged_ids(evidence, current)
     for role, observed in _observed_ids(evidence).items():
         if role in declared:
             candidates = [declared[role]]
@@ -66,6 +90,17 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
         for id in candidates:
             if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
                 yield _special_id(evidence.spec, role, id, confirmed=role in declared)
+
+
+def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
+    """Exchange the tokens of two roles if the token that is expected for one of them has the other."""
+    for role, observed in _observed_ids(evidence).items():
+        for other, id in current.items():
+            # A token may have several roles, but not one that is expected elsewhere.
+            if other != role and role in current and id != current[role] and observed == {id}:
+                first, second = _special_id(evidence.spec, role, id, confirmed=False), current[role]
+                then = _special_id(evidence.spec, other, second, confirmed=False)
+                yield replace(first.then(then), cost=cost.EXCHANGED_IDS)
 
 
 def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
@@ -100,13 +135,24 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     for name in _distinct_pre_tokenizers(old, first=declared):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
-            yield TokenizerChange(
-                kind="pre",
-                sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
-                cost=cost.discount(cost.PRE_TOKENIZER, confirmed=name == declared),
-                transform=partial(replace, pre=name),
-                gguf_command=set_pre_tokenizer(name),
-            )
+            yield _pre_tokenizer(name, confirmed=name == declared)
+
+
+def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the pre-tokenizer that the reference declares."""
+    name = evidence.facts.spec.pre if evidence.facts.spec else None
+    if name in PRE_TOKENIZERS and name != evidence.spec.pre:
+        yield _pre_tokenizer(name, confirmed=True)
+
+
+def _pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
+    return TokenizerChange(
+        kind="pre",
+        sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
+        cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
+        transform=partial(replace, pre=name),
+        gguf_command=set_pre_tokenizer(name),
+    )
 
 
 def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None) -> Iterator[str]:

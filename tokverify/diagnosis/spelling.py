@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
+from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 def attribute_of(type: TokenType) -> int:
     """Return llama.cpp's attribute for a type, before it overrides any."""
     return Attribute[type.name].value
+
+
+def text_of_bytes(data: bytes, model: str) -> str:
+    """Return the text with which a model's family stores an ordinary token that represents some bytes."""
+    family = find_family(model)
+    if family and family.alphabet is Alphabet.BYTE_LEVEL:
+        return spell_bytes(data)
+    return escape_spaces(data.decode("utf-8", "surrogateescape"))
 
 
 def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | None:

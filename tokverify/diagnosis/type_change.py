@@ -52,6 +52,18 @@ def types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "types", " and ".join(parts), cost.SEVERAL_TYPES)
 
 
+def declared_types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set all types that have another effect in the reference."""
+    if evidence.spec.types is None:
+        yield from _all_types(evidence)
+        return
+    groups: dict[TokenType, dict[int, TokenPatch]] = {}
+    for id, patch in (_differing_types(evidence) or {}).items():
+        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    for type, group in groups.items():
+        yield set_type(evidence.spec, group, type, cost.TYPES)
+
+
 def _group_changes(
     spec: TokenizerSpec, type: TokenType, group: Patches, *, with_similar: bool
 ) -> Iterator[TokenizerChange]:
@@ -174,9 +186,20 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         return None
     patches: dict[int, TokenPatch] = {}
     for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
-        if type_effect(current, spec) != type_effect(type, spec):
+        if type_effect(current, spec) != type_effect(type, spec) and not _may_be_control(evidence, id, type):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     return patches
+
+
+def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
+    """Whether a tag that the reference always matches may still be meant as a control token, as it is on our side.
+
+    A reference that never parses control tokens has no type for tokens that are matched on request. As a user-defined
+    token, the tag would also be matched in what the users of a model write.
+    """
+    spec = evidence.spec
+    is_control = types_of(spec)[id] == TokenType.CONTROL and kind_of(spec.tokens[id]) == "tags"
+    return is_control and type == TokenType.USER_DEFINED and not evidence.facts.parses_special
 
 
 def _reference_types(evidence: Evidence) -> list[TokenType] | None:

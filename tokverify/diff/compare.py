@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.diff.consequences import find_consequences
 from tokverify.diff.example import add_examples
 from tokverify.diff.parts import compare_parts
 from tokverify.errors import EncodeError
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diff.version import Version
     from tokverify.fuzz.plan import FuzzPlan
+    from tokverify.report.consequence import Level
     from tokverify.report.fuzz import FuzzProgress
     from tokverify.tokenizer import Tokenizer
 
@@ -28,6 +31,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     plan: FuzzPlan | None = None,
     corpus: Iterable[str] | None = None,
     behavior_only: bool = False,
+    breaking: Sequence[Level] = (),
     on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
     """Compare two versions of a tokenizer.
@@ -39,6 +43,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
         plan: What to fuzz; None to skip fuzzing.
         corpus: Lines of real text on which to measure the effect.
         behavior_only: Do not count changed parts as a difference.
+        breaking: The only consequences that count as a difference; empty to count every difference.
         on_fuzz: Called after each batch of generated texts.
     """
     from tokverify.fuzz.loop import fuzz
@@ -51,16 +56,17 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     # Last, because Ctrl-C ends it and must leave the rest complete.
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
-    return add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+    found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+    return replace(found, consequences=find_consequences(old, new, found), breaking=tuple(breaking))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
     """Count the lines and bytes of a corpus whose ids change; a line that only one side can encode has changed."""
     count = changed_count = size = changed_size = old_tokens = new_tokens = 0
-    parse_special = old.parses_special and new.parses_special
+    modes = Modes(old, new)
     for line in lines:
-        before = _encode(old, line, parse_special=parse_special)
-        after = _encode(new, line, parse_special=parse_special)
+        mode = modes.choose(line, Mode(add_special=False, parse_special=True))
+        before, after = _encode(old, line, mode), _encode(new, line, mode)
         line_size = len(line.encode())
         count += 1
         size += line_size
@@ -72,8 +78,8 @@ def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
     return Effect(count, changed_count, size, changed_size, old_tokens, new_tokens)
 
 
-def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> list[int] | None:
+def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> list[int] | None:
     try:
-        return list(tokenizer.encode(text, add_special=False, parse_special=parse_special))
+        return list(tokenizer.encode(text, **mode._asdict()))
     except EncodeError:
         return None

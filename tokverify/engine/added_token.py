@@ -1,9 +1,10 @@
 """Split a text at its added tokens, before any other stage.
 
 llama.cpp processes the added tokens from the longest to the shortest, and splits the remaining text at every occurrence
-of each. Scanning the text from left to right and taking the longest token at each position is much faster, and gives
-the same result unless a token can begin inside another one that is not longer. This is determined once for each set of
-tokens, and the literal algorithm is used if it matters.
+of each. Its sort leaves tokens of equal length in an order of its own (see `tokverify.engine.introsort`). Scanning the
+text from left to right and taking the longest token at each position is much faster, and gives the same result unless a
+token can begin inside another one that is not longer. This is determined once for each set of tokens, and the literal
+algorithm is used if it matters.
 
 Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vocab.cpp`.
 """
@@ -11,13 +12,14 @@ Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token_overlap import can_overlap
+from tokverify.engine.introsort import introsort
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import has_lone_byte, to_bytes
 
@@ -35,6 +37,11 @@ _LONGEST_BEGINNING = 16
 
 Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
+
+
+def sort_longest_first(ids: Iterable[int], pieces: Sequence[str]) -> list[int]:
+    """Sort added tokens, given in ascending order, as llama.cpp does; those of equal length get an order of its own."""
+    return introsort(ids, key=lambda id: -len(to_bytes(pieces[id])))
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:

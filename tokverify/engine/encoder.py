@@ -5,27 +5,42 @@ Source: `llama_vocab::impl::tokenize`, `token_to_piece` and `detokenize` in llam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine import added_token
+from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_pieces
+from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
 from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.model import CuttableModel, TracingModel
 from tokverify.engine.models.chunk_cache import ChunkCache
+from tokverify.engine.native import build_native
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.text.utf8 import has_lone_byte, replace_lone_bytes, to_utf8
+from tokverify.text.utf8 import (
+    decode_leniently,
+    decode_utf8,
+    find_not_utf8,
+    from_utf8,
+    has_lone_byte,
+    replace_lone_bytes,
+    to_bytes,
+    to_utf8,
+)
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
+    from tokverify.engine.native import NativeEncoder
+    from tokverify.spec import AddedToken, TokenizerSpec
+
+_ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
 
 class Encoder:
@@ -37,12 +52,16 @@ class Encoder:
         spec: What the file declares.
         name: A short name for reports.
         settings: The effective settings, to replace those derived from `spec`.
-        model: The model, to replace the one built from both.
+        model: The model, to replace the one built from both; it is used by the Python engine.
+        base: The encoder of a similar tokenizer, to share what depends only on identical objects.
 
     Raises:
         UnsupportedError: If tokverify does not know the tokenizer family or the pre-tokenizer.
         BrokenFileError: If llama.cpp refuses the file.
     """
+
+    can_be_native = True
+    """Whether the native engine encodes as this class does; subclasses that change a stage set it to False."""
 
     parses_special = True
     adds_special = True
@@ -56,23 +75,54 @@ class Encoder:
         *,
         settings: Settings | None = None,
         model: Model | None = None,
+        base: Encoder | None = None,
     ) -> None:
         self.spec = spec
         self.name = name
         self.settings: Settings = settings or resolve(spec)
         self.pieces = self.settings.pieces
         self._token_bytes: dict[int, bytes] = {}
-        self._model = model or self.settings.family.make_model(spec, self.settings)
-        added = self.settings.added_tokens
-        self._split_all = added_token.splitter(added)
-        self._split_user_defined = added_token.splitter([token for token in added if not token.special])
-        self._splits_characters = any(has_lone_byte(token.text) for token in added)
+        self._given_model = model
         self._stretches = ChunkCache(self._encode_stretch)
+        self._native: NativeEncoder | None = None
+        self.engine = self._choose_engine(base)
+        """The engine that encodes, and why it is not the native one."""
 
-    @property
+    def _choose_engine(self, base: Encoder | None) -> EngineChoice:
+        if self._given_model is not None or not self.can_be_native:
+            return EngineChoice(PYTHON, "only the Python engine can modify how a tokenizer works")
+        choice = available_engine()
+        if choice.name == NATIVE:
+            choice = self._try_native(base)
+        if choice.name == PYTHON:
+            # The model reports what is wrong with the tokenizer.
+            self._given_model = self.model
+        return choice
+
+    def _try_native(self, base: Encoder | None) -> EngineChoice:
+        shared = (base.spec, base._native) if base and base._native else None  # noqa: SLF001 - the same class
+        try:
+            self._native = build_native(self.spec, self.settings, shared)
+        except UnsupportedError as error:
+            return EngineChoice(PYTHON, f"the native engine {error}")
+        return EngineChoice(NATIVE)
+
+    @cached_property
     def model(self) -> Model:
-        """The model that encodes the text between added tokens."""
-        return self._model
+        """The Python engine's model, which encodes the text between added tokens."""
+        return self._given_model or self.settings.family.make_model(self.spec, self.settings)
+
+    @cached_property
+    def _split_all(self) -> Callable[[str], list[added_token.Fragment]]:
+        return added_token.splitter(self.settings.added_tokens)
+
+    @cached_property
+    def _split_user_defined(self) -> Callable[[str], list[added_token.Fragment]]:
+        return added_token.splitter(self._added_tokens(parse_special=False))
+
+    @cached_property
+    def _splits_characters(self) -> bool:
+        return any(has_lone_byte(token.text) for token in self.settings.added_tokens)
 
     @property
     def vocab_size(self) -> int:
@@ -84,20 +134,96 @@ class Encoder:
         """The effective special ids by role, llama.cpp's defaults included."""
         return self.settings.special_ids
 
+    @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the added tokens that are matched only with `parse_special`."""
+        return frozenset(token.text for token in self.settings.added_tokens if token.special)
+
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
-        """Encode `text` to ids.
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Encode `text` to ids; bytes need not be valid UTF-8.
 
         Raises:
-            EncodeError: If the text contains a lone surrogate, or a byte without a token on which llama.cpp aborts.
+            EncodeError: If the text contains a lone surrogate, or bytes on which llama.cpp aborts.
         """
+        if isinstance(text, bytes):
+            valid = from_utf8(text)
+            if valid is None:
+                return self._encode_broken_text(text, add_special=add_special, parse_special=parse_special)
+            text = valid
+        if self._native is None:
+            return self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+        try:
+            ids = self._native.encode(text, add_special, parse_special)
+        except UnicodeEncodeError:
+            ids = None
+        return self._explain_failure(text, add_special, parse_special) if ids is None else ids
+
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        add_special: bool = False,
+        parse_special: bool = True,
+        threads: int = 1,
+    ) -> EncodedBatch:
+        """Encode many texts, each a string or UTF-8 bytes.
+
+        The native engine uses up to `threads` threads, and other Python threads can run meanwhile.
+
+        Raises:
+            EncodeError: For the first text that cannot be encoded; see `encode`. It names the index of the text.
+        """
+        texts = tuple(texts)
+        if self._native is None:
+            ids = (self._encode_item(texts, index, add_special, parse_special) for index in range(len(texts)))
+            return EncodedBatch.from_lists(ids)
+        try:
+            ids_of_all, offsets, failed = self._native.encode_batch(texts, add_special, parse_special, threads)
+        except ValueError:
+            failed = find_not_utf8(texts)
+        if failed is not None:
+            self._encode_item(texts, failed, add_special, parse_special)
+            raise RuntimeError(_ENGINES_DISAGREE)
+        return EncodedBatch(memoryview(ids_of_all).cast("I"), memoryview(offsets).cast("q"))
+
+    def _encode_item(
+        self, texts: Sequence[str | bytes], index: int, add_special: bool, parse_special: bool
+    ) -> list[int]:
+        text = texts[index]
+        try:
+            text = text if isinstance(text, str) else decode_utf8(text)
+            return self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+        except EncodeError as error:
+            raise EncodeError(f"text {index}: {error}") from None
+
+    def _explain_failure(self, text: str, add_special: bool, parse_special: bool) -> NoReturn:
+        """Let the Python engine report why a text cannot be encoded."""
+        self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+        raise RuntimeError(_ENGINES_DISAGREE)
+
+    def _encode_in_python(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         to_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
         prefix, suffix = self._special_affixes() if add_special else ([], [])
         return prefix + self._encode_fragments(split(text)) + suffix
+
+    def _encode_broken_text(self, data: bytes, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text that is not valid UTF-8, in the Python engine."""
+        prefix, suffix = self._special_affixes() if add_special else ([], [])
+        ids: list[int] = []
+        for fragment in added_token.split_bytes(data, self._added_tokens(parse_special=parse_special)):
+            if isinstance(fragment, int):
+                ids.append(fragment)
+            else:
+                ids += self._encode_broken(fragment) if has_lone_byte(fragment) else self._encode_stretch(fragment)
+        return prefix + ids + suffix
+
+    def _added_tokens(self, *, parse_special: bool) -> list[AddedToken]:
+        return [token for token in self.settings.added_tokens if parse_special or not token.special]
 
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
         # Whole texts hardly ever repeat, but the stretches between added tokens do.
@@ -111,16 +237,22 @@ class Encoder:
         return ids
 
     def _encode_stretch(self, fragment: str) -> list[int]:
+        if self._splits_characters and has_lone_byte(fragment):
+            return self._encode_broken(fragment)
+        return self.model.encode(self._prepare(fragment))
+
+    def _encode_broken(self, fragment: str) -> list[int]:
+        text = self._prepare(fragment)
+        if isinstance(self.model, CuttableModel):
+            return self.model.encode_cut(text)
+        return self.model.encode(decode_leniently(to_bytes(text)))
+
+    def _prepare(self, fragment: str) -> str:
         # Each stretch begins the text or follows an added token: in both cases a space is added.
-        text = self._normalize((" " if self._prefixes_space else "") + fragment)
-        if not self._splits_characters or not has_lone_byte(fragment):
-            return self._model.encode(text)
-        if isinstance(self._model, CuttableModel):
-            return self._model.encode_cut(text)
-        return self._model.encode(replace_lone_bytes(text))
+        return self._normalize((" " if self._prefixes_space else "") + fragment)
 
     def encode_unsplit(self, text: str) -> list[int]:
-        """Encode `text` without looking for added tokens."""
+        """Encode `text` without looking for added tokens, in the Python engine."""
         return self._encode_fragments([text] if text else [])
 
     def trace(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
@@ -140,15 +272,15 @@ class Encoder:
         return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
 
     def _trace(self, text: str, start: int, end: int) -> Stretch:
-        if not isinstance(self._model, TracingModel):
+        if not isinstance(self.model, TracingModel):
             raise UnsupportedError(f"{self.name}: its model cannot record how it encodes a text")
-        if isinstance(self._model, CuttableModel) and has_lone_byte(text):
+        if isinstance(self.model, CuttableModel) and has_lone_byte(text):
             raise UnsupportedError("an added token splits a character, which cannot be traced")
         rewriting = Rewriting()
         rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
         for character in text:
             rewriting.replace(character, replace_lone_bytes(self._normalize(character)))
-        traced = self._model.trace(rewriting.result.decode())
+        traced = self.model.trace(rewriting.result.decode())
         return Stretch(start, end, text, replace(traced, rewriting=rewriting.then(traced.rewriting)))
 
     @property

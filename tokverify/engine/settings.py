@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_ids
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
@@ -20,7 +21,6 @@ from tokverify.engine.override import Override
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
-from tokverify.text.utf8 import to_bytes
 from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ class _Loader:
         special = (Attribute.CONTROL | Attribute.UNKNOWN).value
         matched = special | Attribute.USER_DEFINED.value
         ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
-        # subtle: llama.cpp's sort is not stable, so tokens of equal length may be tried in another order there.
-        ids.sort(key=lambda id: -len(to_bytes(self.pieces[id])))
+        ids = sort_longest_first(ids, self.pieces)
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & special), id in lstrip, id in rstrip) for id in ids

@@ -13,6 +13,7 @@ from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.tokenizer import Staged, tokens_of
 from tokverify.verify.alignment import compare, split_around
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -51,7 +52,7 @@ def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenize
         difference=difference,
         differing_tokens=tuple(_differing_indexes(difference) if difference else ()),
         has_merge_ranks=False,
-        notes=tuple(_notes(explained, reference)),
+        notes=tuple(_notes(explained, encoder, reference)),
     )
 
 
@@ -60,11 +61,12 @@ def _first_difference(stages: Iterable[StageComparison]) -> str:
     return next((stage.stage for stage in stages if stage.outcome is StageOutcome.DIFFERS), "model")
 
 
-def _notes(explained: Explanation, reference: Tokenizer) -> Iterator[str]:
-    if explained.parse_special and not reference.parses_special:
-        yield f"{reference.name} never recognizes control tokens in a text"
-    if explained.add_special and not reference.adds_special:
-        yield f"{reference.name} does not know which tokens to add around a text"
+def _notes(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Iterator[str]:
+    modes = Modes(encoder, reference)
+    asked = Mode(explained.add_special, explained.parse_special)
+    comparable = modes.choose(explained.text, asked)
+    for option in modes.decisive_options(explained.text, asked, comparable):
+        yield f"only comparable with {modes.reason(option, explained.text)}"
 
 
 def _differing_indexes(difference: Difference) -> list[int]:

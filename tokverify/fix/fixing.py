@@ -21,6 +21,7 @@ from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import count_decode_differences, count_status
 from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -76,7 +77,8 @@ def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequen
     spec = declaration.spec
     encoder, refusal = _load_encoder(declaration, model.stem)
     if encoder is None:
-        results = [_error_result(case, facts.expected, refusal) for case in cases]
+        modes = Modes(facts.expected) if facts.expected else Modes()
+        results = [_error_result(case, modes, refusal) for case in cases]
         before = Verification(0, len(cases), refusal=refusal)
     else:
         report = verify_tokenizers(encoder, facts.expected, cases)
@@ -102,14 +104,9 @@ def _load_encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, 
         return None, str(error)
 
 
-def _error_result(case: Case, expected: Tokenizer | None, refusal: str) -> CaseResult:
-    return CaseResult(
-        case,
-        Status.ERROR,
-        message=refusal,
-        add_special=case.add_special and (expected is None or expected.adds_special),
-        parse_special=case.parse_special and (expected is None or expected.parses_special),
-    )
+def _error_result(case: Case, modes: Modes, refusal: str) -> CaseResult:
+    mode = modes.choose(case.text, Mode(case.add_special, case.parse_special))
+    return CaseResult(case, Status.ERROR, message=refusal, **mode._asdict())
 
 
 def count_results(report: Report) -> Verification:

@@ -140,7 +140,9 @@ class Causes:
     def _remove(self, sample: Sample, known: TrialOutcome) -> Sample:
         """Remove every occurrence of the minimal text of a known cause."""
         minimal, text = known.sample, sample.text
-        if not minimal.text or minimal.add_special > sample.add_special or minimal.parse_special > sample.parse_special:
+        if not minimal.text or minimal.add_special > sample.add_special:
+            return sample
+        if minimal.parse_special > sample.parse_special and self._trial.modes.parses_special:
             return sample
         view = _by_category if self._alike[_shape(known)] > MAX_ALIKE else str
         searched = view(minimal.text)

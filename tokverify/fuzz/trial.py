@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import UnsupportedError
@@ -16,6 +17,7 @@ from tokverify.report.fuzz import DifferenceKind
 from tokverify.text.sequence import common_length
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -63,33 +65,19 @@ class Trial:
         """Build a trial; against llama.cpp, whose decoding ours must equal, decoding is always compared."""
         return cls(actual, expected, decoding or expected.decodes_as_llama_cpp)
 
+    @cached_property
+    def modes(self) -> Modes:
+        """Chooses the options with which the two can be compared on a text."""
+        return Modes(self.actual, self.expected)
+
     def with_supported_options(self, sample: Sample) -> Sample:
-        """Turn off the options that one of the two tokenizers does not support."""
-        return Sample(
-            sample.text,
-            sample.add_special and self.actual.adds_special and self.expected.adds_special,
-            sample.parse_special and self.actual.parses_special and self.expected.parses_special,
-        )
+        """Return the sample with the options with which the two can be compared."""
+        return Sample(sample.text, *self.modes.choose(sample.text, Mode(*sample[1:])))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """For each option that is off for the whole run, a note that names the side that does not support it."""
-        sides = (self.actual, self.expected)
-        unable = {
-            "add_special": [
-                f"{side.name} does not know which tokens to add around a text"
-                for side in sides
-                if not side.adds_special
-            ],
-            "parse_special": [
-                f"{side.name} never recognizes control tokens in text" for side in sides if not side.parses_special
-            ],
-        }
-        return tuple(
-            f"compared with {option} turned off: {'; '.join(dict.fromkeys(reasons))}"
-            for option, reasons in unable.items()
-            if reasons
-        )
+        """A note for each option that cannot always be as the generators ask for it."""
+        return self.modes.summary
 
     def run(self, samples: Sequence[Sample], on_ids: Callable[[list[int]], object] = len) -> list[TrialOutcome | None]:
         """Try samples; the outcome is None if both sides agree. `on_ids` receives the actual ids of each text."""

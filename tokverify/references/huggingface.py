@@ -134,6 +134,12 @@ class HuggingFaceTokenizer:
         return pieces
 
     @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the added tokens that are special."""
+        added = self._tokenizer.get_added_tokens_decoder().values()
+        return frozenset(token.content for token in added if token.special)
+
+    @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
         """The stages that determine how pieces are written, with options of the model written as stages."""
         tokenizer = self._tokenizer

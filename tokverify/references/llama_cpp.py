@@ -78,7 +78,7 @@ class LlamaCppTokenizer:
         """End the child process; it is restarted when needed."""
         self._child.end()
 
-    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+    def encode(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; if llama.cpp aborts, that is an error of this text alone."""
         ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
         if isinstance(ids, EncodeError):
@@ -86,9 +86,12 @@ class LlamaCppTokenizer:
         return ids
 
     def encode_many(
-        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+        self, texts: Sequence[str | bytes], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
-        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error."""
+        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error.
+
+        Bytes need not be valid UTF-8.
+        """
         results: list[bytes | EncodeError] = [_utf8(text) for text in texts]
         valid = [result for result in results if isinstance(result, bytes)]
         answers = iter(self._ask(ENCODE, valid, add_special=add_special, parse_special=parse_special))
@@ -125,6 +128,12 @@ class LlamaCppTokenizer:
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that llama.cpp renders for a token; none for an id without a token."""
         return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
+
+    def declared_spec(self) -> TokenizerSpec:
+        """Return what the file that llama.cpp has loaded declares."""
+        from tokverify.files.gguf.declaration import read_spec
+
+        return read_spec(self._model)
 
     @cached_property
     def attributes(self) -> list[int]:
@@ -242,9 +251,9 @@ def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> Llama
     return tokenizer
 
 
-def _utf8(text: str) -> bytes | EncodeError:
+def _utf8(text: str | bytes) -> bytes | EncodeError:
     try:
-        return to_utf8(text)
+        return text if isinstance(text, bytes) else to_utf8(text)
     except EncodeError as error:
         return error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SentencePieceTokenizer:
-    """A `SentencePieceProcessor`, which never recognizes control tokens in a text.
+    """A `SentencePieceProcessor`, which never recognizes control tokens in a text, and always user-defined pieces.
 
     Args:
         processor: The library's tokenizer.
@@ -85,6 +86,13 @@ class SentencePieceTokenizer:
     def piece(self, id: int) -> str:
         """Return a token's stored string, verbatim; an empty string for an id without a token."""
         return str(self._processor.id_to_piece(id)) if 0 <= id < self.vocab_size else ""
+
+    @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the control tokens and the unknown token, which are plain text inside a text."""
+        is_control, is_unknown = self._processor.is_control, self._processor.is_unknown
+        ids = [id for id in range(self.vocab_size) if is_control(id) or is_unknown(id)]
+        return frozenset(map(self.piece, ids))
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents inside a text.

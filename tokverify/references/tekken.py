@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,11 @@ class TekkenTokenizer:
         """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; for a special token, its text."""
         token_bytes = self.token_bytes(id)
         return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
+
+    @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of all special tokens."""
+        return frozenset(map(self.piece, range(self._tekkenizer.num_special_tokens)))
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents; none for an id without a token."""

@@ -63,6 +63,11 @@ class TiktokenTokenizer:
             return b""
         return token_bytes
 
+    @property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the special tokens."""
+        return frozenset(self._encoding.special_tokens_set)
+
     @cached_property
     def _special_tokens(self) -> frozenset[int]:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))

@@ -32,7 +32,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A change to the tokenizer that makes failing cases match and breaks none that matched."""
+    """A change to the tokenizer that makes failing cases match and breaks at most a few that match by accident."""
 
     kind: str
     """The kinds of its changes, joined with `+`, such as `types+pre`."""
@@ -46,6 +46,8 @@ class Explanation:
     """The failing cases that it leaves, as suite/id."""
     expressible: bool
     """Whether a GGUF file can express it."""
+    broken: int = 0
+    """How many cases no longer match with it; each of them weighs as much as several explained ones."""
     gguf_command: str | None = None
     """The command of the `gguf` package that does the same, where there is one; MODEL and FIXED stand for the files."""
     repair: Repair = field(default_factory=Repair)
@@ -63,6 +65,8 @@ class Diagnosis:
     tried: int
     """How many changes it tried."""
     stopped_early: bool = False
-    """Whether time ran out before it had tried all changes."""
+    """Whether it reached its limit of encodings before it had tried all changes."""
+    not_tried: tuple[str, ...] = ()
+    """The kinds of changes that it had not, or not completely, tried by then."""
     decoding: bool = False
     """Whether all ids are equal, so that it looked at the cases whose ids decode differently."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tokverify.report.consequence import Consequence, Level, consequences_exit_code
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
 from tokverify.report.run import Report, Side
@@ -88,6 +89,10 @@ class ChangeReport:
     """The versions of tokverify and the libraries involved."""
     examples: tuple[Example, ...] = ()
     """One example per cause, the most frequent cause first."""
+    consequences: tuple[Consequence, ...] = ()
+    """What the change invalidates, one entry for each level."""
+    breaking: tuple[Level, ...] = ()
+    """The only levels that count as a difference; empty if every difference counts."""
 
 
 def old_side(report: ChangeReport) -> Side:
@@ -116,9 +121,16 @@ def behaves_alike(report: ChangeReport) -> bool:
 
 
 def diff_exit_code(report: ChangeReport) -> int:
-    """Return 0 if nothing changed, 1 if something did, 2 if no text was compared, 130 if Ctrl-C stopped the fuzzing."""
+    """Return 0 if nothing changed, 1 if something did, 2 if no text was compared, 130 if Ctrl-C stopped the fuzzing.
+
+    With `breaking`, only these levels count, and 2 also means that one of them could not be compared.
+    """
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         return INTERRUPTED
+    if report.breaking:
+        # A run in which texts differ has the exit code 1, but here only the levels decide.
+        ran = 2 if run_exit_code(report.report) == 2 else 0  # noqa: PLR2004 - an exit code
+        return consequences_exit_code(report.consequences, report.breaking) or ran
     if not behaves_alike(report) or (report.parts and not report.behavior_only):
         return 1
     return run_exit_code(report.report)
@@ -132,6 +144,7 @@ def summarize_diff(report: ChangeReport) -> Mapping[str, object]:
         "old": old_side(report).source,
         "new": new_side(report).source,
         "parts": {part.name: count_kinds(part) for part in report.parts},
+        "consequences": {str(each.level): str(each.outcome) for each in report.consequences},
     }
 
 
@@ -143,3 +156,6 @@ def check_diff(report: ChangeReport, path: str) -> Iterator[str]:
     for index, example in enumerate(report.examples):
         if example.index >= len(report.report.results):
             yield f"{path}.examples[{index}].index: there is no such result"
+    for level in report.breaking:
+        if all(consequence.level is not level for consequence in report.consequences):
+            yield f"{path}.breaking: {level} is not among the consequences"

@@ -127,7 +127,7 @@ class FuzzReport:
     """Texts among those that failed or were skipped whose cause is not listed."""
     stop: Stop
     notes: tuple[str, ...] = ()
-    """Options that were off for the whole run, and why."""
+    """Options that could not always be as the generators asked for, and why."""
     coverage: FuzzCoverage
     generators: Mapping[str, GeneratorTally]
     """The contribution of each generator, by name."""

@@ -15,6 +15,7 @@ from tokverify.stats.probe import probe
 from tokverify.stats.remark import make_remarks
 from tokverify.stats.text import read_pieces, samples, texts_of
 from tokverify.stats.vocabulary import count_long, find_longest, find_ordinary
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.report.stats import TextKind
@@ -97,6 +98,7 @@ class _Tally:
 
     def __init__(self, subjects: Sequence[StatsSubject]) -> None:
         self._subjects = subjects
+        self._modes = Modes(*(subject.tokenizer for subject in subjects))
         self._sums: dict[tuple[TextKind, str, bool], _Sum] = {}
         self.used: list[set[int]] = [set() for _ in subjects]
 
@@ -114,14 +116,15 @@ class _Tally:
         total.characters += len(text.content)
         total.words += len(text.content.split())
         total.trailing += len(_TRAILING.findall(text.content))
+        mode = self._modes.choose(text.content, Mode(add_special=False, parse_special=False))
         for index in range(len(self._subjects)):
             if index not in total.failures:
-                self._encode(total, index, text)
+                self._encode(total, index, text, mode)
 
-    def _encode(self, total: _Sum, index: int, text: SampleText) -> None:
+    def _encode(self, total: _Sum, index: int, text: SampleText, mode: Mode) -> None:
         subject = self._subjects[index]
         try:
-            ids = subject.tokenizer.encode(text.content, add_special=False, parse_special=False)
+            ids = subject.tokenizer.encode(text.content, **mode._asdict())
         except (EncodeError, UnsupportedError) as error:
             total.failures[index] = f"{text.kind} {text.name}: {error}"
             return

@@ -23,6 +23,7 @@ from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
+    from tokverify.report.consequence import Level
     from tokverify.report.diff import ChangeReport
     from tokverify.report.fuzz import FuzzProgress
     from tokverify.spec import TokenizerSpec
@@ -37,6 +38,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     seed: int = 0,
     corpus: Sequence[Path] = (),
     behavior_only: bool = False,
+    breaking: Sequence[Level] = (),
     options: Mapping[str, object] | None = None,
     on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
@@ -50,6 +52,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         seed: The seed of the fuzzer.
         corpus: Text files; the share of their lines that are encoded differently is measured.
         behavior_only: Accept parts that differ as long as all texts get the same ids.
+        breaking: The only consequences that count as a difference; empty to count every difference.
         options: The options to record in the report.
         on_progress: Called after each batch of the fuzzer.
 
@@ -70,6 +73,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
             plan=plan,
             corpus=lines,
             behavior_only=behavior_only,
+            breaking=breaking,
             on_fuzz=on_progress,
         )
     return replace(report, options=dict(options or {}), versions={"tokverify": __version__})

@@ -16,6 +16,7 @@ from tokverify.report.record import RecordedCase, RecordedChange, Recording
 from tokverify.system.output_file import write_files
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.verify.expectation import agrees, is_name_of
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect, SuiteSource
@@ -97,20 +98,21 @@ def record_cases(
         key: The name of the model. An expectation under this name that still holds is left as it is.
         on_progress: Called after each case with the number of cases done and the number of all cases.
     """
+    modes = Modes(actual, expected)
     results: list[RecordedCase] = []
     for case in cases:
-        results.append(_record(actual, expected, case, key))
+        results.append(_record(modes, actual, expected, case, key))
         if on_progress:
             on_progress(len(results), len(cases))
     return results
 
 
-def _record(actual: Tokenizer, expected: Tokenizer, case: Case, key: str) -> RecordedCase:
+def _record(modes: Modes, actual: Tokenizer, expected: Tokenizer, case: Case, key: str) -> RecordedCase:
     try:
-        ids = _reference_ids(actual, expected, case)
+        ids = _reference_ids(modes, expected, case)
     except (EncodeError, UnsupportedError) as error:
         return RecordedCase(case, RecordedChange.NOT_RECORDED, message=f"{expected.name}: {error}")
-    agreed = _try_to_encode(actual, case.text, _options_of(case)) == ids
+    agreed = _try_to_encode(actual, case.text, _mode_of(case)) == ids
     return RecordedCase(case, _change(case.expect.get(key), actual, ids), ids, model_agrees=agreed)
 
 
@@ -120,26 +122,22 @@ def _change(before: Expect | None, actual: Tokenizer, ids: tuple[int, ...]) -> R
     return RecordedChange.UNCHANGED if agrees(before, actual, ids) else RecordedChange.CHANGED
 
 
-def _options_of(case: Case) -> dict[str, bool]:
-    return {"add_special": case.add_special, "parse_special": case.parse_special}
+def _mode_of(case: Case) -> Mode:
+    return Mode(case.add_special, case.parse_special)
 
 
-def _reference_ids(actual: Tokenizer, expected: Tokenizer, case: Case) -> tuple[int, ...]:
-    """Encode a case with the reference, dropping options it lacks if they make no difference to the model."""
-    options = _options_of(case)
-    supported = {"add_special": expected.adds_special, "parse_special": expected.parses_special}
-    missing = [option for option in options if options[option] and not supported[option]]
-    ids = _try_to_encode(actual, case.text, options) if missing else None
-    decisive = [option for option in missing if _try_to_encode(actual, case.text, options | {option: False}) != ids]
-    if decisive:
+def _reference_ids(modes: Modes, expected: Tokenizer, case: Case) -> tuple[int, ...]:
+    """Encode a case with the reference, in another mode than the case's if that makes no difference to the model."""
+    mode = modes.choose(case.text, _mode_of(case))
+    if decisive := modes.decisive_options(case.text, _mode_of(case), mode):
         raise UnsupportedError(f"does not support {' and '.join(decisive)}, which changes the ids of this text")
-    return tuple(expected.encode(case.text, **(options | dict.fromkeys(missing, False))))
+    return tuple(expected.encode(case.text, **mode._asdict()))
 
 
-def _try_to_encode(tokenizer: Tokenizer, text: str, options: Mapping[str, bool]) -> tuple[int, ...] | None:
+def _try_to_encode(tokenizer: Tokenizer, text: str, mode: Mode) -> tuple[int, ...] | None:
     """Encode a text; None if that fails."""
     try:
-        return tuple(tokenizer.encode(text, **options))
+        return tuple(tokenizer.encode(text, **mode._asdict()))
     except (EncodeError, UnsupportedError):
         return None
 

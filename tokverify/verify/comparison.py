@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.difference import NO_TOKEN
@@ -18,6 +18,7 @@ from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.baseline import Judge
 from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
+from tokverify.verify.mode import Mode, Modes
 from tokverify.verify.side import side_of
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -73,6 +74,11 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     )
 
 
+def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
+    """Compare one case; the sides appear in its messages."""
+    return _comparison(actual, expected, sides).result(case)
+
+
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
     """Yield the ids whose tokens are not part of a difference in the report."""
     for result in results:
@@ -95,14 +101,11 @@ def _watch(
 def _comparison(actual: Tokenizer, expected: Tokenizer | None, sides: tuple[Side, Side]) -> _Comparison:
     if expected is None:
         return _ExpectComparison(actual, sides[0])
-    return _ReferenceComparison(actual, sides[0], expected, sides[1])
+    return _ReferenceComparison(actual, sides[0], expected, sides[1], Modes(actual, expected))
 
 
-class _Mode(NamedTuple):
-    """The options of one encode call."""
-
-    add_special: bool
-    parse_special: bool
+def _asked(case: Case) -> Mode:
+    return Mode(case.add_special, case.parse_special)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class _Comparison(ABC):
 
     def result(self, case: Case) -> CaseResult:
         """Compare one case."""
-        mode = self._common_mode(case)
+        mode = self._choose_mode(case)
         try:
             return self._compare(case, mode)
         except EncodeError as error:
@@ -123,14 +126,14 @@ class _Comparison(ABC):
             return CaseResult(case, Status.SKIPPED, message=str(error), **mode._asdict())
 
     @abstractmethod
-    def _common_mode(self, case: Case) -> _Mode:
-        """Return the options of the case as far as both sides can honor them."""
+    def _choose_mode(self, case: Case) -> Mode:
+        """Return the options with which to compare a case."""
 
     @abstractmethod
-    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+    def _compare(self, case: Case, mode: Mode) -> CaseResult:
         """Compare one case with these options."""
 
-    def _encode_actual(self, text: str, mode: _Mode) -> tuple[int, ...]:
+    def _encode_actual(self, text: str, mode: Mode) -> tuple[int, ...]:
         with _name_side("actual", self.actual_side):
             return tuple(self.actual.encode(text, **mode._asdict()))
 
@@ -139,10 +142,10 @@ class _Comparison(ABC):
 class _ExpectComparison(_Comparison):
     """Compares with what each case itself expects."""
 
-    def _common_mode(self, case: Case) -> _Mode:
-        return _Mode(case.add_special, case.parse_special)
+    def _choose_mode(self, case: Case) -> Mode:
+        return _asked(case)
 
-    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+    def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
         expect = self._expect(case, mode)
         actual = self._encode_actual(case.text, mode)
@@ -160,7 +163,7 @@ class _ExpectComparison(_Comparison):
             **mode._asdict(),
         )
 
-    def _expect(self, case: Case, mode: _Mode) -> Expect:
+    def _expect(self, case: Case, mode: Mode) -> Expect:
         expect = expect_of(case, self.actual_side)
         if expect is None:
             others = f", only for {', '.join(case.expect)}" if case.expect else ""
@@ -178,13 +181,12 @@ class _ReferenceComparison(_Comparison):
     expected: Tokenizer
     expected_side: Side
 
-    def _common_mode(self, case: Case) -> _Mode:
-        return _Mode(
-            case.add_special and self.actual.adds_special and self.expected.adds_special,
-            case.parse_special and self.actual.parses_special and self.expected.parses_special,
-        )
+    modes: Modes
 
-    def _compare(self, case: Case, mode: _Mode) -> CaseResult:
+    def _choose_mode(self, case: Case) -> Mode:
+        return self.modes.choose(case.text, _asked(case))
+
+    def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
         expect, owner = self._expect(case)
         actual, expected = self._encode(case.text, mode, is_expected=expect is not None)
@@ -192,9 +194,8 @@ class _ReferenceComparison(_Comparison):
         # The expectation of a shipped case is for the one model with which it was found.
         if case.expect and expect is None and not case.shipped:
             notes = (f"`expect` is for {', '.join(case.expect)}, which names neither side; it was not checked",)
-        asked = _Mode(case.add_special, case.parse_special)
-        if mode != asked and self._encode_actual(case.text, asked) != actual:
-            expect, notes = None, self._mode_notes(asked, mode, expect)
+        if decisive := self.modes.decisive_options(case.text, _asked(case), mode):
+            expect, notes = None, self._describe_mode(case.text, decisive, expect)
         decoded, decode_notes = self._decode(expected)
         result = CaseResult(
             case,
@@ -209,20 +210,10 @@ class _ReferenceComparison(_Comparison):
         agreed = expect is None or agrees(expect, owner, actual)
         return result if actual == expected and agreed else self._mismatch(result, owner)
 
-    def _mode_notes(self, asked: _Mode, mode: _Mode, expect: Expect | None) -> tuple[str, ...]:
-        off = [option for option in _Mode._fields if getattr(asked, option) != getattr(mode, option)]
-        unable = [
-            side.name
-            for tokenizer, side in ((self.actual, self.actual_side), (self.expected, self.expected_side))
-            if (asked.add_special and not tokenizer.adds_special)
-            or (asked.parse_special and not tokenizer.parses_special)
-        ]
-        verb = "does" if len(unable) == 1 else "do"
-        options = "this option" if len(off) == 1 else "these options"
-        reason = f"{' and '.join(unable)} {verb} not support {options}, which would change the ids of this text"
-        notes = [f"compared with {' and '.join(off)} off: {reason}"]
+    def _describe_mode(self, text: str, decisive: Iterable[str], expect: Expect | None) -> tuple[str, ...]:
+        notes = [f"compared with {self.modes.reason(option, text)}" for option in decisive]
         if expect is not None:
-            notes.append("the case's own `expect` was not checked, for the same reason")
+            notes.append("the case's own `expect` was not checked, because it is for other options")
         return tuple(notes)
 
     def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
@@ -239,7 +230,7 @@ class _ReferenceComparison(_Comparison):
             notes=notes,
         )
 
-    def _encode(self, text: str, mode: _Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
+    def _encode(self, text: str, mode: Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
         """Encode on both sides; if neither can, that is an error only if the case itself expects tokens."""
         results: list[tuple[int, ...]] = []
         failures: list[Failure] = []
@@ -253,7 +244,7 @@ class _ReferenceComparison(_Comparison):
             raise EncodeError(str(both)) if is_expected and not results else both
         return results
 
-    def _encode_expected(self, text: str, mode: _Mode) -> tuple[int, ...]:
+    def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
         with _name_side("expected", self.expected_side):
             return tuple(self.expected.encode(text, **mode._asdict()))
 

@@ -5,8 +5,9 @@
 //! the first is followed by the second. If no piece contains the two in this order, nothing can cross. To be small and
 //! quick to build, the table of pairs is a bitmap indexed by a hash: a collision only makes a chunk longer.
 
+use crate::chunk_cache::PADDING;
 use crate::hash::fold;
-use crate::utf8::decode;
+use crate::utf8::character_size;
 
 /// No payload.
 pub const NONE: u32 = (1 << 30) - 1;
@@ -42,7 +43,7 @@ pub struct Boundaries {
 }
 
 impl Boundaries {
-    /// Collect the pairs of `pieces`. Those that are not UTF-8 do not count: they never match whole characters.
+    /// Collect the pairs of `pieces`.
     pub fn new<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let bytes: usize = pieces.clone().map(<[u8]>::len).sum();
         let mut boundaries = Self {
@@ -50,18 +51,22 @@ impl Boundaries {
             ascii: Box::new([[0; 2]; ASCII]),
             pairs: vec![0; bytes.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
         };
-        for piece in pieces.filter_map(|piece| std::str::from_utf8(piece).ok()) {
-            boundaries.add(piece);
+        let mut padded = Vec::new();
+        for piece in pieces {
+            padded.clear();
+            padded.extend_from_slice(piece);
+            padded.resize(piece.len() + PADDING, 0);
+            boundaries.add(&padded, piece.len());
         }
         boundaries
     }
 
-    fn add(&mut self, piece: &str) {
-        let mut characters = piece.chars().map(u32::from);
-        let Some(mut left) = characters.next() else { return };
-        for right in characters {
+    fn add(&mut self, padded: &[u8], length: usize) {
+        let (mut left, mut place) = step(padded, 0);
+        while place < length {
+            let (right, end) = step(padded, place);
             self.add_pair(left, right);
-            left = right;
+            (left, place) = (right, end);
         }
     }
 
@@ -85,6 +90,8 @@ impl Boundaries {
     }
 
     /// Attach a number below `NONE` to a character; ignored for characters above U+FFFF.
+    ///
+    /// Bytes that are no character can have the number of one.
     pub fn set_payload(&mut self, character: u32, payload: u32) {
         if let Some(known) = self.characters.get_mut(character as usize) {
             known.0 = known.0 & !NONE | payload;
@@ -116,73 +123,84 @@ impl Boundaries {
         self.pairs[bit >> 6] >> (bit & 63) & 1 != 0
     }
 
-    /// Call `visit` with the start, the end and the first character of each chunk of `text`, which must be UTF-8.
+    /// Call `visit` with the start and the end of each chunk of a text, and with its character if it is only one.
+    ///
+    /// The text is from `start` to `end` in `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
+    /// character.
     ///
     /// # Errors
     /// The first error of `visit`.
     #[inline]
     pub fn for_each_chunk<Error>(
         &self,
-        text: &[u8],
-        mut visit: impl FnMut(usize, usize, Option<(u32, Character)>) -> Result<(), Error>,
+        padded: &[u8],
+        (mut start, end): (usize, usize),
+        mut visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut start = 0;
-        while start < text.len() {
-            let (end, single) = self.chunk(text, start);
-            visit(start, end, single)?;
-            start = end;
+        while start < end {
+            let (chunk_end, single) = self.chunk(padded, start, end);
+            // The last step can be incomplete.
+            let chunk_end = chunk_end.min(end);
+            visit(start, chunk_end, single)?;
+            start = chunk_end;
         }
         Ok(())
     }
 
     /// Return the end of the chunk at `start`, and its character if there is only one.
     #[inline]
-    fn chunk(&self, text: &[u8], start: usize) -> (usize, Option<(u32, Character)>) {
-        let mut end = start;
-        let mut left = text[start];
-        if left < ASCII as u8 {
-            end += 1;
-            loop {
-                match text.get(end) {
-                    Some(&right) if right < ASCII as u8 => {
-                        if !self.is_crossed_ascii(left, right) {
-                            break;
-                        }
-                        left = right;
-                        end += 1;
-                    }
-                    Some(_) => return self.mixed_chunk(text, start, end - 1),
-                    None => break,
-                }
-            }
-            let single = end - start == 1;
-            return (end, single.then(|| (u32::from(left), self.character(u32::from(left)))));
+    fn chunk(&self, padded: &[u8], start: usize, length: usize) -> (usize, Option<Character>) {
+        let mut left = padded[start];
+        if left >= ASCII as u8 {
+            return self.mixed_chunk(padded, start, start, length);
         }
-        self.mixed_chunk(text, start, start)
+        let mut end = start + 1;
+        while end < length {
+            let right = padded[end];
+            if right >= ASCII as u8 {
+                return self.mixed_chunk(padded, start, end - 1, length);
+            }
+            if !self.is_crossed_ascii(left, right) {
+                break;
+            }
+            left = right;
+            end += 1;
+        }
+        (end, (end - start == 1).then(|| self.character(u32::from(left))))
     }
 
     /// Return what `chunk` does, if there is no boundary before the character at `last`.
     #[inline]
-    fn mixed_chunk(&self, text: &[u8], start: usize, last: usize) -> (usize, Option<(u32, Character)>) {
-        let (code_point, size) = decode(&text[last..]);
+    fn mixed_chunk(&self, padded: &[u8], start: usize, last: usize, length: usize) -> (usize, Option<Character>) {
+        let (code_point, first_end) = step(padded, last);
         let mut left = (code_point, self.character(code_point));
-        let mut end = last + size;
-        while end < text.len() {
-            let (code_point, size) = decode(&text[end..]);
+        let mut end = first_end;
+        while end < length {
+            let (code_point, next) = step(padded, end);
             let right = (code_point, self.character(code_point));
             if !self.is_crossed(left, right) {
                 break;
             }
             left = right;
-            end += size;
+            end = next;
         }
-        let is_single = end - start == character_length(left.0);
-        (end, is_single.then_some(left))
+        (end, (start == last && end == first_end).then_some(left.1))
     }
 }
 
-fn character_length(code_point: u32) -> usize {
-    1 + usize::from(code_point >= 0x80) + usize::from(code_point >= 0x800) + usize::from(code_point >= 0x10000)
+/// Return a number for the bytes that llama.cpp steps over at `start`, the code point of a character; and their end.
+#[inline]
+fn step(padded: &[u8], start: usize) -> (u32, usize) {
+    let first = u32::from(padded[start]);
+    let size = character_size(padded[start]);
+    let tail = |index: usize| u32::from(padded[start + index]) & 0x3F;
+    let code_point = match size {
+        1 => first,
+        2 => (first & 0x1F) << 6 | tail(1),
+        3 => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
+        _ => (first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
+    };
+    (code_point, start + size)
 }
 
 #[cfg(test)]
@@ -192,12 +210,13 @@ mod tests {
     fn chunks<'a>(pieces: &[&str], text: &'a str) -> Vec<&'a str> {
         let boundaries = Boundaries::new(pieces.iter().map(|piece| piece.as_bytes()));
         let mut chunks = Vec::new();
-        let visit = |start: usize, end: usize, single: Option<(u32, Character)>| {
+        let padded = [text.as_bytes(), &[0; PADDING]].concat();
+        let visit = |start: usize, end: usize, single: Option<Character>| {
             chunks.push(&text[start..end]);
             assert_eq!(single.is_some(), text[start..end].chars().count() == 1);
             Ok::<(), ()>(())
         };
-        boundaries.for_each_chunk(text.as_bytes(), visit).expect("no error");
+        boundaries.for_each_chunk(&padded, (0, text.len()), visit).expect("no error");
         chunks
     }
 

@@ -67,6 +67,35 @@ pub struct ChunkCache {
 }
 
 impl ChunkCache {
+    /// Append the ids of the chunk from `start` to `end`; if it is not known yet, `encode` appends them.
+    ///
+    /// # Errors
+    /// The error of `encode`.
+    #[inline]
+    pub fn append<Error>(
+        &mut self,
+        padded: &[u8],
+        (start, end): (usize, usize),
+        ids: &mut IdBuffer<'_>,
+        encode: impl FnOnce(&mut IdBuffer<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let first = ids.len();
+        if end - start > SHORT {
+            let chunk = &padded[start..end];
+            if !self.append_long(chunk, ids) {
+                encode(ids)?;
+                self.insert_long(chunk, ids.since(first));
+            }
+            return Ok(());
+        }
+        let key = Key::pack(padded, start, end - start);
+        if !self.append_short(key, ids) {
+            encode(ids)?;
+            self.insert_short(key, ids.since(first));
+        }
+        Ok(())
+    }
+
     /// Append the ids of a short chunk; return whether they are known.
     #[inline]
     pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
@@ -131,7 +160,7 @@ impl ChunkCache {
 
     /// Append the ids of a chunk of any length; return whether they are known.
     pub fn append_long(&self, chunk: &[u8], ids: &mut IdBuffer<'_>) -> bool {
-        self.long.find(chunk).map(|known| ids.extend(known)).is_some()
+        chunk.len() <= LONG && self.long.find(chunk).map(|known| ids.extend(known)).is_some()
     }
 
     /// Store the ids of a chunk that is not known yet; one of more than `LONG` bytes is ignored.

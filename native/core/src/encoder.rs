@@ -62,7 +62,12 @@ impl Encoder {
     /// # Errors
     /// If llama.cpp aborts on this text; `ids` then contains a part of them.
     pub fn encode(&self, text: &str, options: Options, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        self.pool.with(|scratch| self.encode_with(text, options, scratch, ids))
+        self.with_scratch(|scratch| self.encode_with(text, options, scratch, ids))
+    }
+
+    /// Run `work` with buffers and caches that no other thread uses.
+    pub fn with_scratch<Result>(&self, work: impl FnOnce(&mut Scratch) -> Result) -> Result {
+        self.pool.with(work)
     }
 
     /// Append the ids of `text`, with the buffers and caches of the calling thread.

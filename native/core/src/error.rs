@@ -29,6 +29,10 @@ impl std::error::Error for BuildError {}
 pub enum EncodeError {
     /// No token represents this byte.
     MissingByte(u8),
+    /// The needed part of the charsmap is damaged.
+    DamagedCharsmap,
+    /// Tokens begin with the byte, but none matches: llama.cpp never finishes.
+    Endless(u8),
     /// A pair to be merged contains a space.
     SpaceInPreToken,
     /// A token to be added around the text is missing.
@@ -39,6 +43,8 @@ impl fmt::Display for EncodeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingByte(byte) => write!(formatter, "the vocabulary has no token for the byte 0x{byte:02X}"),
+            Self::DamagedCharsmap => formatter.write_str("the needed part of the charsmap is damaged"),
+            Self::Endless(byte) => write!(formatter, "tokens begin with the byte 0x{byte:02X}, but none matches"),
             Self::SpaceInPreToken => formatter.write_str("a pre-token contains a space"),
             Self::MissingAffix => formatter.write_str("a token to be added around the text is missing"),
         }

@@ -69,6 +69,11 @@ impl<'a> IdBuffer<'a> {
         &self.ids[start..self.length]
     }
 
+    /// Return the ids from an index on, to be changed.
+    pub fn since_mut(&mut self, start: usize) -> &mut [u32] {
+        &mut self.ids[start..self.length]
+    }
+
     /// Keep only the first `length` ids.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);

@@ -2,7 +2,10 @@
 
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
+use crate::merge::MergeScratch;
 use crate::models::merge::Symbols;
+use crate::models::plamo2::Step;
+use crate::models::unigram::Cell;
 use std::sync::{Mutex, PoisonError};
 
 /// The buffers and caches of one thread. Models use the fields they need; an unused field allocates nothing.
@@ -16,8 +19,16 @@ pub struct Scratch {
     pub(crate) padded: Vec<u8>,
     /// The symbols to be merged.
     pub(crate) symbols: Symbols,
+    /// The best segmentations up to each place.
+    pub(crate) cells: Vec<Cell>,
+    /// The cheapest segmentations from each place on.
+    pub(crate) steps: Vec<Step>,
+    /// The word at hand.
+    pub(crate) word: Vec<u8>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// For merging pairs.
+    pub merge: MergeScratch,
 }
 
 /// The scratches that no thread uses at the moment.

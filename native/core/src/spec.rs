@@ -63,6 +63,12 @@ pub mod attribute {
 
 /// The values of `tokenizer.ggml.token_type` that models depend on.
 pub mod token_type {
+    /// An ordinary piece.
+    pub const NORMAL: u8 = 1;
+    /// A token that is always matched in texts.
+    pub const USER_DEFINED: u8 = 4;
+    /// Never produced by most models.
+    pub const UNUSED: u8 = 5;
     /// A piece that represents a byte.
     pub const BYTE: u8 = 6;
 }
@@ -78,6 +84,19 @@ pub struct AddedToken {
     pub lstrip: bool,
     /// Whether a match includes the whitespace after it.
     pub rstrip: bool,
+}
+
+/// How byte-pair encoding splits a text, and treats what it gets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreTokenization {
+    /// The names of the rules, see `pre_tokenizer`.
+    pub rules: Vec<String>,
+    /// Whether each byte of a pre-token is mapped to a character of the GPT-2 alphabet.
+    pub byte_level: bool,
+    /// Whether a pre-token that is a piece becomes one token without merging.
+    pub ignore_merges: bool,
+    /// Whether a run of newlines that is a piece becomes one token without merging.
+    pub newline_pieces: bool,
 }
 
 /// A tokenizer with llama.cpp's effective settings. Large tables are shared between encoders that differ in a setting.
@@ -99,8 +118,8 @@ pub struct Spec {
     pub merges: Arc<Strings>,
     /// sentencepiece's precompiled normalizer; empty if there is none.
     pub charsmap: Arc<[u8]>,
-    /// The name of the pre-tokenizer.
-    pub pre: String,
+    /// The rules of the pre-tokenizer, and what its name implies; without effect in families that use none.
+    pub pre_tokenizer: PreTokenization,
     /// The unknown token.
     pub unknown_id: Option<u32>,
     /// In the order in which llama.cpp splits texts at them: longest first, in bytes.

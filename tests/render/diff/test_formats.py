@@ -81,24 +81,40 @@ def test_generated_texts_point_at_the_tokenizers_file():
 
 
 def test_an_annotation_says_what_changed():
-    read = [runner_reads(line) for line in written("github", hostile_change()).splitlines()]
+    read = [runner_reads(line) for line in written("github", replace(hostile_change(), breaking=())).splitlines()]
     titles = [properties["title"] for _, properties, _ in read]
     assert titles[:4] == ["tokverify", "changed: tokens", "changed: types", "changed: corpus"]
     assert read[0][2].startswith("tokens: 1 moved, 1 removed; types: 1,100 changed; ")
     assert [command for command, _, _ in read].count("warning") == 2
 
 
+def test_with_breaking_the_broken_and_unknown_levels_are_errors_and_parts_are_notes():
+    issues = list(list_issues(hostile_change()))
+    levels = {issue.title: issue.level for issue in issues}
+    assert levels["broken: vocabulary"] is levels["not compared: special"] is Level.ERROR
+    assert levels["changed: tokens"] is Level.NOTE
+    assert [issue.check for issue in issues[:2]] == ["broken-consequence", "not-compared"]
+    assert all(issue.check != "broken-consequence" for issue in list_issues(replace(hostile_change(), breaking=())))
+
+
 # JUnit
 
 
 def test_junit_has_a_test_for_everything_that_is_compared():
-    root = etree.fromstring(written("junit", hostile_change()).encode())
+    root = etree.fromstring(written("junit", replace(hostile_change(), breaking=())).encode())
     assert [suite.get("name") for suite in root] == ["parts", "hostile", "expect", "found", "fuzz", "corpus"]
     parts, corpus = root[0], root[-1]
     assert [test.get("name") for test in parts.iter("testcase")] == ["tokens", "types", "not compared, 1"]
     assert [child.tag for test in parts.iter("testcase") for child in test] == ["failure", "failure", "skipped"]
     assert "and 1,000 more" in parts.find(".//testcase[@name='types']/failure").text
     assert corpus.find(".//failure").get("message").startswith("99.90% of 1,000 lines")
+
+
+def test_junit_with_breaking_has_a_test_for_each_level_and_skips_the_parts():
+    root = etree.fromstring(written("junit", hostile_change()).encode())
+    levels, parts = root[0], root[1]
+    assert [test.get("name") for test in levels.iter("testcase")] == ["vocabulary", "special", "ids", "text", "cost"]
+    assert (levels.get("failures"), parts.get("failures"), parts.get("skipped")) == ("2", "0", "3")
 
 
 def test_junit_without_changes_has_no_failure():
@@ -153,6 +169,7 @@ def test_tokens_that_are_only_stored_differently_are_named_for_two_files():
 def test_a_verdict_sums_up_everything():
     sentence = verdict(replace(hostile_change(), report=report_of(result("a", "x")).report))
     assert sentence == (
+        "broken: vocabulary; unknown: special; valid: ids, text, cost; "
         "tokens: 1 moved, 1 removed; types: 1,100 changed; some parts were not compared; 1 case: 1 match;"
         " 853 of 2,000 generated texts differ;"
         " 99.90% of 1,000 lines and 0.01% of the bytes of the corpus change, 400 tokens before, 500 after (+25.00%)"

@@ -91,7 +91,15 @@ def changed_values(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | 
     for role, id in new.special_ids.items():
         if old.special_ids.get(role) != id:
             changes[_ROLE_KEYS[role]] = Value(ValueType.UINT32, id)
+    changes |= {_ROLE_KEYS[role]: None for role in old.special_ids if role not in new.special_ids}
+    changes |= _changed_templates(old, new)
     model_name = new.general.get("name")
     if model_name is not None and model_name != old.general.get("name"):
         changes[f"{keys.GENERAL}name"] = _string(model_name)
     return changes
+
+
+def _changed_templates(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | None]:
+    before, after = _templates(old), _templates(new)
+    removed: dict[str, Value | None] = {key: None for key in before if key not in after}
+    return removed | {key: value for key, value in after.items() if before.get(key) != value}

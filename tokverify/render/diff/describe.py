@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.render.diff.consequence import consequence_sections
 from tokverify.render.diff.verdict import (
     describe_cause,
     list_names,
@@ -62,6 +63,7 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
     yield Section([Fields(sides)])
     if report.not_compared:
         yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
+    yield from consequence_sections(report)
     for part in report.parts:
         yield Section([_describe_part(part, verbose=verbose)])
     if report.effect:

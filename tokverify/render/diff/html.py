@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline
+from tokverify.render.diff.consequence import consequence_lines
 from tokverify.render.diff.verdict import (
     describe_cause,
     shorten_value,
@@ -52,6 +53,7 @@ def render(report: ChangeReport) -> str:
         "options": list(entries(report.options)),
         "versions": version_list(report.versions),
         "not_compared": list(map(visible_message, report.not_compared)),
+        "consequences": [(str(each.level), str(each.outcome), consequence_lines(each)) for each in report.consequences],
         "parts": list(map(_describe_part, report.parts)),
         "effect": _describe_effect(report.effect) if report.effect else None,
         "examples": _describe_examples(report, examples),

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
+from tokverify.render.diff.consequence import consequence_lines, counted_consequences
 from tokverify.render.diff.verdict import cause_lines, change_lines, summarize_effect, summarize_part, verdict
 from tokverify.render.fuzz.issue import FINDING_CHECKS, finding_issues
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
+from tokverify.report.consequence import Outcome
 from tokverify.report.diff import diff_exit_code, new_side, old_side
 from tokverify.text.visible import visible_message
 
@@ -23,6 +25,7 @@ CHANGE_CHECKS = (
     *FINDING_CHECKS,
     Check("changed-corpus", "corpus", "Texts of the corpus are encoded differently than before.", Level.ERROR),
     DECODING_CHECK,
+    Check("broken-consequence", "broken", "Something that depends on the tokenizer is no longer valid.", Level.ERROR),
     Check("not-compared", "not compared", "A part of the tokenizer could not be compared.", Level.WARNING),
 )
 """Everything that `tokverify diff` can report."""
@@ -41,6 +44,7 @@ def list_issues(report: ChangeReport) -> Iterator[Issue]:
     """Yield everything that changed; whatever does not come from the file of a case points at the tokenizer's file."""
     new, old = (visible_message(side.source) for side in (new_side(report), old_side(report)))
     sides = [f"actual is {new}, expected is {old}"]
+    yield from _consequence_issues(report)
     yield from (_part_issue(part, report) for part in report.parts)
     if report.effect and report.effect.changed_lines:
         yield _issue("changed-corpus", Level.ERROR, "changed: corpus", summarize_effect(report.effect), report)
@@ -55,9 +59,18 @@ def list_issues(report: ChangeReport) -> Iterator[Issue]:
         yield _issue("not-compared", Level.WARNING, "not compared", visible_message(reason), report)
 
 
+def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
+    for consequence in counted_consequences(report):
+        lines = "\n".join(consequence_lines(consequence))
+        if consequence.outcome is Outcome.BROKEN:
+            yield _issue("broken-consequence", Level.ERROR, f"broken: {consequence.level}", lines, report)
+        elif consequence.outcome is Outcome.UNKNOWN:
+            yield _issue("not-compared", Level.ERROR, f"not compared: {consequence.level}", lines, report)
+
+
 def _part_issue(part: Part, report: ChangeReport) -> Issue:
     lines = [summarize_part(part), *change_lines(part, _MAX_CHANGES)]
-    level = Level.NOTE if report.behavior_only else Level.ERROR
+    level = Level.NOTE if report.behavior_only or report.breaking else Level.ERROR
     return _issue("changed-part", level, f"changed: {visible_message(part.name)}", "\n".join(lines), report)
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.diff.consequence import consequence_lines, counted_consequences
 from tokverify.render.diff.verdict import change_lines, summarize_effect, summarize_part, verdict
 from tokverify.render.fuzz.junit import fuzz_suites
 from tokverify.render.run.junit import case_suites
+from tokverify.report.consequence import Outcome
 from tokverify.report.diff import new_side, old_side
 from tokverify.text.visible import visible_message
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokverify.report.diff import ChangeReport, Effect
 
-_PARTS, _CORPUS = "parts", "corpus"
+_CONSEQUENCES, _PARTS, _CORPUS = "consequences", "parts", "corpus"
 _MAX_CHANGES = 100
 
 
@@ -33,6 +35,8 @@ def _suites(report: ChangeReport) -> Iterator[Element]:
         "sides": "actual is new, expected is old",
         "verdict": verdict(report),
     }
+    if report.breaking:
+        yield suite(_CONSEQUENCES, properties, _consequences(report), report.file)
     yield suite(_PARTS, properties, _parts(report), report.file)
     yield from case_suites(report.report, properties)
     if report.fuzzed:
@@ -41,10 +45,20 @@ def _suites(report: ChangeReport) -> Iterator[Element]:
         yield suite(_CORPUS, properties, [_corpus(report.effect)])
 
 
+def _consequences(report: ChangeReport) -> Iterator[Element]:
+    for consequence in counted_consequences(report):
+        lines = consequence_lines(consequence)
+        if consequence.outcome is Outcome.VALID:
+            yield passed(str(consequence.level), _CONSEQUENCES, lines[0])
+        else:
+            test = passed(str(consequence.level), _CONSEQUENCES)
+            yield not_passed(test, "failure", str(consequence.outcome), lines[0], lines)
+
+
 def _parts(report: ChangeReport) -> Iterator[Element]:
     if not report.parts:
         yield passed("all compared parts", _PARTS, "no part differs")
-    tag = "skipped" if report.behavior_only else "failure"
+    tag = "skipped" if report.behavior_only or report.breaking else "failure"
     for part in report.parts:
         yield not_passed(
             passed(part.name, _PARTS), tag, "changed", summarize_part(part), change_lines(part, _MAX_CHANGES)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import verdict as cases_verdict
+from tokverify.report.consequence import Outcome
 from tokverify.report.diff import count_kinds, new_side, old_side
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
@@ -32,7 +33,16 @@ def verdict(report: ChangeReport) -> str:
         parts.append(summarize_effect(report.effect))
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         parts.append("fuzzing was interrupted")
-    return "; ".join(parts)
+    return "; ".join([*_summarize_breaking(report), *parts])
+
+
+def _summarize_breaking(report: ChangeReport) -> Iterator[str]:
+    """Name the levels that decide, if the user chose them."""
+    counted = [each for each in report.consequences if each.level in report.breaking]
+    for outcome in (Outcome.BROKEN, Outcome.UNKNOWN, Outcome.VALID):
+        levels = [str(each.level) for each in counted if each.outcome is outcome]
+        if levels:
+            yield f"{outcome}: {', '.join(levels)}"
 
 
 def _summarize_no_part(report: ChangeReport) -> str:

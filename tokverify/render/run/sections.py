@@ -19,7 +19,7 @@ from tokverify.render.document import (
     exact,
     message,
 )
-from tokverify.render.run.verdict import effect
+from tokverify.render.run.verdict import effect, limit_note
 from tokverify.report.run import NEARLY_ALL, Status
 from tokverify.report.run_summary import vocabularies_differ
 from tokverify.text.wording import plural
@@ -157,7 +157,7 @@ def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     if not items:
         nothing = f"none of the {tried} that were tried makes a failing case match"
         blocks.append(Items([], message(nothing)))
-    note = message(f"time ran out after {tried}", Style.DIM) if diagnosis.stopped_early else ()
+    note = message(limit_note(diagnosis), Style.DIM) if diagnosis.stopped_early else ()
     if items or note:
         blocks.append(Items(items, note))
     return Section(blocks, "Diagnosis")

@@ -53,7 +53,15 @@ def caveat(report: Report) -> str:
 def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     """Describe what the change of an explanation does."""
     what = "differing decoding" if diagnosis.decoding else "failing case"
-    return f"{explanation.sentence} makes {explanation.explained:,} of {plural(explanation.failing, what)} match"
+    found = f"{explanation.sentence} makes {explanation.explained:,} of {plural(explanation.failing, what)} match"
+    return f"{found}, but breaks {plural(explanation.broken, 'other')}" if explanation.broken else found
+
+
+def limit_note(diagnosis: Diagnosis) -> str:
+    """Say that a diagnosis reached its limit, and what it did not try."""
+    tried = f"the limit was reached after {plural(diagnosis.tried, 'change')}"
+    names = ", ".join(diagnosis.not_tried)
+    return f"{tried}; not tried: {names}" if names else tried
 
 
 def explanation_lines(report: Report) -> list[str]:

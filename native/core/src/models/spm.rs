@@ -6,8 +6,8 @@
 //!
 //! Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
-use crate::boundary::{self, Boundaries};
-use crate::chunk_cache::{ChunkCache, Key, PADDING, SHORT};
+use crate::boundary::{self, Boundaries, Character};
+use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::models::merge::{Merger, Symbols};
@@ -60,40 +60,14 @@ impl Spm {
         let mut ids = IdBuffer::new(ids);
         let length = padded.len();
         padded.resize(length + PADDING, 0);
-        self.boundaries.for_each_chunk(&padded[..length], |start, end, single| {
-            let payload = single.map_or(boundary::NONE, |(_, character)| character.payload());
+        self.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
+            let payload = single.map_or(boundary::NONE, Character::payload);
             if payload != boundary::NONE {
                 ids.push(payload);
                 return Ok(());
             }
-            self.encode_chunk(padded, start, end, symbols, cache, &mut ids)
+            cache.append(padded, (start, end), &mut ids, |ids| self.encode_new(padded, start, end, symbols, ids))
         })
-    }
-
-    fn encode_chunk(
-        &self,
-        padded: &[u8],
-        start: usize,
-        end: usize,
-        symbols: &mut Symbols,
-        cache: &mut ChunkCache,
-        ids: &mut IdBuffer<'_>,
-    ) -> Result<(), EncodeError> {
-        let first = ids.len();
-        if end - start > SHORT {
-            let chunk = &padded[start..end];
-            if !cache.append_long(chunk, ids) {
-                self.encode_new(padded, start, end, symbols, ids)?;
-                cache.insert_long(chunk, ids.since(first));
-            }
-            return Ok(());
-        }
-        let key = Key::pack(padded, start, end - start);
-        if !cache.append_short(key, ids) {
-            self.encode_new(padded, start, end, symbols, ids)?;
-            cache.insert_short(key, ids.since(first));
-        }
-        Ok(())
     }
 
     #[cold]

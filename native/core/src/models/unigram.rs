@@ -1,35 +1,289 @@
-//! To be written.
+//! The unigram model: find the most probable segmentation of a text with the Viterbi algorithm.
+//!
+//! The score of a piece is the logarithm of its probability, so the most probable segmentation is the one with the
+//! greatest sum of scores. From left to right, the best sum for the text up to a position is the maximum, over all
+//! pieces that end there, of the piece's score plus the best sum for the text before it. If sums are equal, the longest
+//! last piece wins. A character that is not a piece is an unknown token with a score below all others; runs of these
+//! become one token. The Python engine's is `tokverify/engine/models/unigram.py`.
+//!
+//! Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::boundary::Boundaries;
+use crate::charsmap::Charsmap;
+use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
+use crate::id_buffer::IdBuffer;
+use crate::models::unigram_normalizer::Normalizer;
 use crate::scratch::Scratch;
-use crate::spec::Spec;
+use crate::space::Spaces;
+use crate::spec::{Spec, attribute, token_type};
+use crate::trie::Trie;
+use crate::utf8::character_size;
+use crate::vocabulary::Strings;
+use std::convert::Infallible;
 
-/// To be written.
+const UNKNOWN_PENALTY: f64 = 10.0;
+/// Smaller vocabularies lack the default unknown token, with which llama.cpp encodes a newline on loading.
+const SMALLEST: usize = 3;
+
+/// Encodes texts.
 #[derive(Debug)]
-pub struct Unigram {}
+pub struct Unigram {
+    normalizer: Normalizer,
+    trie: Trie,
+    /// The scores that count, by id.
+    scores: Box<[f64]>,
+    unknown_id: u32,
+    unknown_score: f64,
+    boundaries: Boundaries,
+    sums: Sums,
+}
+
+/// The best segmentation of a text up to some place.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    total: f64,
+    /// Where its last piece starts.
+    start: u32,
+    id: u32,
+}
 
 impl Unigram {
     /// Build the model.
     ///
     /// # Errors
-    /// If the native engine does not support the tokenizer, or llama.cpp refuses it.
-    pub fn new(_spec: &Spec) -> Result<Self, BuildError> {
-        Err(BuildError::Unsupported("does not support this model yet".into()))
+    /// If llama.cpp refuses the file, or the vocabulary is tiny.
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        let count = spec.vocabulary.len();
+        let unknown_id = spec.unknown_id.filter(|_| count >= SMALLEST);
+        let unknown_id = unknown_id.ok_or_else(|| BuildError::Unsupported("needs an unknown token".into()))?;
+        let charsmap = if spec.charsmap.is_empty() { None } else { Some(Charsmap::new(&spec.charsmap)?) };
+        let type_of = |id: usize| spec.types.get(id).copied().unwrap_or(token_type::NORMAL);
+        let score_of = |id: usize| spec.scores.get(id).map_or(0.0, |&score| score as f32);
+        // subtle: declared types determine which pieces are used, and effective types which of them have the score 0.
+        let is_matched =
+            |id: usize| matches!(type_of(id), token_type::NORMAL | token_type::USER_DEFINED | token_type::UNUSED);
+        let is_free = |id: usize| spec.attributes[id] & attribute::USER_DEFINED != 0;
+        let scores: Box<[f64]> = (0..count).map(|id| if is_free(id) { 0.0 } else { f64::from(score_of(id)) }).collect();
+        let normal = (0..count).filter(|&id| type_of(id) == token_type::NORMAL).map(score_of);
+        // subtle: a minimum that begins with a number ignores NaN.
+        let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
+        let unknown_score = f64::from((f64::from(lowest) - UNKNOWN_PENALTY) as f32);
+
+        let spaces = Spaces::new(true);
+        let pieces = spec.vocabulary.pieces();
+        let matched = pieces.iter().enumerate().map(|(id, piece)| if is_matched(id) { piece } else { b"" });
+        let matched = Strings::collect(matched.map(|piece| spaces.convert_piece(piece)));
+        let user_defined = (0..count).filter(|&id| type_of(id) == token_type::USER_DEFINED).map(|id| pieces.get(id));
+        let model = Self {
+            normalizer: Normalizer::new(charsmap, user_defined, spec.remove_extra_whitespaces, spec.add_space_prefix),
+            trie: Trie::new(matched.iter().zip(0..)),
+            sums: Sums::new(&matched, &scores, unknown_score),
+            boundaries: Boundaries::new(matched.iter()),
+            scores,
+            unknown_id,
+            unknown_score,
+        };
+        model
+            .encode(b"\n", &mut Scratch::default(), &mut Vec::new())
+            .map_err(|error| BuildError::Broken(format!("{error}, on loading the file")))?;
+        Ok(model)
     }
 
     /// Append the ids of `text`.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// If the needed part of the charsmap is damaged.
+    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let mut padded = std::mem::take(&mut scratch.padded);
+        let result = self.normalizer.normalize(text, &mut padded).map(|()| {
+            let length = padded.len();
+            padded.resize(length + PADDING, 0);
+            self.encode_normalized(&padded, length, scratch, &mut IdBuffer::new(ids));
+        });
+        scratch.padded = padded;
+        result
     }
 
     /// Append the ids of `text`, which has bytes of cut characters at its ends.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode_cut(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// As for `encode`.
+    pub fn encode_cut(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        self.encode(text, scratch, ids)
+    }
+
+    fn encode_normalized(&self, padded: &[u8], length: usize, scratch: &mut Scratch, ids: &mut IdBuffer<'_>) {
+        let Scratch { cache, cells, .. } = scratch;
+        let first = ids.len();
+        if !self.sums.are_finite() {
+            // subtle: places without a sum, from which llama.cpp jumps to the beginning, hinder splitting.
+            self.segment(&padded[..length], 0.0, cells, ids);
+            self.merge_unknown(first, first, ids);
+            return;
+        }
+        if !self.sums.are_exact(length) {
+            let mut total = 0.0;
+            let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
+                let joint = ids.len();
+                total = self.segment(&padded[start..end], total, cells, ids);
+                self.merge_unknown(first, joint, ids);
+                Ok::<(), Infallible>(())
+            });
+            return;
+        }
+        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
+            let joint = ids.len();
+            let Ok(()) = cache.append(padded, (start, end), ids, |ids| {
+                self.segment(&padded[start..end], 0.0, cells, ids);
+                self.merge_unknown(joint, joint, ids);
+                Ok::<(), Infallible>(())
+            });
+            self.join_unknown(first, joint, ids);
+            Ok::<(), Infallible>(())
+        });
+    }
+
+    /// Append the ids of the best segmentation, with sums that begin with `total`; return its sum.
+    fn segment(&self, chunk: &[u8], total: f64, cells: &mut Vec<Cell>, ids: &mut IdBuffer<'_>) -> f64 {
+        if chunk.is_empty() {
+            return total;
+        }
+        cells.clear();
+        cells.resize(chunk.len() + 1, Cell { total: -f64::MAX, start: 0, id: self.unknown_id });
+        cells[0].total = total;
+        let mut start = 0;
+        while start < chunk.len() {
+            start += self.extend(chunk, start, cells);
+        }
+        self.trace_back(cells, ids);
+        cells[chunk.len()].total
+    }
+
+    /// Try all pieces at `start`; return the size of the step to the next place.
+    #[inline]
+    fn extend(&self, chunk: &[u8], start: usize, cells: &mut [Cell]) -> usize {
+        let before = cells[start].total;
+        let size = character_size(chunk[start]).min(chunk.len() - start);
+        let mut is_single_known = false;
+        let mut node = self.trie.root();
+        for (index, &byte) in chunk[start..].iter().enumerate() {
+            let Some(child) = self.trie.child(node, byte) else { break };
+            node = child;
+            if let Some(id) = node.value() {
+                is_single_known |= index + 1 == size;
+                challenge(&mut cells[start + index + 1], before + self.scores[id as usize], start, id);
+            }
+        }
+        if !is_single_known {
+            challenge(&mut cells[start + size], before + self.unknown_score, start, self.unknown_id);
+        }
+        size
+    }
+
+    /// Follow the best last pieces from the end to the beginning, and append their ids in order.
+    fn trace_back(&self, cells: &[Cell], ids: &mut IdBuffer<'_>) {
+        let first = ids.len();
+        let mut cell = cells[cells.len() - 1];
+        ids.push(cell.id);
+        while cell.start != 0 {
+            cell = cells[cell.start as usize];
+            ids.push(cell.id);
+        }
+        ids.since_mut(first).reverse();
+    }
+
+    /// Reduce runs of unknown tokens from `from` on, and the run that continues there if it is after `first`.
+    fn merge_unknown(&self, first: usize, from: usize, ids: &mut IdBuffer<'_>) {
+        if !ids.since(from).contains(&self.unknown_id) {
+            return;
+        }
+        let mut kept = from;
+        for index in from..ids.len() {
+            let id = ids.since(index)[0];
+            let continues = kept > first && id == self.unknown_id && ids.since(kept - 1)[0] == id;
+            if !continues {
+                ids.since_mut(kept)[0] = id;
+                kept += 1;
+            }
+        }
+        ids.truncate(kept);
+    }
+
+    /// Remove the unknown token at `joint` if it continues a run that began after `first`.
+    #[inline]
+    fn join_unknown(&self, first: usize, joint: usize, ids: &mut IdBuffer<'_>) {
+        if joint > first && ids.since(joint)[0] == self.unknown_id && ids.since(joint - 1)[0] == self.unknown_id {
+            self.merge_unknown(first, joint, ids);
+        }
+    }
+}
+
+#[inline]
+fn challenge(champion: &mut Cell, total: f64, start: usize, id: u32) {
+    if total > champion.total {
+        *champion = Cell { total, start: start as u32, id };
+    }
+}
+
+/// Up to which magnitude sums of scores are exact, so that the best segmentation of a part does not depend on the sum
+/// for the text before it.
+///
+/// All scores are multiples of one power of two. As long as no sum is too large to be represented as such a multiple,
+/// addition is exact. Beyond that, rounding can decide between sums that are nearly equal.
+#[derive(Debug)]
+struct Sums {
+    /// The magnitude up to which sums are exact; negative if a score is not finite.
+    limit: f64,
+    /// The most that a step of the text can add to the magnitude of the best sum.
+    most: f64,
+    heaviest: f64,
+}
+
+impl Sums {
+    fn new(pieces: &Strings, scores: &[f64], unknown: f64) -> Self {
+        let listed = || pieces.iter().zip(scores).filter(|(piece, _)| !piece.is_empty());
+        let all = || listed().map(|(_, &score)| score).chain([unknown]);
+        if !all().all(f64::is_finite) {
+            return Self { limit: -1.0, most: f64::INFINITY, heaviest: 0.0 };
+        }
+        let lightest = all().filter(|&score| score != 0.0).map(f64::abs).fold(f64::INFINITY, f64::min);
+        let heaviest = all().map(f64::abs).fold(0.0, f64::max);
+        // The best sum is at least that of single steps, and at most that of the best token for each step.
+        let singles = listed().filter(|(piece, _)| piece.len() <= character_size(piece[0]));
+        let most = singles.map(|(_, score)| score.abs()).chain(all().map(|score| score.max(0.0)));
+        let most = most.fold(unknown.abs(), f64::max);
+        Self { limit: exact_limit(lightest), most, heaviest }
+    }
+
+    fn are_finite(&self) -> bool {
+        self.limit > 0.0
+    }
+
+    /// Return whether no sum for a text of `length` bytes can be rounded.
+    fn are_exact(&self, length: usize) -> bool {
+        length as f64 * self.most + self.heaviest <= self.limit
+    }
+}
+
+/// Return the limit for the smallest magnitude of a score, which has 24 of the 53 bits of a sum.
+fn exact_limit(lightest: f64) -> f64 {
+    if lightest.is_infinite() {
+        return f64::MAX;
+    }
+    let power = (lightest.to_bits() >> 52) as i32 - 1023;
+    // One bit is reserved for computing the bounds.
+    2.0_f64.powi(power + 1 - 24 + 53 - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_leaves_a_bit_for_the_bounds() {
+        assert_eq!(exact_limit(2.0), f64::from(1 << 30));
+        assert_eq!(exact_limit(3.99), f64::from(1 << 30));
+        assert_eq!(exact_limit(1.0), f64::from(1 << 29));
     }
 }

@@ -1,0 +1,215 @@
+//! Split a text into the pre-tokens that byte-pair encoding works on.
+//!
+//! A pre-tokenizer is a list of rules that are applied one after the other, each to the parts produced by the previous
+//! one. Python names the rules; `tokverify/engine/pre_pattern.py` defines them, and `scanners` finds the parts.
+
+use crate::character::{LETTER, MARK};
+use crate::scanners::cased_words::CasedWords;
+use crate::scanners::classified::Classified;
+use crate::scanners::deepseek::Deepseek;
+use crate::scanners::digits::{AsciiThousands, DigitGroups, Numbers, ThreeAsciiDigits};
+use crate::scanners::gpt2::Gpt2;
+use crate::scanners::jais2::Jais2;
+use crate::scanners::lines::{LineEnd, Lines};
+use crate::scanners::literals::{ChameleonSpace, Image, Sentinel};
+use crate::scanners::runs::{self, Run, Scripts, TrailingSpace};
+use crate::scanners::words::{Contractions, Letters, Tail, Words};
+use crate::scanners::{Between, Scanner};
+use std::ops::Range;
+
+/// One rule, as the scanner that applies it.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    Gpt2,
+    Words(Words),
+    CasedWords(CasedWords),
+    Deepseek(Deepseek),
+    Jais2,
+    Lines,
+    LineEnd,
+    Numbers(Numbers),
+    ThreeAsciiDigits,
+    AsciiThousands,
+    DigitGroups,
+    Run(Run),
+    Scripts,
+    TrailingSpace,
+    Sentinel,
+    Image,
+    ChameleonSpace,
+}
+
+impl Rule {
+    /// Find the rule that applies a pattern, by the name of its constant in `pre_pattern.py` or of its function.
+    fn from_name(name: &str) -> Option<Self> {
+        use Contractions::{InWord, Separate, SeparateWithLongS};
+        let words = |contractions, letters, digits, tail| Self::Words(Words { contractions, letters, digits, tail });
+        let cased = |letters, contractions, digits| Self::CasedWords(CasedWords { letters, contractions, digits });
+        Some(match name {
+            "GPT2" => Self::Gpt2,
+            "LLAMA3" => words(Separate, Letters::Plain, 3, Tail::LineEnds),
+            "JAIS2" => Self::Jais2,
+            "QWEN2" | "BAILINGMOE" => words(Separate, Letters::Plain, 1, Tail::LineEnds),
+            "QWEN35" => words(Separate, Letters::Marked, 1, Tail::LineEndsWithoutMarks),
+            "UFAKZEKA" => words(Contractions::None, Letters::Plain, 1, Tail::LineEnds),
+            "MINICPM5" => words(Separate, Letters::Plain, usize::MAX, Tail::LineEnds),
+            "SEED_CODER" => words(Separate, Letters::Plain, 1, Tail::None),
+            "EXAONE_MOE" => words(Separate, Letters::Spaced, 1, Tail::OneLineEnd),
+            "KIMI_K2" => words(InWord, Letters::WithoutHan, 3, Tail::LineEnds),
+            "K2_HORIZON" => words(SeparateWithLongS, Letters::Joined, 3, Tail::LineEnds),
+            "TINY_AYA" => words(InWord, Letters::Marked, 3, Tail::LineEndsAndSlashes),
+            "YOUTU" => words(InWord, Letters::Marked, 1, Tail::LineEndsAndSlashes),
+            "TEKKEN" => cased(LETTER, false, 1),
+            "GPT4O" => cased(LETTER, true, 3),
+            "GRANITE_EMBED" => cased(LETTER | MARK, true, 3),
+            "DEEPSEEK3" => Self::Deepseek(Deepseek { joins_line_ends: true }),
+            "SPARK2_5" => Self::Deepseek(Deepseek { joins_line_ends: false }),
+            "LINES" => Self::Lines,
+            "LINE_END" => Self::LineEnd,
+            "DIGIT" => Self::Numbers(Numbers(1)),
+            "UP_TO_3_DIGITS" => Self::Numbers(Numbers(3)),
+            "DIGITS" => Self::Numbers(Numbers(usize::MAX)),
+            "THREE_ASCII_DIGITS" => Self::ThreeAsciiDigits,
+            "BEFORE_ASCII_THOUSANDS" => Self::AsciiThousands,
+            "split_digit_groups" => Self::DigitGroups,
+            "YOUTU_SCRIPTS" => Self::Scripts,
+            "TRAILING_SPACE" => Self::TrailingSpace,
+            "CHAMELEON_SENTINEL" => Self::Sentinel,
+            "CHAMELEON_IMAGE" => Self::Image,
+            "CHAMELEON_SPACE" => Self::ChameleonSpace,
+            _ => Self::Run(run_from_name(name)?),
+        })
+    }
+}
+
+fn run_from_name(name: &str) -> Option<Run> {
+    Some(match name {
+        "DEFAULT_PUNCTUATION" => runs::DEFAULT_PUNCTUATION,
+        "FALCON_PUNCTUATION" => runs::FALCON_PUNCTUATION,
+        "CHAMELEON_PUNCTUATION" => runs::CHAMELEON_PUNCTUATION,
+        "SPACE_AND_LETTERS" => runs::SPACE_AND_LETTERS,
+        "SPACE_AND_PUNCTUATION" => runs::SPACE_AND_PUNCTUATION,
+        "BLOOM" => runs::BLOOM,
+        "NOT_SPACE" => runs::NOT_SPACE,
+        "DEEPSEEK_CJK" => runs::DEEPSEEK_CJK,
+        "DEEPSEEK3_CJK" => runs::DEEPSEEK3_CJK,
+        "DEEPSEEK_WORD" => runs::DEEPSEEK_WORD,
+        "DEEPSEEK_PUNCTUATION" => runs::DEEPSEEK_PUNCTUATION,
+        "AFMOE_SCRIPTS" => runs::AFMOE_SCRIPTS,
+        _ => return None,
+    })
+}
+
+/// The name of the rule, always the last one, that inserts spaces, so that its parts do not cover the text.
+const SPACED_WORDS: &str = "split_spaced_words";
+
+/// Splits texts into pre-tokens.
+#[derive(Debug, Clone)]
+pub struct PreTokenizer {
+    rules: Vec<Rule>,
+    /// Whether lines are then split before each `▁`, after one is prepended to those without.
+    pub splits_spaced_words: bool,
+}
+
+impl PreTokenizer {
+    /// Find the rules by their names; the error is the first name that is unknown.
+    ///
+    /// # Errors
+    /// If a rule is unknown.
+    pub fn new(names: &[String]) -> Result<Self, String> {
+        let splits_spaced_words = names.last().is_some_and(|name| name == SPACED_WORDS);
+        let names = &names[..names.len() - usize::from(splits_spaced_words)];
+        let rules = names.iter().map(|name| Rule::from_name(name).ok_or_else(|| name.clone()));
+        Ok(Self { rules: rules.collect::<Result<_, _>>()?, splits_spaced_words })
+    }
+
+    /// Call `visit` with the range of each pre-token of `text`, before lines are split into spaced words.
+    ///
+    /// # Errors
+    /// If `visit` fails.
+    #[inline]
+    pub fn split<E>(&self, text: &[u8], mut visit: impl FnMut(Range<usize>) -> Result<(), E>) -> Result<(), E> {
+        split(&self.rules, Classified::new(text), 0, &mut visit)
+    }
+}
+
+type Visited<E> = Result<(), E>;
+
+fn split<E, V>(rules: &[Rule], text: Classified<'_>, start: usize, visit: &mut V) -> Visited<E>
+where
+    V: FnMut(Range<usize>) -> Visited<E>,
+{
+    let Some((rule, rest)) = rules.split_first() else { return visit(start..text.len()) };
+    match *rule {
+        Rule::Gpt2 => apply(&Gpt2, rest, text, start, visit),
+        Rule::Words(words) => apply(&words, rest, text, start, visit),
+        Rule::CasedWords(words) => apply(&words, rest, text, start, visit),
+        Rule::Deepseek(deepseek) => apply(&Between(deepseek), rest, text, start, visit),
+        Rule::Jais2 => apply(&Jais2, rest, text, start, visit),
+        Rule::Lines => apply(&Lines, rest, text, start, visit),
+        Rule::LineEnd => apply(&Between(LineEnd), rest, text, start, visit),
+        Rule::Numbers(numbers) => apply(&Between(numbers), rest, text, start, visit),
+        Rule::ThreeAsciiDigits => apply(&Between(ThreeAsciiDigits), rest, text, start, visit),
+        Rule::AsciiThousands => apply(&AsciiThousands, rest, text, start, visit),
+        Rule::DigitGroups => apply(&DigitGroups, rest, text, start, visit),
+        Rule::Run(run) => apply(&Between(run), rest, text, start, visit),
+        Rule::Scripts => apply(&Between(Scripts), rest, text, start, visit),
+        Rule::TrailingSpace => apply(&TrailingSpace, rest, text, start, visit),
+        Rule::Sentinel => apply(&Between(Sentinel), rest, text, start, visit),
+        Rule::Image => apply(&Between(Image), rest, text, start, visit),
+        Rule::ChameleonSpace => apply(&Between(ChameleonSpace), rest, text, start, visit),
+    }
+}
+
+#[inline]
+fn apply<E, V>(scanner: &impl Scanner, rest: &[Rule], text: Classified<'_>, start: usize, visit: &mut V) -> Visited<E>
+where
+    V: FnMut(Range<usize>) -> Visited<E>,
+{
+    let mut start = start;
+    while start < text.len() {
+        let end = scanner.part_end(text, start);
+        if rest.is_empty() {
+            visit(start..end)?;
+        } else {
+            split(rest, text.until(end), start, visit)?;
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pre_tokens<'a>(rules: &[&str], text: &'a str) -> Vec<&'a str> {
+        let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        let mut parts = Vec::new();
+        let visit = |range| {
+            parts.push(&text[range]);
+            Ok::<(), ()>(())
+        };
+        PreTokenizer::new(&names).unwrap().split(text.as_bytes(), visit).unwrap();
+        parts
+    }
+
+    #[test]
+    fn gpt2_splits_words_contractions_and_spaces() {
+        assert_eq!(
+            pre_tokens(&["GPT2"], "Hello we'll  go 12!\n"),
+            ["Hello", " we", "'ll", " ", " go", " 12", "!", "\n"]
+        );
+    }
+
+    #[test]
+    fn rules_are_applied_one_after_the_other() {
+        assert_eq!(pre_tokens(&["DIGIT", "GPT2"], "ab 12 c"), ["ab", " ", "1", "2", " c"]);
+        assert_eq!(pre_tokens(&["LINES"], "a b\n\nc"), ["a b", "\n\n", "c"]);
+    }
+
+    #[test]
+    fn an_unknown_rule_is_named() {
+        assert_eq!(PreTokenizer::new(&["NEW".into()]).unwrap_err(), "NEW");
+    }
+}

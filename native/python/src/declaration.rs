@@ -1,0 +1,94 @@
+//! What Python hands over: `tokverify.engine.native.Declaration`.
+
+use crate::NotSupportedError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use std::sync::Arc;
+use tokverify_core::spec::{AddedToken, Family, PreTokenization, Spec};
+use tokverify_core::vocabulary::{Strings, Vocabulary};
+
+/// The attributes of the Python object, which documents them. A table that is None is taken from another encoder.
+#[derive(FromPyObject)]
+pub struct Declaration {
+    model: String,
+    pieces: Option<PyBackedBytes>,
+    displayed: Option<PyBackedBytes>,
+    piece_count: usize,
+    scores: Option<PyBackedBytes>,
+    types: Option<PyBackedBytes>,
+    attributes: PyBackedBytes,
+    merges: Option<PyBackedBytes>,
+    merge_count: usize,
+    charsmap: Option<PyBackedBytes>,
+    rules: Vec<String>,
+    byte_level: bool,
+    ignore_merges: bool,
+    newline_pieces: bool,
+    unknown_id: Option<u32>,
+    added_tokens: Vec<(u32, bool, bool, bool)>,
+    prefix: Option<Vec<u32>>,
+    suffix: Option<Vec<u32>>,
+    add_space_prefix: bool,
+    prefixes_space: bool,
+    escape_whitespaces: bool,
+    escapes_in_encoder: bool,
+    remove_extra_whitespaces: bool,
+    clean_spaces: bool,
+    lowercase: bool,
+    strip_accents: bool,
+}
+
+impl Declaration {
+    /// Build the tables, except for those that are left out.
+    pub fn into_spec(self, previous: Option<&Spec>) -> PyResult<Spec> {
+        let unsupported = || NotSupportedError::new_err("does not support this tokenizer family");
+        let family = Family::from_name(&self.model).ok_or_else(unsupported)?;
+        let index = |joined: PyBackedBytes| Arc::new(Vocabulary::new(Strings::from_joined(&joined, self.piece_count)));
+        let vocabulary = table(self.pieces.map(index), previous, |spec| &spec.vocabulary);
+        let merges = self.merges.map(|joined| Arc::new(Strings::from_joined(&joined, self.merge_count)));
+        Ok(Spec {
+            family,
+            displayed: self.displayed.map_or_else(|| vocabulary.clone(), index),
+            vocabulary,
+            scores: table(self.scores.map(|bytes| floats(&bytes)), previous, |spec| &spec.scores),
+            types: table(self.types.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.types),
+            attributes: Arc::from(&*self.attributes),
+            merges: table(merges, previous, |spec| &spec.merges),
+            charsmap: table(self.charsmap.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.charsmap),
+            pre_tokenizer: PreTokenization {
+                rules: self.rules,
+                byte_level: self.byte_level,
+                ignore_merges: self.ignore_merges,
+                newline_pieces: self.newline_pieces,
+            },
+            unknown_id: self.unknown_id,
+            added_tokens: self.added_tokens.into_iter().map(added_token).collect(),
+            prefix: self.prefix,
+            suffix: self.suffix,
+            add_space_prefix: self.add_space_prefix,
+            prefixes_space: self.prefixes_space,
+            escape_whitespaces: self.escape_whitespaces,
+            escapes_in_encoder: self.escapes_in_encoder,
+            remove_extra_whitespaces: self.remove_extra_whitespaces,
+            clean_spaces: self.clean_spaces,
+            lowercase: self.lowercase,
+            strip_accents: self.strip_accents,
+        })
+    }
+}
+
+fn table<Table: ?Sized>(
+    given: Option<Arc<Table>>,
+    previous: Option<&Spec>,
+    choose: fn(&Spec) -> &Arc<Table>,
+) -> Arc<Table> {
+    given.unwrap_or_else(|| choose(previous.expect("only an encoder based on another one leaves out tables")).clone())
+}
+
+fn floats(bytes: &[u8]) -> Arc<[f64]> {
+    bytes.chunks_exact(8).map(|bytes| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"))).collect()
+}
+
+fn added_token((id, special, lstrip, rstrip): (u32, bool, bool, bool)) -> AddedToken {
+    AddedToken { id, special, lstrip, rstrip }
+}

@@ -1,0 +1,86 @@
+"""Judge a repaired file by llama.cpp itself, which loads the repaired file and the intact one."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from support.paths import DATA
+from tokverify.cases.loading import load_cases
+from tokverify.errors import TokverifyError
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.references.llama_cpp import LlamaCppTokenizer
+from tokverify.references.llama_cpp_library import find_library
+
+_MODES = ((False, False), (False, True), (True, True))
+_ALONE = 3_000
+"""At most this many tokens are each put into texts."""
+_MIXED = 300
+
+
+@cache
+def _open(path: Path) -> LlamaCppTokenizer:
+    return LlamaCppTokenizer(path, find_library())
+
+
+@cache
+def _texts(intact: Path) -> Sequence[str]:
+    """Return the shipped cases, each token alone and between letters, and random sequences of tokens and words."""
+    chosen = random.Random(13)  # noqa: S311 - texts, not secrets
+    pieces = [piece for piece in map(_open(intact).token_bytes, range(_open(intact).vocab_size)) if piece]
+    readable = [piece.decode("utf-8", "ignore") for piece in pieces]
+    some = readable if len(readable) <= _ALONE else chosen.sample(readable, _ALONE)
+    words = (DATA / "sample_text.txt").read_text(encoding="utf-8").split()
+    mixed = ["".join(chosen.choices([*readable, *words, " ", "\n"], k=20)) for _ in range(_MIXED)]
+    sentences = [" ".join(chosen.choices(words, k=25)) for _ in range(_MIXED)]
+    cases = [case.text for case in load_cases()]
+    return [*cases, *some, *(f"a{text} b" for text in some), *mixed, *sentences]
+
+
+@cache
+def _ids(path: Path, intact: Path) -> Sequence[object]:
+    found: list[object] = []
+    for add_special, parse_special in _MODES:
+        found += _open(path).encode_many(_texts(intact), add_special=add_special, parse_special=parse_special)
+    return [str(ids) if isinstance(ids, Exception) else ids for ids in found]
+
+
+def judge(repaired: Path, intact: Path) -> list[str]:
+    """Return in what the repaired file differs from the intact one; nothing means that the repair is complete."""
+    right = _open(intact)
+    try:
+        ours = LlamaCppTokenizer(repaired, find_library())
+    except TokverifyError as error:
+        return [f"refused: {error}"]
+    try:
+        return list(_differences(ours, right, repaired, intact))
+    finally:
+        ours.close()
+
+
+def _differences(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, repaired: Path, intact: Path):
+    if ours.vocab_size != right.vocab_size:
+        yield "size"
+    texts = _texts(intact)
+    expected = _ids(intact, intact)
+    actual: list[object] = []
+    for add_special, parse_special in _MODES:
+        actual += ours.encode_many(texts, add_special=add_special, parse_special=parse_special)
+    wrong = sum(our != their for our, their in zip(actual, expected, strict=True))
+    if wrong:
+        yield f"encoding ({wrong} of {len(expected)})"
+    lists = [ids for ids in expected[: len(texts)] if isinstance(ids, list)]
+    lists = [[id for id in ids if id < ours.vocab_size] for ids in lists]
+    if ours.decode_many(lists) != right.decode_many(lists):
+        yield "decoding"
+    if ours.attributes != right.attributes:
+        yield f"types ({sum(our != their for our, their in zip(ours.attributes, right.attributes, strict=False))})"
+    if [ours.token_bytes(id) for id in range(right.vocab_size)] != [
+        right.token_bytes(id) for id in range(right.vocab_size)
+    ]:
+        yield "bytes"
+    for name in ("special_ids", "flags", "eog_ids"):
+        if getattr(ours, name) != getattr(right, name):
+            yield name
+    if read_spec(repaired).chat_template != read_spec(intact).chat_template:
+        yield "chat template"

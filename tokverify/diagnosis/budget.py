@@ -1,0 +1,31 @@
+"""Budget: how many texts a diagnosis may encode. Unlike time, this does not depend on what else the machine does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENCODINGS = 120_000
+"""The default limit: about ten seconds with a vocabulary of a usual size."""
+THOROUGH = 20 * ENCODINGS
+_TOKENS_PER_ENCODING = 50
+"""To build the model of a vocabulary takes as long as to encode one text for this many tokens."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The encodings that are left."""
+
+    left: int = ENCODINGS
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
+    def spend_on_texts(self, count: int) -> None:
+        """Account for texts that were encoded, or ids that were decoded."""
+        self.left -= count
+
+    def spend_on_model(self, vocab_size: int) -> None:
+        """Account for a model that was built."""
+        self.left -= vocab_size // _TOKENS_PER_ENCODING

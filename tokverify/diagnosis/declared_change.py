@@ -1,0 +1,45 @@
+"""Compare our specification with the reference's: the changes that together lead from one to the other.
+
+A search over single changes finds one fault. If there are several, these changes explain the failing cases only
+together, and the search then drops those that it does not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis import added_token_change, array_change, piece_change, setting_change, type_change
+from tokverify.diagnosis.shift_change import shifts
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.change import TokenizerChange
+    from tokverify.diagnosis.evidence import Evidence
+
+_GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
+    array_change.models,
+    setting_change.declared_pre_tokenizer,
+    piece_change.all_reference_texts,
+    added_token_change.missing_tokens,
+    type_change.declared_types,
+    array_change.merges,
+    array_change.scores,
+    array_change.charsmaps,
+    setting_change.declared_flags,
+    setting_change.declared_special_ids,
+    setting_change.names,
+)
+
+
+def declared_changes(evidence: Evidence) -> list[TokenizerChange]:
+    """Return one change for each way in which the reference declares something else; none if it declares nothing."""
+    if evidence.facts.spec is None:
+        return []
+    moved = next(shifts(evidence), None)
+    changes = [moved] if moved else []
+    # The tokens that were moved must not be reported as different ones.
+    rest = replace(evidence, spec=moved.transform(evidence.spec)) if moved else evidence
+    for generate in _GENERATORS:
+        changes += generate(rest)
+    return changes

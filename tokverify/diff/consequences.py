@@ -1,0 +1,189 @@
+"""Decide what a change of a tokenizer invalidates: weights, prompts, ids, round trips, or only token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.diff.witness import Versions, shortest_witness, texts_about
+from tokverify.errors import EncodeError
+from tokverify.fuzz.sample import Sample
+from tokverify.report.consequence import ACTIONS, Consequence, Level, Outcome, Witness
+from tokverify.text.wording import list_items, list_tokens, plural
+
+if TYPE_CHECKING:
+    from tokverify.diff.version import Version
+    from tokverify.report.diff import ChangeReport, Part
+    from tokverify.tokenizer import Tokenizer
+
+_MAX_TOKENS = 2000
+"""The number of ids that represent another token to look for in texts."""
+_FRAME = frozenset({"add_bos", "add_eos", "add_sep", "eog_ids"})
+_SPECIAL_ID = "special_ids."
+_CONTROL = "control"
+
+
+def find_consequences(old: Version, new: Version, report: ChangeReport) -> tuple[Consequence, ...]:
+    """Decide for each level whether it remains valid, from what changed and from texts about it.
+
+    Args:
+        old: The version that weights, prompts and stored ids come from.
+        new: The version that shall replace it.
+        report: The comparison of both; its cases and generated texts are tried as well.
+    """
+    return tuple(_Consequences(old, new, report).find())
+
+
+class _Consequences:
+    def __init__(self, old: Version, new: Version, report: ChangeReport) -> None:
+        self._old, self._new, self._report = old, new, report
+        self._versions = Versions(old.tokenizer, new.tokenizer)
+        self._samples = list(dict.fromkeys(self._list_samples()))
+
+    def _list_samples(self) -> Iterator[Sample]:
+        for result in self._report.report.results:
+            yield Sample(result.case.text, result.add_special, result.parse_special)
+        if self._report.fuzzed:
+            for result in self._report.fuzzed.report.results:
+                yield Sample(result.case.text, result.add_special, result.parse_special)
+        for text in texts_about(self._report.parts, self._old.tokenizer, self._new.tokenizer):
+            yield from self._versions.modes(text)
+
+    def find(self) -> Iterator[Consequence]:
+        yield self._vocabulary()
+        yield self._special()
+        yield self._ids()
+        yield self._text()
+        yield self._cost()
+
+    def _vocabulary(self) -> Consequence:
+        level = Level.VOCABULARY
+        try:
+            changed = _find_changed_ids(self._old.tokenizer, self._new.tokenizer)
+        except EncodeError as error:
+            return Consequence(level, Outcome.UNKNOWN, f"not every token is known: {error}")
+        added = self._new.tokenizer.vocab_size - self._old.tokenizer.vocab_size
+        if not changed:
+            rows = f"; the embedding matrix needs {plural(added, 'more row')}" if added > 0 else ""
+            return Consequence(level, Outcome.VALID, f"each id represents the same token{rows}")
+        pieces = {id: self._old.tokenizer.piece(id) for id in changed[:_MAX_TOKENS]}
+        some = set(pieces)
+        texts = [
+            Sample(text, *mode[1:])
+            for text in _token_texts(self._old.tokenizer, pieces)
+            for mode in self._versions.modes("")
+        ]
+        witness = shortest_witness(texts, lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()))
+        count = plural(len(changed), "id represents", "ids represent")
+        reason = f"{count} another token or no token: {list_tokens(changed[:_MAX_TOKENS], pieces)}"
+        return self._broken(level, reason, len(changed), witness)
+
+    def _special(self) -> Consequence:
+        level = Level.SPECIAL
+        changed = self._list_special_changes()
+        witness = shortest_witness(self._samples, self._differs_only_with_options)
+        if changed:
+            return self._broken(level, f"changed: {list_items(changed)}", len(changed), witness)
+        if witness:
+            return self._broken(level, "a text is the same only without special tokens", 1, witness)
+        if not (self._old.spec and self._new.spec) and not self._shares_roles():
+            return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
+        return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
+
+    def _list_special_changes(self) -> list[str]:
+        if self._old.spec and self._new.spec:
+            return list(_list_special_parts(self._report.parts))
+        ids, others = self._old.tokenizer.special_ids, self._new.tokenizer.special_ids
+        return [role for role in ids if role in others and ids[role] != others[role]]
+
+    def _shares_roles(self) -> bool:
+        return bool(set(self._old.tokenizer.special_ids) & set(self._new.tokenizer.special_ids))
+
+    def _differs(self, sample: Sample) -> bool:
+        return self._versions.old(sample).ids != self._versions.new(sample).ids
+
+    def _differs_only_with_options(self, sample: Sample) -> bool:
+        plain = Sample(sample.text, add_special=False, parse_special=False)
+        return sample != plain and self._differs(sample) and not self._differs(plain)
+
+    def _ids(self) -> Consequence:
+        return self._by_texts(Level.IDS, self._differs, "other ids", "the same ids")
+
+    def _text(self) -> Consequence:
+        return self._by_texts(Level.TEXT, self._damages, "another text after decoding", "the same text after decoding")
+
+    def _damages(self, sample: Sample) -> bool:
+        old, new = self._versions.old(sample), self._versions.new(sample)
+        if old.text is not None and self._versions.redecode(sample) != old.text:
+            return True
+        data = sample.text.encode()
+        if sample.add_special:
+            return False
+        return old.text == data and new.text is not None and new.text != data
+
+    def _cost(self) -> Consequence:
+        return self._by_texts(
+            Level.COST, self._costs_more_or_less, "another number of tokens", "the same number of tokens"
+        )
+
+    def _costs_more_or_less(self, sample: Sample) -> bool:
+        return len(self._versions.old(sample).ids or ()) != len(self._versions.new(sample).ids or ())
+
+    def _by_texts(self, level: Level, shows: Callable[[Sample], bool], broken: str, valid: str) -> Consequence:
+        samples = [sample for sample in self._samples if self._versions.old(sample).ids is not None]
+        showing = list(filter(shows, self._samples))
+        if showing:
+            reason = f"{len(showing):,} of {plural(len(self._samples), 'text')} have {broken}"
+            return self._broken(level, reason, len(showing), shortest_witness(showing, shows))
+        if not samples:
+            return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
+        return Consequence(level, Outcome.VALID, f"{plural(len(samples), 'text')} compared, all with {valid}")
+
+    def _broken(self, level: Level, reason: str, count: int, sample: Sample | None) -> Consequence:
+        witness = sample and self._witness(sample, with_text=level is Level.TEXT)
+        return Consequence(level, Outcome.BROKEN, reason, ACTIONS[level], witness, count)
+
+    def _witness(self, sample: Sample, *, with_text: bool) -> Witness:
+        old, new = self._versions.old(sample), self._versions.new(sample)
+        if not with_text:
+            return Witness(*sample, _describe_ids(old.ids), _describe_ids(new.ids))
+        again = self._versions.redecode(sample)
+        return Witness(*sample, _describe_bytes(old.text), _describe_bytes(again if again != old.text else new.text))
+
+
+def _find_changed_ids(old: Tokenizer, new: Tokenizer) -> list[int]:
+    """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out."""
+    changed = []
+    for id in range(old.vocab_size):
+        data = old.token_bytes(id)
+        if data and (id >= new.vocab_size or new.token_bytes(id) != data):
+            changed.append(id)
+    return changed
+
+
+def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
+    texts = [tokenizer.token_bytes(id).decode(errors="ignore") for id in ids]
+    return [text for text in texts if text]
+
+
+def _list_special_parts(parts: Sequence[Part]) -> Iterator[str]:
+    for part in parts:
+        for change in part.changes:
+            is_setting = part.name == "settings" and (change.what in _FRAME or change.what.startswith(_SPECIAL_ID))
+            is_marker = part.name == "added tokens" and _CONTROL in f"{change.old} {change.new}"
+            if is_setting:
+                yield change.what.removeprefix(_SPECIAL_ID)
+            elif is_marker:
+                yield f"control token {change.what}"
+            elif part.name == "chat templates":
+                yield f"chat template {change.what}"
+
+
+def _describe_ids(ids: Sequence[int] | None) -> str:
+    if ids is None:
+        return "cannot encode it"
+    return " ".join(map(str, ids)) or "no ids"
+
+
+def _describe_bytes(data: bytes | None) -> str:
+    return "cannot decode it" if data is None else data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,185 @@
+"""Build the native encoder of a tokenizer: hand its tables and effective settings to the compiled module.
+
+The compiled module is `tokverify._native`; its source is in `native/`. It has no error messages of its own: where it
+refuses a tokenizer or a text, the Python engine repeats the step and reports the error.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from tokverify.engine import pre_pattern
+from tokverify.engine.engine_choice import native_module
+from tokverify.engine.family import Family, SpaceEscaping
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import UnsupportedError
+from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.engine.pre_tokenizer import Splitter
+    from tokverify.spec import TokenizerSpec
+
+
+class NativeEncoder(Protocol):
+    """What the compiled encoder offers."""
+
+    def encode(self, text: str, add_special: bool, parse_special: bool, /) -> list[int] | None:
+        """Return the ids of a text; None if llama.cpp aborts on it.
+
+        Raises:
+            UnicodeEncodeError: If the text contains a lone surrogate.
+        """
+
+    def encode_batch(
+        self, texts: tuple[str | bytes, ...], add_special: bool, parse_special: bool, threads: int, /
+    ) -> tuple[bytes, bytes, int | None]:
+        """Return the ids and offsets of many texts, or the index of the first one on which llama.cpp aborts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What the compiled module builds an encoder from; a table that is None is that of another encoder."""
+
+    model: str
+    pieces: bytes | None
+    """The strings that texts are matched with, separated by NUL."""
+    displayed: bytes | None
+    """The pieces, in families that display them in another form."""
+    piece_count: int
+    scores: bytes | None
+    """As 64-bit floating-point numbers."""
+    types: bytes | None
+    """The declared types, one byte each."""
+    attributes: bytes
+    merges: bytes | None
+    """The merges, separated by NUL."""
+    merge_count: int
+    charsmap: bytes | None
+    rules: list[str]
+    """The rules of the pre-tokenizer by name; see `rule_name`."""
+    byte_level: bool
+    ignore_merges: bool
+    newline_pieces: bool
+    unknown_id: int | None
+    added_tokens: list[tuple[int, bool, bool, bool]]
+    """Id, `special`, `lstrip` and `rstrip` of each."""
+    prefix: list[int] | None
+    """The tokens that `add_special` adds before a text; None if a required one is missing."""
+    suffix: list[int] | None
+    add_space_prefix: bool
+    prefixes_space: bool
+    """Whether the encoder itself adds a space."""
+    escape_whitespaces: bool
+    escapes_in_encoder: bool
+    remove_extra_whitespaces: bool
+    clean_spaces: bool
+    lowercase: bool
+    strip_accents: bool
+
+
+def build_native(
+    spec: TokenizerSpec, settings: Settings, base: tuple[TokenizerSpec, NativeEncoder] | None = None
+) -> NativeEncoder:
+    """Build the native encoder.
+
+    Args:
+        spec: What the file declares.
+        settings: The effective settings.
+        base: Another specification with its encoder, to share the tables that are identical objects in both.
+
+    Raises:
+        UnsupportedError: If the native engine does not support the tokenizer; the message completes
+            `the native engine ...`.
+    """
+    module = native_module()
+    try:
+        previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None
+        declaration = declare(spec, settings, base[0] if base and previous else None)
+        encoder: NativeEncoder = module.Encoder(declaration, previous)
+    except module.NotSupportedError as error:
+        raise UnsupportedError(str(error)) from None
+    return encoder
+
+
+def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None) -> Declaration:
+    """Collect what the compiled module needs, without the tables that `base` shares with `spec`."""
+    family = settings.family
+    pre_tokenizer = PRE_TOKENIZERS.get(settings.pre) if family.uses_pre_tokenizer else None
+    prefix, suffix = _affixes(settings)
+    shares_pieces = base is not None and base.tokens is spec.tokens and base.model == spec.model
+    displays_stored = type(family).displayed_pieces is Family.displayed_pieces
+    return Declaration(
+        model=spec.model,
+        pieces=None if shares_pieces else join(settings.ids),
+        displayed=None if displays_stored else join(settings.pieces),
+        piece_count=len(settings.pieces),
+        scores=None if base and base.scores is spec.scores else array("d", spec.scores or ()).tobytes(),
+        types=None if base and base.types is spec.types else _type_bytes(spec.types or ()),
+        attributes=bytes(settings.attributes),
+        merges=None if base and base.merges is spec.merges else join(_readable(spec.merges or ())),
+        merge_count=len(spec.merges or ()),
+        charsmap=None if base and base.charsmap is spec.charsmap else spec.charsmap or b"",
+        rules=[rule_name(rule) for rule in pre_tokenizer.patterns] if pre_tokenizer else [],
+        byte_level=bool(pre_tokenizer and pre_tokenizer.byte_level),
+        ignore_merges=bool(pre_tokenizer and pre_tokenizer.ignore_merges),
+        newline_pieces=bool(pre_tokenizer and pre_tokenizer.newline_pieces),
+        unknown_id=settings.special_ids.get("unk"),
+        added_tokens=[(token.id, token.special, token.lstrip, token.rstrip) for token in settings.added_tokens],
+        prefix=prefix,
+        suffix=suffix,
+        add_space_prefix=settings.add_space_prefix,
+        prefixes_space=settings.add_space_prefix and family.prefixes_space,
+        escape_whitespaces=settings.escape_whitespaces,
+        escapes_in_encoder=settings.escape_whitespaces and family.space_escaping is SpaceEscaping.IN_ENCODER,
+        remove_extra_whitespaces=settings.remove_extra_whitespaces,
+        clean_spaces=settings.clean_spaces,
+        lowercase=settings.lowercase,
+        strip_accents=settings.strip_accents,
+    )
+
+
+def join(strings: Iterable[str]) -> bytes:
+    """Return the bytes of strings, separated by NUL, which none of them contains."""
+    return to_bytes("\0".join(strings))
+
+
+def _readable(merges: Sequence[str]) -> Iterable[str]:
+    """Return the part of each merge before its first NUL, as llama.cpp reads it."""
+    if "\0" not in "".join(merges):
+        return merges
+    return (merge.partition("\0")[0] for merge in merges)
+
+
+def _type_bytes(types: Sequence[int]) -> bytes:
+    """Return one byte for each type; types that no model depends on become 0."""
+    try:
+        return bytes(list(types))  # a list, because the bytes of an array are not its values
+    except ValueError:
+        return bytes(type if type in set(TokenType) else 0 for type in types)
+
+
+def rule_name(rule: str | Splitter) -> str:
+    """Return the name of a rule of a pre-tokenizer: of the constant in `pre_pattern`, or of the function."""
+    return _pattern_names().get(rule, "an unnamed pattern") if isinstance(rule, str) else rule.__name__
+
+
+@cache
+def _pattern_names() -> dict[str, str]:
+    constants = vars(pre_pattern).items()
+    return {value: name for name, value in constants if name.isupper() and isinstance(value, str)}
+
+
+def _affixes(settings: Settings) -> tuple[list[int] | None, list[int] | None]:
+    before, after = settings.family.affix_roles(settings)
+    return _ids_of(before, settings), _ids_of(after, settings)
+
+
+def _ids_of(roles: Sequence[str], settings: Settings) -> list[int] | None:
+    ids = [settings.special_ids.get(role) for role in roles]
+    return None if None in ids else [id for id in ids if id is not None]

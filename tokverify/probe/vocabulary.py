@@ -1,0 +1,65 @@
+"""The vocabulary of a reference: the bytes of its tokens, and what can be said about how they are stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.engine.byte_level import from_byte_level
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.text.utf8 import from_utf8
+from tokverify.tokenizer import pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.tokenizer import Tokenizer
+
+BYTES = 256
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokens of a reference, by id."""
+
+    token_bytes: Sequence[bytes]
+    """The bytes that each token represents; none for a token that is never rendered."""
+    pieces: Sequence[str]
+    """What the reference calls its stored strings; some references give the bytes as text instead."""
+    texts: Sequence[str | None] = field(init=False)
+    """The text of each token; None if it is not valid UTF-8, so that no text consists of it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", [from_utf8(data) or None for data in self.token_bytes])
+
+    @cached_property
+    def ids_of(self) -> dict[bytes, list[int]]:
+        """The ids of the tokens that represent certain bytes; several tokens can represent the same ones."""
+        ids: dict[bytes, list[int]] = {}
+        for id, data in enumerate(self.token_bytes):
+            ids.setdefault(data, []).append(id)
+        return ids
+
+    @cached_property
+    def has_stored_strings(self) -> bool:
+        """Whether `pieces` are stored strings: many differ from the bytes, as `Ġthe`, `▁the` and `<0x0A>` do."""
+        pairs = zip(self.pieces, self.token_bytes, strict=True)
+        respelled = Counter(_spelling(piece, data) for piece, data in pairs if data)
+        del respelled["text"]
+        return bool(respelled) and respelled.most_common(1)[0][0] != "other"
+
+
+def _spelling(piece: str, data: bytes) -> str:
+    """Name the way in which a piece is written."""
+    if piece.encode("utf-8", "surrogateescape") == data:
+        return "text"
+    if BYTE_PIECE.fullmatch(piece) or piece.replace("▁", " ").encode("utf-8", "surrogateescape") == data:
+        return "escaped"
+    return "byte level" if from_byte_level(piece) == data else "other"
+
+
+def read_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
+    """Ask a tokenizer for the bytes and pieces of all its tokens."""
+    ids = range(tokenizer.vocab_size)
+    return Vocabulary(list(map(tokenizer.token_bytes, ids)), pieces_of(tokenizer))
