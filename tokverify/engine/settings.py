@@ -99,6 +99,7 @@ class _Loader:
         if self.family.in_llama_cpp:
             eog_ids = attributes.override(special_ids)
             attributes.check_byte_tokens(self.family.refuses_byte_token)
+            attributes.check_characters(self.family.decodes_characters)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
