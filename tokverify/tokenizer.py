@@ -116,6 +116,18 @@ class LlamaCppDecoding(Protocol):
 
 
 @runtime_checkable
+class DocumentDecoding(Protocol):
+    """Can decode as an equivalent tokenizer.json does, besides its own way."""
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of the tokenizer.json does.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary.
+        """
+
+
+@runtime_checkable
 class PieceListing(Protocol):
     """Holds all pieces, which is much faster than asking for one at a time."""
 
@@ -131,6 +143,15 @@ class ControlListing(Protocol):
     @property
     def control_texts(self) -> Collection[str]:
         """The texts that are recognized as tokens only with `parse_special`; if `parses_special` is False, never."""
+
+
+@runtime_checkable
+class AddedTokenListing(Protocol):
+    """Lists its added tokens."""
+
+    @property
+    def added_texts(self) -> Collection[str]:
+        """The texts that can be recognized as tokens in a text before the model runs, or are reserved for tokens."""
 
 
 @runtime_checkable
@@ -204,9 +225,11 @@ class Staged(Protocol):
 
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
-    """Return how `tokenizer` decodes for a comparison with `other`: as llama.cpp does if `other` does and both can."""
+    """Return how `tokenizer` decodes for a comparison with `other`: in the same way as `other`, if it can."""
     if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):
         return tokenizer.decode_as_llama_cpp
+    if isinstance(other, DocumentHolding) and isinstance(tokenizer, DocumentDecoding):
+        return tokenizer.decode_as_document
     return tokenizer.decode
 
 

@@ -41,7 +41,7 @@ TABLE = [
         ["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"],
         0,
         [],
-        ["1 match; control tokens", "; the report is in"],
+        ["1 match; the report is in"],
     ),
     (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
     (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
@@ -60,6 +60,7 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
@@ -190,7 +191,7 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "init", "demo", "fuzz", "diff", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
+        "run", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
         "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed

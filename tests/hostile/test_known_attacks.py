@@ -115,6 +115,17 @@ def test_replacements_that_multiply(tmp_path: Path):
         assert "more than 1,024 times longer" in refused(*arguments)
 
 
+@pytest.mark.parametrize(
+    "charsmap", ["7dM/hT6IoU2RnclL0P/oRg==", "", "AAAA", "!", None, 5, base64.b64encode(b"\xff" * 8).decode()]
+)
+def test_a_charsmap_that_asks_for_memory(tmp_path: Path, charsmap: object):
+    precompiled = {"type": "Precompiled", "precompiled_charsmap": charsmap}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizer_json(normalizer={"type": "Sequence", "normalizers": [precompiled]}))
+    for arguments in (("run", GGUF, "-r", path), ("encode", path, "a")):
+        assert "the charsmap is damaged" in refused(*arguments)
+
+
 def test_json_that_would_fill_the_memory(tmp_path: Path):
     content = b'{"model": {"vocab": [' + b"{}," * 8_000_000 + b"{}]}}"
     for name, arguments in (

@@ -18,7 +18,7 @@ from tokverify.cli.stream import write_stderr
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address, and open no browser.")
 def view(*, model: Path | None, reference: str | None, port: int, no_browser: bool) -> int:
-    """Compare two tokenizers live: type a text in the browser and see the tokens of both sides.
+    """Compare two tokenizers in the browser while you type.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN; without
     it, the bundled sample is shown. The page also opens saved reports. It is served on this machine only, at a secret

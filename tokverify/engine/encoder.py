@@ -139,6 +139,11 @@ class Encoder:
         """The texts of the added tokens that are matched only with `parse_special`."""
         return frozenset(token.text for token in self.settings.added_tokens if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, longest first."""
+        return [token.text for token in self.settings.added_tokens]
+
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
@@ -348,6 +353,13 @@ class Encoder:
             parts[0] = parts[0].removeprefix(b" ")
         decoded = b"".join(parts)
         return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of an equivalent tokenizer.json does; errors as for `decode`."""
+        joiner = self.settings.family.make_document_joiner()
+        if joiner is None:
+            return self.decode(ids)
+        return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
 
     def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
         """Decode ids as `llama_detokenize` does; errors as for `decode`."""

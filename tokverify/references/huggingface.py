@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import special_texts
-from tokverify.files.huggingface.expansion import require_bounded
+from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from tokverify.references.reference import Request
     from tokverify.tokenizer import TokenizerStages
+
+
+_CHARSMAP = b"precompiled_charsmap"
 
 
 class HuggingFaceTokenizer:
@@ -139,6 +142,11 @@ class HuggingFaceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder().values()
         return frozenset(token.content for token in added if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, by id."""
+        return [token.content for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
+
     @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
         """The stages that determine how pieces are written, with options of the model written as stages."""
@@ -196,7 +204,7 @@ def from_json(
     """
     import tokenizers
 
-    _require_small(data, source)
+    _require_harmless(data, source)
     try:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
@@ -215,10 +223,13 @@ def from_json(
     )
 
 
-def _require_small(data: bytes, source: str) -> None:
-    """Refuse a document before the library parses it, which needs as much memory for it as Python does."""
+def _require_harmless(data: bytes, source: str) -> None:
+    """Refuse a document on which the library would fill the memory and abort the process."""
     if estimate_memory(data) > MAX_MEMORY:
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
+    if _CHARSMAP in data:
+        _require_tokenizer_json(data, source)
+        require_valid_charsmaps(parse_json(data).get("normalizer"), source)
 
 
 def _require_tokenizer_json(data: bytes, source: str) -> None:

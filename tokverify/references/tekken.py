@@ -67,6 +67,11 @@ class TekkenTokenizer:
         """The texts of all special tokens."""
         return frozenset(map(self.piece, range(self._tekkenizer.num_special_tokens)))
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The same, in order."""
+        return sorted(self.control_texts)
+
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents; none for an id without a token."""
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy

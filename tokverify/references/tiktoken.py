@@ -68,6 +68,11 @@ class TiktokenTokenizer:
         """The texts of the special tokens."""
         return frozenset(self._encoding.special_tokens_set)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The same, in order."""
+        return sorted(self.control_texts)
+
     @cached_property
     def _special_tokens(self) -> frozenset[int]:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))

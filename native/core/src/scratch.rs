@@ -27,6 +27,8 @@ pub struct Scratch {
     pub(crate) word: Vec<u8>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// The ids of parts of chunks, by text.
+    pub parts: ChunkCache,
     /// For merging pairs.
     pub merge: MergeScratch,
 }

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from math import inf, isnan
+from math import inf
 from operator import neg
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.models.symbol import steps
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.errors import EncodeError
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -119,8 +119,6 @@ class Spm:
 
 
 def _costs(scores: Sequence[float]) -> Iterable[float]:
-    if any(map(isnan, scores)):
-        raise BrokenFileError("tokenizer.ggml.scores contains NaN, which cannot be ranked; write real scores")
     if -inf in scores:
         # subtle: such a piece is still formed, after all others; an infinite cost would exclude it.
         return (min(-score, sys.float_info.max) for score in scores)

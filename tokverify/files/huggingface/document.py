@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.huggingface.expansion import require_bounded
+from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.files.huggingface.stage import Stage, stages_of
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
@@ -71,6 +71,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
     """
     outline = _read_json(data, source)
     model = outline.pop("model")
+    require_valid_charsmaps(outline.get("normalizer"), source)
     library = _load(outline, source)
     normalizer = stages_of(library.normalizer)
     require_bounded(normalizer, source)

@@ -1,8 +1,10 @@
 //! The models, one file each, as in `tokverify/engine/models/`.
 
 pub mod bpe;
+pub mod bpe_alphabet;
 pub mod hybriddna;
 pub mod merge;
+pub mod merge_table;
 pub mod plamo2;
 pub mod plamo2_reach;
 pub mod plamo3;
