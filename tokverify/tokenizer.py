@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from tokverify.errors import EncodeError
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import TokenizerSpec, TokenType
 
     HexBytes: TypeAlias = bytes
 else:
@@ -134,6 +134,35 @@ class PieceListing(Protocol):
     @property
     def pieces(self) -> Sequence[str]:
         """The stored strings by id."""
+
+
+@runtime_checkable
+class TypeListing(Protocol):
+    """Knows the types of its tokens: which are matched in a text before the model runs, and when."""
+
+    def token_types(self) -> Sequence[TokenType]:
+        """Return the effective types by id; UNDEFINED for an ordinary token of which nothing more is known.
+
+        Raises:
+            TokverifyError: If they cannot be determined.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationEnds:
+    """The tokens that end a generation."""
+
+    ids: frozenset[int]
+    are_all: bool
+    """Whether no other token ends a generation."""
+
+
+@runtime_checkable
+class EndListing(Protocol):
+    """Knows tokens that end a generation."""
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation, as far as they are known."""
 
 
 @runtime_checkable

@@ -39,7 +39,26 @@ LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a contro
 # In UTF-8, with each byte as a lone surrogate.
 _BEYOND_UNICODE = re.compile("\udcf4[\udc90-\udcbf][\udc80-\udcbf]{2}|[\udcf5-\udcf7][\udc80-\udcbf]{3}")
 
+_MATCHING = tuple(
+    (Attribute[type.name].value, type)
+    for type in (
+        TokenType.CONTROL,
+        TokenType.UNKNOWN,
+        TokenType.USER_DEFINED,
+        TokenType.BYTE,
+        TokenType.UNUSED,
+        TokenType.NORMAL,
+    )
+)
 _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
+
+
+def type_of(attribute: int) -> TokenType:
+    """Return the type that says how a token with these attributes is matched in a text.
+
+    A control token is one, whatever else it is; the unknown token is matched like one.
+    """
+    return next((type for bit, type in _MATCHING if attribute & bit), TokenType.UNDEFINED)
 
 
 class Attributes:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine import added_token
+from tokverify.engine.attribute import type_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_pieces
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
@@ -34,11 +35,12 @@ from tokverify.text.utf8 import (
     to_bytes,
     to_utf8,
 )
+from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
     from tokverify.engine.native import NativeEncoder
-    from tokverify.spec import AddedToken, TokenizerSpec
+    from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
@@ -147,6 +149,15 @@ class Encoder:
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
+
+    def token_types(self) -> Sequence[TokenType]:
+        """Return the effective types by id."""
+        known = {attribute: type_of(attribute) for attribute in set(self.settings.attributes)}
+        return [known[attribute] for attribute in self.settings.attributes]
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation in llama.cpp."""
+        return GenerationEnds(self.settings.eog_ids, are_all=True)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode `text` to ids; bytes need not be valid UTF-8.

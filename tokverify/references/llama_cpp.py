@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.attribute import type_of
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.llama_cpp_library import find_library
@@ -23,11 +24,12 @@ from tokverify.references.llama_cpp_worker import ATTRIBUTES, DECODE, ENCODE, EO
 from tokverify.references.reference import FoundReference
 from tokverify.system.library_error import summary
 from tokverify.text.utf8 import to_utf8
+from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.references.llama_cpp_library import Library
     from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import TokenizerSpec, TokenType
 
 CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
@@ -140,10 +142,19 @@ class LlamaCppTokenizer:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
         return array("i", self._listing(ATTRIBUTES)).tolist()
 
+    def token_types(self) -> list[TokenType]:
+        """Return the effective types by id."""
+        kinds = {attribute: type_of(attribute) for attribute in set(self.attributes)}
+        return [kinds[attribute] for attribute in self.attributes]
+
     @cached_property
     def eog_ids(self) -> frozenset[int]:
         """The ids that end a generation."""
         return frozenset(array("i", self._listing(EOG_IDS)))
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation."""
+        return GenerationEnds(self.eog_ids, are_all=True)
 
     @cached_property
     def _pieces(self) -> list[str]:

@@ -12,7 +12,7 @@ from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
-from tokverify.spec import MAX_TOKENS
+from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
@@ -80,6 +80,11 @@ class TekkenTokenizer:
             return b""
         token_bytes: bytes = self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP)
         return token_bytes
+
+    def token_types(self) -> list[TokenType]:
+        """Return CONTROL for the special tokens, which are those with the lowest ids."""
+        special = self._tekkenizer.num_special_tokens
+        return [TokenType.CONTROL if id < special else TokenType.UNDEFINED for id in range(self.vocab_size)]
 
 
 def load(request: Request) -> FoundReference:
