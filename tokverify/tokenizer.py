@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from tokverify.errors import EncodeError
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import AddedToken, TokenizerSpec
 
     HexBytes: TypeAlias = bytes
 else:
@@ -142,6 +142,25 @@ class Declaring(Protocol):
 
         Raises:
             TokverifyError: If that is not known, or GGUF cannot express it.
+        """
+
+
+@runtime_checkable
+class TypeListing(Protocol):
+    """Knows how each of its tokens is matched in texts."""
+
+    def token_types(self) -> Sequence[int]:
+        """Return the effective type of each token, a value of `TokenType`, by id.
+
+        Raises:
+            TokverifyError: If the tokens cannot be listed.
+        """
+
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return the tokens that are matched in texts before the model runs, by id.
+
+        Raises:
+            TokverifyError: If the tokens cannot be listed.
         """
 
 

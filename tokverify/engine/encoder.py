@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine import added_token
+from tokverify.engine.attribute import type_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_pieces
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
@@ -29,7 +30,7 @@ from tokverify.text.utf8 import decode_utf8, find_not_utf8, has_lone_byte, repla
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
     from tokverify.engine.native import NativeEncoder
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import AddedToken, TokenizerSpec
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
@@ -133,6 +134,14 @@ class Encoder:
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
+
+    def token_types(self) -> list[int]:
+        """Return the effective type of each token."""
+        return [type_of(attribute).value for attribute in self.settings.attributes]
+
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return the tokens that are matched in texts before the model runs, by id."""
+        return {token.id: token for token in self.settings.added_tokens}
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode `text` to ids.
