@@ -20,6 +20,7 @@ _COMMANDS = (
     "fix",
     "chat",
     "convert",
+    "learn",
     "train",
     "encode",
     "decode",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _LONGEST = 80
 """In characters; longer than most such tokens, so that several are needed."""
 
+_TEXTS = 8
+"""The number of runs of each character to encode."""
+
 
 def find_user_defined_runs(
     queries: Queries, texts: Sequence[str | None], ids: Iterable[int], guess: TokenizerSpec
@@ -29,8 +32,9 @@ def find_user_defined_runs(
     groups: dict[str, list[int]] = {}
     for id in ids:
         text = texts[id] or ""
-        if len(text) > 1 and len(set(text)) == 1:
+        if len(set(text)) == 1:
             groups.setdefault(text[0], []).append(id)
+    groups = {character: members for character, members in groups.items() if len(members) > 1}
     if not groups:
         return set()
     types = list(guess.types or ())
@@ -44,8 +48,9 @@ def find_user_defined_runs(
     found: set[int] = set()
     for character, members in groups.items():
         runs = [character * length for length in range(2, _LONGEST)]
-        expected = queries.encode_all(runs)
-        if _count_equal(matching, runs, expected) > _count_equal(plain, runs, expected):
+        telling = [run for run in runs if _encode(plain, run) != _encode(matching, run)][:_TEXTS]
+        expected = queries.encode_all(telling)
+        if _count_equal(matching, telling, expected) > _count_equal(plain, telling, expected):
             found.update(members)
     return found
 

@@ -16,6 +16,7 @@ from tokverify.probe.runs import find_user_defined_runs
 from tokverify.probe.strip import Stripping, find_stripping
 from tokverify.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenType
+from tokverify.tokenizer import TypeListing
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -73,6 +74,8 @@ def probe_with(
     queries: Queries, vocabulary: Vocabulary, make_guess: Callable[[PlainTokens], TokenizerSpec]
 ) -> ProbedTokens:
     """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
+    if isinstance(queries.tokenizer, TypeListing):
+        return _ask_for_types(queries, queries.tokenizer, vocabulary)
     matches = find_matches(queries, vocabulary.texts)
     byte_ids, unknown = find_byte_tokens(queries, vocabulary), find_unknown(queries, vocabulary)
     around = find_added_around(queries)
@@ -88,6 +91,21 @@ def probe_with(
         added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
         undecided=matches.always - user_defined,
         around=around,
+        encodings=queries.count,
+    )
+
+
+def _ask_for_types(queries: Queries, listing: TypeListing, vocabulary: Vocabulary) -> ProbedTokens:
+    types = listing.token_types()
+    byte = TokenType.BYTE.value
+    return ProbedTokens(
+        vocabulary=vocabulary,
+        types=types,
+        byte_ids={id: vocabulary.token_bytes[id][0] for id, type in enumerate(types) if type == byte},
+        unknown=find_unknown(queries, vocabulary),
+        added_tokens=listing.added_tokens(),
+        undecided=frozenset(),
+        around=find_added_around(queries),
         encodings=queries.count,
     )
 
