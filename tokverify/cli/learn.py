@@ -63,7 +63,7 @@ def learn(  # noqa: PLR0913 - one parameter for each option
     verbose: bool,
     no_color: bool,
 ) -> int:
-    """Reconstruct the tokenizer of a reference and write it as a GGUF file.
+    """Reconstruct the tokenizer of a reference as a GGUF file.
 
     A reference that declares its tokenizer is read. Any other is asked for the ids of a few thousand texts, which
     reveal the types of its tokens, its special tokens, its pre-tokenizer and its normalizer. Merges and scores, of

@@ -82,7 +82,8 @@ def probe_with(
     types = _first_types(vocabulary, matches, byte_ids, unknown)
     guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=around))
     user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
-    user_defined |= find_user_defined_runs(queries, vocabulary.texts, matches.always - user_defined, guess)
+    undecided = matches.always - user_defined
+    user_defined |= find_user_defined_runs(queries, vocabulary.texts, undecided, user_defined, guess)
     return ProbedTokens(
         vocabulary=vocabulary,
         types=[TokenType.USER_DEFINED.value if id in user_defined else type for id, type in enumerate(types)],

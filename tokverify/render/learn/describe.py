@@ -70,7 +70,8 @@ def _describe_sections(learning: Learning, *, verbose: bool) -> Iterator[Section
 
 def _describe_reference(learning: Learning) -> Iterator[_Line]:
     yield "reference", code(learning.reference.source, Style.STRONG)
-    yield "asked for", message(f"the ids of {plural(learning.encodings, 'text')}")
+    if learning.encodings:
+        yield "asked for", message(f"the ids of {plural(learning.encodings, 'text')}")
     counts = ", ".join(f"{count:,} {name}" for name, count in learning.types.items() if count)
     yield "tokens", message(f"{learning.size:,}: {counts}")
 
