@@ -66,8 +66,9 @@ class Row:
         yield self.name
         yield f"{len(self.spec.tokens):,}"
         yield f"{self.learned.encodings:,}"
-        yield mark(self.learned.spec.model, self.spec.model, self.learned.alike)
-        yield mark(other.pre, settings.pre, self.learned.alike) if settings.family.uses_pre_tokenizer else ""
+        has_name = self.learned.spec.pre is not None
+        yield mark(self.learned.spec.model, self.spec.model, () if has_name else self.learned.alike)
+        yield mark(other.pre, settings.pre, self.learned.alike) if has_name else ""
         yield matched(settings.added_tokens, other.added_tokens, len(self.spec.tokens))
         around = self.learned.tokens.around
         expected = added_around(Encoder(self.spec))
