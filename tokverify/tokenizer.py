@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from tokverify.errors import EncodeError
-    from tokverify.spec import AddedToken, TokenizerSpec
+    from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
     HexBytes: TypeAlias = bytes
 else:
@@ -116,12 +116,53 @@ class LlamaCppDecoding(Protocol):
 
 
 @runtime_checkable
+class DocumentDecoding(Protocol):
+    """Can decode as an equivalent tokenizer.json does, besides its own way."""
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of the tokenizer.json does.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary.
+        """
+
+
+@runtime_checkable
 class PieceListing(Protocol):
     """Holds all pieces, which is much faster than asking for one at a time."""
 
     @property
     def pieces(self) -> Sequence[str]:
         """The stored strings by id."""
+
+
+@runtime_checkable
+class TypeListing(Protocol):
+    """Knows the types of its tokens: which are matched in a text before the model runs, and when."""
+
+    def token_types(self) -> Sequence[TokenType]:
+        """Return the effective types by id; UNDEFINED for an ordinary token of which nothing more is known.
+
+        Raises:
+            TokverifyError: If they cannot be determined.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationEnds:
+    """The tokens that end a generation."""
+
+    ids: frozenset[int]
+    are_all: bool
+    """Whether no other token ends a generation."""
+
+
+@runtime_checkable
+class EndListing(Protocol):
+    """Knows tokens that end a generation."""
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation, as far as they are known."""
 
 
 @runtime_checkable
@@ -134,6 +175,27 @@ class ControlListing(Protocol):
 
 
 @runtime_checkable
+class AddedTokenListing(Protocol):
+    """Lists its added tokens."""
+
+    @property
+    def added_texts(self) -> Collection[str]:
+        """The texts that can be recognized as tokens in a text before the model runs, or are reserved for tokens."""
+
+
+@runtime_checkable
+class MatchListing(Protocol):
+    """Knows which of its tokens are matched in texts before the model runs, and how."""
+
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return these tokens by id.
+
+        Raises:
+            TokverifyError: If they cannot be listed.
+        """
+
+
+@runtime_checkable
 class Declaring(Protocol):
     """Exposes its tokenizer as what a GGUF file would declare."""
 
@@ -142,25 +204,6 @@ class Declaring(Protocol):
 
         Raises:
             TokverifyError: If that is not known, or GGUF cannot express it.
-        """
-
-
-@runtime_checkable
-class TypeListing(Protocol):
-    """Knows how each of its tokens is matched in texts."""
-
-    def token_types(self) -> Sequence[int]:
-        """Return the effective type of each token, a value of `TokenType`, by id.
-
-        Raises:
-            TokverifyError: If the tokens cannot be listed.
-        """
-
-    def added_tokens(self) -> Mapping[int, AddedToken]:
-        """Return the tokens that are matched in texts before the model runs, by id.
-
-        Raises:
-            TokverifyError: If the tokens cannot be listed.
         """
 
 
@@ -223,9 +266,11 @@ class Staged(Protocol):
 
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
-    """Return how `tokenizer` decodes for a comparison with `other`: as llama.cpp does if `other` does and both can."""
+    """Return how `tokenizer` decodes for a comparison with `other`: in the same way as `other`, if it can."""
     if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):
         return tokenizer.decode_as_llama_cpp
+    if isinstance(other, DocumentHolding) and isinstance(tokenizer, DocumentDecoding):
+        return tokenizer.decode_as_document
     return tokenizer.decode
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tokverify.audit.marker import is_marker, read_template
+from tokverify.audit.marker import read_template
+from tokverify.verify.token_text import is_marker
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,13 @@ TABLE = [
         [],
     ),
     ([MODEL, *FEW], 0, ["is beside the model"], []),
-    ([BROKEN, "-r", REFERENCE, *FEW], 1, ["MISMATCH found/ids-", "≠", "fail, 2 causes"], []),
+    (
+        [BROKEN, "-r", REFERENCE, *FEW],
+        1,
+        ["the type of 30 tokens", "MISMATCH found/ids-", "≠", "fail, 1 cause"],
+        [],
+    ),
+    ([BROKEN, "-r", REFERENCE, *FEW, "--no-diagnose"], 1, ["fail, 2 causes"], []),
     ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 texts: "], []),
     (
         [MODEL, "-r", "rebuilt", "--generator", "digits", "--generator", "code", "--count", "9"],

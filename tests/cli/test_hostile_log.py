@@ -89,7 +89,10 @@ def test_annotations_remain_commands(directory: Path):
     command = "run model.gguf -r tokenizer.json --cases suite.yaml -f github"
     lines = commands_in(output_of(command))
     assert lines
-    assert all(line.startswith(("::error file=suite.yaml,", "::notice file=", "::warning file=")) for line in lines)
+    assert all(
+        line.startswith(("::error file=suite.yaml,", "::error file=model.gguf,", "::notice file=", "::warning file="))
+        for line in lines
+    )
 
 
 def test_files_receive_the_text_unchanged(directory: Path, tmp_path: Path):

@@ -79,13 +79,13 @@ def test_a_model_that_cannot_be_read_does_not_keep_the_others_from_being_verifie
 
 
 def test_a_weak_reference_is_mentioned_in_the_summary():
-    configure("broken", reference="rebuilt")
+    configure("good", reference="rebuilt")
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text() * 2)
-    Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("broken", "again", 1))
+    Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("good", "again", 1))
     result = run()
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()[-4:]]
-    assert lines[1] == "broken 2 ok, but the reference is rebuilt from the GGUF file's own data"
+    assert lines[1] == "good 2 ok, but the reference is rebuilt from the GGUF file's own data"
 
 
 @pytest.mark.process  # starts processes
@@ -158,7 +158,7 @@ def test_one_report_file_for_several_models_is_an_error_before_any_work(head, ar
 def test_command_line_options_override_the_configuration(directory):
     configure("good", "broken", head='reports = ["junit={name}.xml"]', tags=["white"])
     assert run("-q").exit_code == 1
-    result = run("-q", "--tag", "plain", "--report", "json={name}.json")
+    result = run("-q", "--tag", "plain", "--report", "json={name}.json", "--fail-on", "none")
     assert result.exit_code == 0, result.output
     names = ("good", "broken")
     reports = [json.loads(Path(f"{name}.json").read_text()) for name in names]

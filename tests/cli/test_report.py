@@ -239,7 +239,8 @@ def test_a_baseline_applies_to_a_saved_report(saved: Path, tmp_path: Path):
     again = run("report", "show", judged, "--baseline", path)
     assert again.exit_code == 1
     assert "which has expired (reason: soon)" in " ".join(again.stdout.split())
-    assert ", 1 mismatch, 4 known" in again.stdout
+    # The last entry accepts a difference between the tokenizers.
+    assert "5 known; 1 failing difference between the tokenizers" in again.stdout
 
 
 @pytest.mark.parametrize(
@@ -286,13 +287,13 @@ def test_the_life_of_a_baseline(tmp_path: Path, name: str):
     assert accepted.exit_code == 0
     assert " known" in accepted.stdout
     first = path.read_text()
-    assert first.count("waits for #7") == first.count("tabs/only-") > 1
+    assert first.count("waits for #7") == first.count("tabs/only-") + first.count("types") > 2
 
     assert run(*BAD_RUN, "--baseline", path).exit_code == 0
     assert run(*update).exit_code == 0
     assert path.read_text() == first
 
-    fixed = run("run", BROKEN, "-r", "rebuilt", *FEW, "--baseline", path)
+    fixed = run("run", BROKEN, "-r", "rebuilt", *FEW, "--baseline", path, "--fail-on", "none")
     assert fixed.exit_code == 0, fixed.output
     assert "FIXED match now" in fixed.stdout
 
@@ -331,10 +332,11 @@ def test_models_that_share_a_baseline_keep_each_others_updates(
         with (tmp_path / "tokverify.toml").open("a") as file:
             file.write(f'[[models]]\nmodel = "{name}.gguf"\nreference = "{REFERENCE}"\nbaseline = "known.yaml"\n')
     monkeypatch.chdir(tmp_path)
-    assert run("run", *FEW, "-j", jobs, "--update-baseline", "--reason", "soon").exit_code == 0
+    few = [*FEW, "--allow-outside"]
+    assert run("run", *few, "-j", jobs, "--update-baseline", "--reason", "soon").exit_code == 0
     text = (tmp_path / "known.yaml").read_text()
     assert text.count("model: one") == text.count("model: two") > 1
-    assert run("run", *FEW, "-j", jobs).exit_code == 0
+    assert run("run", *few, "-j", jobs).exit_code == 0
 
 
 def block(page: str, language: str) -> str:

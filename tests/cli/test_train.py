@@ -62,6 +62,7 @@ def test_from_a_corpus_to_a_verified_file(run, tmp_path: Path):
         "seed": 0,
         "min_frequency": 2,
         "preset": None,
+        "ties": "ids",
     }
     assert result.stdout.splitlines()[:2] == [f"written   out: {', '.join(RESULTS)}", "tokens    500"]
     assert "also with 2,000 generated texts" in result.stdout
@@ -217,3 +218,13 @@ def test_a_megabyte_is_trained_on_and_verifies(run, tmp_path: Path, arguments: l
     for reference in ([], ["-r", "llama.cpp"]):
         fuzzed = CliRunner().invoke(main, ["fuzz", "out/tokenizer.gguf", *reference, "--count", "20000", "-q"])
         assert fuzzed.exit_code == 0, fuzzed.output
+
+
+def test_a_trace_shows_each_merge(run, tmp_path: Path):
+    (tmp_path / "aaab.txt").write_text("aaab")
+    options = ["--vocab-size", "262", "--min-frequency", "1", "--ties", "first", "--trace", "2"]
+    result = run("bpe", "aaab.txt", "-o", "out", "--preset", "sheepop", *options)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("  tokens")] == ["  tokens  [256, 97, 98]", "  tokens  [257, 98]"]
+    assert "  counts  (97, 97): 2, (97, 98): 1" in lines

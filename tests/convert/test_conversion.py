@@ -65,16 +65,32 @@ def test_roles_and_templates_come_from_the_config_next_to_the_file(byte_level, t
     assert spec.chat_template == "{{ messages }}"
 
 
-def test_a_file_that_differs_is_written_only_with_force(byte_level, to_gguf, tmp_path):
+def test_a_file_whose_differences_are_all_explained_is_written_unless_strict(byte_level, to_gguf, tmp_path):
     source = byte_level(normalizer={"type": "NFC"})
-    done = to_gguf(source, "e\u0301", "plain", count=0)
+    done = to_gguf(source, "e\u0301", "plain", count=0, strict=True)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 0)
     assert done.untransportable == ("normalizer NFC: GGUF cannot express it; llama.cpp encodes texts without it",)
     assert done.explained == (1,)
     assert files(tmp_path) == {"in.tokenizer.json"}
-    done = to_gguf(source, "e\u0301", count=0, force=True)
-    assert (done.written, conversion_exit_code(done), done.differing) == (True, 0, 1)
+    done = to_gguf(source, "e\u0301", count=0)
+    assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (True, 0, 1, 0)
     assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
+
+
+def test_a_file_with_an_unexplained_difference_is_written_only_with_force(byte_level, to_gguf, tmp_path, monkeypatch):
+    monkeypatch.setattr("tokverify.convert.huggingface_loss._normalizer_losses", lambda stages, kept: [])
+    source = byte_level(normalizer={"type": "NFC"})
+    done = to_gguf(source, "e\u0301", "plain", count=0)
+    assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 1)
+    assert files(tmp_path) == {"in.tokenizer.json"}
+    done = to_gguf(source, "e\u0301", count=0, force=True)
+    assert (done.written, conversion_exit_code(done), done.unexplained) == (True, 0, 1)
+    assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
+
+
+def test_force_and_strict_contradict_each_other(byte_level, to_gguf):
+    with pytest.raises(TokverifyError, match="choose one of them"):
+        to_gguf(byte_level(), force=True, strict=True)
 
 
 def test_each_cause_has_a_minimal_text_and_its_reason(byte_level, to_gguf):
@@ -99,7 +115,7 @@ def test_progress_is_reported(byte_level, to_gguf):
 
 def test_the_result_is_deterministic(byte_level, tmp_path):
     source = byte_level(normalizer={"type": "NFC"})
-    one, two = (convert(source, tmp_path / "out.gguf", count=500, seed=3) for _ in range(2))
+    one, two = (convert(source, tmp_path / "out.gguf", count=500, seed=3, force=True) for _ in range(2))
     assert one == two
 
 

@@ -1,16 +1,18 @@
 import unicodedata
+from dataclasses import replace
 from itertools import islice, pairwise
 from random import Random
 
 import pytest
 
 from support import paths
+from support.bare_tokenizer import Bare
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
 from tokverify.files.load import load_gguf
 from tokverify.fuzz import alphabet
 from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
-from tokverify.fuzz.sample import Sample, Vocabulary, vocabulary_of
+from tokverify.fuzz.sample import Sample, Vocabulary, common_vocabulary, vocabulary_of
 from tokverify.fuzz.stream import scatter
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
@@ -18,7 +20,8 @@ SAMPLE = paths.SAMPLE / "sample.gguf"
 
 @pytest.fixture(scope="module")
 def vocabulary() -> Vocabulary:
-    return vocabulary_of(load_gguf(SAMPLE), ["Once upon a time\n\nthere was\ta corpus."])
+    known = vocabulary_of(load_gguf(SAMPLE), ["Once upon a time\n\nthere was\ta corpus."])
+    return replace(known, one_sided=["<only-here>", "<only-there>", "there"])
 
 
 def take(name: str, vocabulary: Vocabulary, count: int = 400, *, seed: int = 1, start: int = 0) -> list[Sample]:
@@ -33,7 +36,7 @@ def texts(name: str, vocabulary: Vocabulary) -> str:
 def test_a_generator_is_reproducible_and_makes_encodable_texts(name, vocabulary):
     samples = take(name, vocabulary)
     assert samples == take(name, vocabulary)
-    if name != "added-tokens":  # which goes through all of them first, whatever the seed
+    if name not in {"added-tokens", "one-sided"}:  # which go through all of them first, whatever the seed
         assert samples != take(name, vocabulary, seed=2)
     assert len(set(samples)) > 150
     assert {sample[1:] for sample in samples} == {(False, False), (False, True), (True, False), (True, True)}
@@ -101,7 +104,7 @@ def test_generators_without_material_are_left_out(vocabulary):
     assert "corpus" in select_usable(["words", "corpus"], vocabulary)
     bare = Vocabulary(["a"])
     assert select_usable(list(GENERATORS), bare) == [
-        name for name in GENERATORS if name not in {"added-tokens", "near-misses", "stored", "corpus"}
+        name for name in GENERATORS if name not in {"one-sided", "added-tokens", "near-misses", "stored", "corpus"}
     ]
     assert select_usable(["pieces"], Vocabulary([])) == []
 
@@ -125,6 +128,31 @@ def test_the_vocabulary_of_an_encoder(vocabulary):
 def test_the_vocabulary_of_another_tokenizer():
     tokenizer = FakeTokenizer("a", "▁b", "\udcff", "", "x" * 600, "<s>", special_ids={"bos": 5})
     assert vocabulary_of(tokenizer) == Vocabulary(["a", " b", "<s>"], ["▁b"], ["<s>"], [])
+
+
+class Listing(FakeTokenizer):
+    """A tokenizer that lists its added tokens."""
+
+    added_texts = ("<s>", "<x>", "<y>")
+
+
+def test_the_common_vocabulary_begins_with_what_only_one_side_has():
+    actual = Listing("a", "b", "<s>", "<x>", "<y>", special=["<s>"])
+    expected = Listing("a", "c", "<s>", "<x>", "<y>", "д", special=["<s>", "<y>"])
+    expected.added_texts = ("<s>", "<z>", "<y>")
+    vocabulary = common_vocabulary(actual, expected)
+    # One is matched by our side only, one by the other only, one is a control token of the other only.
+    assert vocabulary.one_sided == ["<x>", "<y>", "<z>", "b", "c", "д"]
+    assert vocabulary.added == ["<s>", "<x>", "<y>", "<z>"]
+    assert vocabulary.texts == ["a", "b", "<s>", "<x>", "<y>", "c", "д"]
+    assert "д" in vocabulary.words
+    first = make_batch(tuple(GENERATORS), replace(vocabulary, stored=["x"], corpus=["x"]), 0, 0)[0]
+    assert any(text in first.text for text in vocabulary.one_sided)
+
+
+def test_a_side_that_lists_no_added_tokens_disputes_none():
+    bare = Bare(FakeTokenizer("a", "<s>", special=["<s>"]))
+    assert common_vocabulary(Listing("a", "<s>", special=["<s>"]), bare).one_sided == []
 
 
 def test_categories_cover_all_of_unicode_but_surrogates():

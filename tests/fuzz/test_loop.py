@@ -9,7 +9,6 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
-from tokverify.engine import added_token
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models import spm
 from tokverify.errors import EncodeError, TokverifyError
@@ -98,11 +97,9 @@ def test_a_wrong_tie_break_is_found(sample, monkeypatch):
 
 @pytest.mark.parametrize("piece", ["  ", "\t\t\t", "\n\n\n\n\n", "    " * 2, "<eos>"])
 def test_a_missed_added_token_is_found(sample, piece):
-    faulty = Encoder(sample.spec)
-    left = [token for token in sample.settings.added_tokens if token.text != piece]
+    left = tuple(token for token in sample.settings.added_tokens if token.text != piece)
     assert len(left) == len(sample.settings.added_tokens) - 1
-    faulty._split_all = added_token.splitter(left)
-    faulty._split_user_defined = added_token.splitter([token for token in left if not token.special])
+    faulty = Encoder(sample.spec, settings=replace(sample.settings, added_tokens=left))
     fuzzed = fuzz(faulty, sample, FuzzPlan(count=6000))
     assert minimal_texts(fuzzed) == [piece]
     assert len(piece) <= MAX_MINIMAL

@@ -38,7 +38,7 @@ class FakeTokenizer:
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         self.calls.append(text)
         known = [piece for piece in self.pieces if parse_special or piece not in self.special]
-        ids = [self.special_ids["bos"]] if add_special else []
+        ids = [self.special_ids["bos"]] if add_special and "bos" in self.special_ids else []
         at = 0
         while at < len(text):
             found = max((piece for piece in known if piece and text.startswith(piece, at)), key=len, default="")

@@ -17,8 +17,9 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
-from tokverify.verify.baseline import Baseline, digest
+from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.digest import digest
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
 OUTPUTS = {

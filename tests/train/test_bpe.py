@@ -4,6 +4,7 @@ import pytest
 
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import TokverifyError
+from tokverify.train.merge_learner import Ties
 
 ALPHABET = [byte_alphabet()[byte] for byte in range(256)]
 
@@ -77,3 +78,25 @@ def test_a_merge_that_makes_an_existing_piece_is_dropped():
         ("b", "c"),
         ("abc", "d"),
     ]
+
+
+TEXT = "low lower lowest new newer newest wide wider widest\n" * 20
+
+
+@pytest.mark.parametrize("preset", [None, "sheepop"])
+def test_the_trace_shows_the_merges_of_the_trainer(trained_on, preset):
+    trained = trained_on("bpe", TEXT, vocab_size=320, preset=preset, trace=1000)
+    merges = json.loads(trained.data)["model"]["merges"]
+    pieces = [*ALPHABET]
+    for merge, step in zip(merges, trained.trace, strict=True):
+        assert list(merge) == [pieces[id] for id in step.pair]
+        pieces.append("".join(merge))
+
+
+def test_ties_can_go_to_the_first_pair_in_the_corpus(trained_on):
+    first = [model_of(trained_on("bpe", "zyx zyx abc abc", vocab_size=258, ties=ties))["merges"][0] for ties in Ties]
+    assert first == [["Ġ", "a"], ["z", "y"]]
+
+
+def test_nothing_is_traced_unless_requested(trained_on):
+    assert trained_on("bpe", TEXT, vocab_size=300).trace == ()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tokverify.audit.subject import NotEvaluatedError
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
-from tokverify.verify.alignment import split_around
+from tokverify.verify.affix import affixes_of
+from tokverify.verify.failure import NotComparedError
 from tokverify.verify.mode import Mode
 
 if TYPE_CHECKING:
@@ -71,18 +72,7 @@ def ids_around(subject: Subject) -> tuple[tuple[list[int], list[int]], tuple[lis
     Raises:
         NotEvaluatedError: If the ids that one side adds cannot be observed.
     """
-    if not subject.expected.adds_special:
-        raise NotEvaluatedError(f"the reference ({subject.expected.name}) does not know which tokens to add to a text")
-    sides = (subject.encoder.encode, subject.expected.encode)
     try:
-        actual, expected = (
-            split_around(
-                encode("a", add_special=True, parse_special=True), encode("a", add_special=False, parse_special=True)
-            )
-            for encode in sides
-        )
-    except EncodeError as error:
-        raise NotEvaluatedError(f"a text cannot be encoded with special tokens around it: {error}") from error
-    if actual is None or expected is None:
-        raise NotEvaluatedError("a text is encoded differently with special tokens around it than without")
-    return actual, expected
+        return affixes_of(subject.encoder), affixes_of(subject.expected)
+    except NotComparedError as error:
+        raise NotEvaluatedError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Markers: strings that look like special tokens, and those in a chat template.
+"""Markers in a chat template: strings that look like special tokens.
 
 A template is a Jinja program. It is not run here: anything it can write is among the literals in its source.
 """
@@ -7,32 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import chain
 
-from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
+from tokverify.verify.token_text import STRONG, is_marker
 
-_PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
-_NAMED = (
-    r"</?(?:s|bos|eos|unk|pad|mask|sep|cls)>|<(?:start|end)_of_[a-z]+>|<fim[-_][a-z]+>|<extra_id_[0-9]+>"
-    r"|\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS|EOT|gMASK|sMASK)\]"
-)
 _LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
 
-STRONG = re.compile(f"{_PIPED}|{_NAMED}")
-"""Texts that are hardly ever anything but a special token."""
-
-PLACEHOLDER = re.compile(
-    r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
-)
-"""Texts that fill up a vocabulary during training."""
-
-PADDING = re.compile(
-    r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
-)
-"""Texts with which a converter fills up a vocabulary."""
-
-_ANY = re.compile(f"{_PIPED}|{_NAMED}|{_LOOSE}")
-_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values())])
+_ANY = re.compile(f"{STRONG.pattern}|{_LOOSE}")
 _END = re.compile(r"(?i)end|eot|eos|eom|return|call|^</s>$|^<turn\|>$")
 _NO_END = re.compile(
     r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
@@ -41,11 +21,6 @@ _STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
 _BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b")
 _OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
 _MAX_TEMPLATE = 1 << 20
-
-
-def is_marker(text: str) -> bool:
-    """Check whether a text looks like a special token."""
-    return text in _KNOWN or STRONG.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.audit.marker import STRONG
 from tokverify.chat.subject import ANSWER, QUESTION
 from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
+from tokverify.verify.token_text import STRONG
 
 if TYPE_CHECKING:
     from tokverify.chat.subject import ChatSubject

@@ -13,6 +13,7 @@ _COMMANDS = (
     "demo",
     "fuzz",
     "diff",
+    "view",
     "explain",
     "audit",
     "inspect",

@@ -23,7 +23,14 @@ _STRINGS = 2000
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
 @click.option("-o", "--output", "target", type=PATH, required=True, metavar="OUT", help="The file to write.")
-@click.option("--force", is_flag=True, help="Write OUT even if it differs from IN or exists.")
+@click.option(
+    "--force", is_flag=True, help="Write OUT even if it differs from IN for an unknown reason, and even if it exists."
+)
+@click.option("--strict", is_flag=True, help="Do not write OUT if it differs from IN, even if that is explained.")
+@click.option("--bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
+@click.option("--eos", metavar="TOKEN", help="Declare this token as EOS.")
+@click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
+@click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
 @click.option(
     "--count",
     type=click.IntRange(0),
@@ -51,6 +58,11 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     source: Path,
     target: Path,
     force: bool,
+    strict: bool,
+    bos: str | None,
+    eos: str | None,
+    add_bos: bool | None,
+    add_eos: bool | None,
     count: int,
     seed: int,
     cases: Sequence[SuiteSource],
@@ -66,9 +78,13 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     with its pattern (FILE.tiktoken:cl100k_base), or a GGUF file.
 
     Before OUT is written, the result is verified against IN with the shipped cases and with generated texts. Everything
-    that the format of OUT cannot express is listed, with the number of differences it explains. The exit code is 0 if
-    OUT was written, 1 if it differs from IN and was not written, and 2 if the command could not run.
+    that the format of OUT cannot express is listed, with the number of differences it explains. If that explains all
+    differences, OUT is written with a warning. The exit code is 0 if OUT was written, 1 if it differs from IN and was
+    not written, and 2 if the command could not run.
     """
+    if force and strict:
+        raise click.UsageError("--force writes OUT even if it differs, and --strict does not; use one of them")
+    from tokverify.convert.special_tokens import SpecialTokens
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
 
@@ -78,9 +94,11 @@ def convert(  # noqa: PLR0913 - one parameter for each option
             target,
             select_cases(cases),
             force=force,
+            strict=strict,
             count=count,
             seed=seed,
             with_config=with_config,
+            special_tokens=SpecialTokens(bos=bos, eos=eos, add_bos=add_bos, add_eos=add_eos),
             on_progress=bar.update,
         )
     shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)

@@ -15,7 +15,7 @@ from tokverify.cli.options import (
     no_color_option,
     parse_special_option,
 )
-from tokverify.cli.source import read_text
+from tokverify.cli.source import read_raw_text
 from tokverify.cli.stream import render_options, write_stderr, write_text
 
 
@@ -25,6 +25,8 @@ from tokverify.cli.stream import render_options, write_stderr, write_text
 @file_option
 @add_special_option
 @parse_special_option
+@click.option("--bos", is_flag=True, help="Add BOS even if the file does not declare that it is added.")
+@click.option("--eos", is_flag=True, help="Add EOS even if the file does not declare that it is added.")
 @json_option
 @no_color_option
 def encode(  # noqa: PLR0913 - one parameter for each option
@@ -34,6 +36,8 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     file: Path | None,
     add_special: bool,
     parse_special: bool,
+    bos: bool,
+    eos: bool,
     as_json: bool,
     no_color: bool,
 ) -> None:
@@ -41,12 +45,13 @@ def encode(  # noqa: PLR0913 - one parameter for each option
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
-    Without TEXT or --file, the text is read from stdin, unchanged, including a newline at the end.
+    Without TEXT or --file, the text is read from stdin, unchanged, including a newline at the end. It need not be valid
+    UTF-8: the ids are those that llama.cpp gives for these bytes.
     """
     from tokverify.tasks.encode import encode_text
 
-    source = read_text(text, file)
-    encoding = encode_text(model, source, add_special=add_special, parse_special=parse_special)
+    source = read_raw_text(text, file)
+    encoding = encode_text(model, source, add_special=add_special, parse_special=parse_special, bos=bos, eos=eos)
     for warning in encoding.warnings:
         write_stderr(f"warning: {warning}")
     if as_json:

@@ -68,6 +68,8 @@ def _merge_options(given: Mapping[str, Any], model: ConfiguredModel, configurati
         "reports": _configured_reports(configuration),
     }
     chosen = {key: given.get(key) or value for key, value in configured.items()}
+    # An empty list is a choice: nothing fails but cases.
+    chosen["fail_on"] = model.fail_on if given.get("fail_on") is None else given["fail_on"]
     options = RunOptions(**{**given, **chosen, "model": model.model})
     several = len(configuration.models) > 1
     reports = tuple(

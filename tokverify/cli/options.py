@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tokverify.cli.output import STDOUT, ReportFile
+from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
     import os
@@ -171,6 +172,27 @@ def parse_seconds(ctx: click.Context, param: click.Parameter, value: str | None)
     raise click.BadParameter(
         f"{value!r} is not a duration; write a number and a unit, such as 60s, 5m or 1h", ctx, param
     )
+
+
+def fail_on_option(command: _Command) -> _Command:
+    """Add the option that says what fails besides failing cases."""
+    return click.option(
+        "--fail-on",
+        multiple=True,
+        callback=_parse_fail_on,
+        metavar="LIST",
+        help="Which differences between the tokenizers themselves fail: the lowest severity (error, warning, info),"
+        " aspects such as decoding, not-compared, or none (default: error).",
+    )(command)
+
+
+def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
+    from tokverify.verify.fail_on import parse_fail_on
+
+    try:
+        return parse_fail_on(values) if values else None
+    except TokverifyError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def cases_option(use: str) -> Callable[[_Command], _Command]:

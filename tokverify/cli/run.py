@@ -9,7 +9,15 @@ import click
 
 from tokverify.cli.baseline import baseline_options
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import PATH, ModelCommand, cases_option, reference_option, report_options, selection_options
+from tokverify.cli.options import (
+    PATH,
+    ModelCommand,
+    cases_option,
+    fail_on_option,
+    reference_option,
+    report_options,
+    selection_options,
+)
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
@@ -28,6 +36,7 @@ from tokverify.render.kinds import FORMATS, present
 @cases_option("The texts to encode")
 @selection_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @baseline_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
@@ -46,8 +55,9 @@ def run(  # the rest of the options is in RunOptions
     would read the equivalent GGUF file. Without MODEL, all models configured in tokverify.toml or pyproject.toml are
     verified; command-line options override the configuration.
 
-    Every case is encoded by both tokenizers, and differing ids are shown side by side. The exit code is 0 if every
-    case matches or is a known failure, 1 if a case fails, and 2 if the command could not run.
+    Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
+    compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees
+    or is a known failure, 1 if a case or another difference fails, and 2 if the command could not run.
     """
     if model:
         return _run(RunOptions(model=model, **options))

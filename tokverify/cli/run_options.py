@@ -28,6 +28,7 @@ class RunOptions(BaselineOptions):
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
     fail_fast: bool
+    fail_on: tuple[str, ...] | None
     diagnose: bool
 
     def check(self) -> None:
@@ -48,6 +49,7 @@ class RunOptions(BaselineOptions):
         Raises:
             UsageError: If there is a revision, but no hub id.
         """
+        from tokverify.report.tokenizer_difference import FAIL_ON
         from tokverify.tasks.run import RunRequest
 
         return RunRequest(
@@ -58,6 +60,7 @@ class RunOptions(BaselineOptions):
             tags=self.tags,
             patterns=self.patterns,
             fail_fast=self.fail_fast,
+            fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
             diagnose=self.diagnose,
             baseline=self.baseline,
             update_baseline=self.update_baseline,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tokverify.errors import TokverifyError
-from tokverify.system.input_file import decode_verbatim, read_stream, read_verbatim
+from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_stream, read_verbatim
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _ID = re.compile(r"[0-9]{1,10}")
@@ -24,14 +24,35 @@ def read_text(argument: str | None, file: Path | None) -> str:
         UsageError: If both are given.
         TokverifyError: If the file cannot be read, or the text is not UTF-8.
     """
-    if argument is not None and file is not None:
-        raise click.UsageError("use either an argument or --file, not both")
+    _require_one(argument, file)
     if argument is not None:
-        # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
-        return decode_verbatim(argument.encode("utf-8", "surrogateescape"), "the text")
+        return decode_verbatim(_to_bytes(argument), "the text")
     if file is not None:
         return read_verbatim(file)
     return read_stream(sys.stdin.buffer, "stdin")
+
+
+def read_raw_text(argument: str | None, file: Path | None) -> bytes:
+    """Return the same as `read_text`, but as bytes that need not be UTF-8.
+
+    Raises:
+        UsageError: If both are given.
+        TokverifyError: If the file cannot be read.
+    """
+    _require_one(argument, file)
+    if argument is not None:
+        return _to_bytes(argument)
+    return read_raw(file) if file is not None else read_raw_stream(sys.stdin.buffer, "stdin")
+
+
+def _require_one(argument: str | None, file: Path | None) -> None:
+    if argument is not None and file is not None:
+        raise click.UsageError("use either an argument or --file, not both")
+
+
+def _to_bytes(argument: str) -> bytes:
+    # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
+    return argument.encode("utf-8", "surrogateescape")
 
 
 def parse_ids(text: str) -> list[int]:

@@ -11,6 +11,7 @@ from tokverify.cli.options import PATH
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import write_text
 from tokverify.train import TRAINERS
+from tokverify.train.merge_learner import Ties
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
                 help="Do not merge pairs of pieces that occur less often.",
             )
         )
+    if trainer.traces_merges:
+        options += _tracing_options()
     if trainer.presets:
         options.append(
             click.Option(
@@ -86,6 +89,26 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
             )
         )
     return list(options)
+
+
+def _tracing_options() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--ties"],
+            type=click.Choice([str(rule) for rule in Ties]),
+            default=str(Ties.IDS),
+            show_default=True,
+            help="Of several equally frequent pairs, merge the one with the lowest ids, or the first one in the corpus"
+            " (slower).",
+        ),
+        click.Option(
+            ["--trace"],
+            type=click.IntRange(0),
+            default=0,
+            metavar="N",
+            help="Show the first N merges: the counts of pairs, the chosen one, its id, and the tokens after it.",
+        ),
+    ]
 
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401

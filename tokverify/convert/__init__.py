@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from tokverify.convert.json_writer import config_of, config_path, json_losses
 from tokverify.convert.source import open_source
+from tokverify.convert.special_tokens import SpecialTokens, warn_of_defaults
 from tokverify.convert.target import check_target, target_of
 from tokverify.convert.verification import Explainer, Plan, verify_conversion
 from tokverify.engine.encoder import Encoder
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
-__all__ = ["Conversion", "convert"]
+__all__ = ["Conversion", "SpecialTokens", "convert"]
 
 STRINGS = 2000
 """The default number of generated texts that verify a conversion, besides the cases."""
@@ -53,58 +54,70 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     target: Path,
     *,
     force: bool = False,
+    strict: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
     cases: Iterable[Case] | None = None,
     count: int = STRINGS,
     seed: int = 0,
     with_config: bool = False,
+    special_tokens: SpecialTokens | None = None,
 ) -> Conversion:
     """Convert a tokenizer file to the format that the target's suffix selects (.gguf, .json), and verify it.
 
-    The target is written only if it returns the same ids as its source for all cases and `count` generated texts.
+    The target is written only if it returns the same ids as its source for all cases and `count` generated texts,
+    except for differences that are explained by what the format cannot express.
 
     Args:
         source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
         target: The file to write. It appears whole or not at all.
-        force: Write the target even if it differs, and overwrite an existing file.
+        force: Write the target even if it differs for an unknown reason, and overwrite an existing file.
+        strict: Do not write the target if it differs, even if that is explained.
         on_progress: Called with the number of texts done and the total.
         cases: The texts to encode; by default the shipped cases.
         count: The number of generated texts.
         seed: The same seed generates the same texts.
         with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
+        special_tokens: What to declare about BOS and EOS instead of what the source declares.
 
     Raises:
         TokverifyError: If the target cannot or must not be written. A subclass means that the source is broken, cannot
             be read, or cannot be expressed in the target's format.
     """
-    job = _Job(source, target, target_of(target), force=force, with_config=with_config)
+    if force and strict:
+        raise TokverifyError("force writes the target even if it differs, and strict does not; choose one of them")
+    job = _Job(source, target, target_of(target), force=force, strict=strict, with_config=with_config)
     plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
     opened = open_source(source)
     if opened.kind == job.format.kind:
         raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
-    return job.run(replace(opened, spec=with_name(opened.spec, target.stem)), plan)
+    spec = (special_tokens or SpecialTokens()).declare(with_name(opened.spec, target.stem))
+    return job.run(replace(opened, spec=spec), plan)
 
 
 class _Job:
     """One conversion; creating it checks the files that it may write."""
 
-    def __init__(self, source: Path, target: Path, format: Target, *, force: bool, with_config: bool) -> None:
+    def __init__(  # noqa: PLR0913 - the optional ones are keywords
+        self, source: Path, target: Path, format: Target, *, force: bool, strict: bool, with_config: bool
+    ) -> None:
         self.source = source
         self.target = target
         self.format = format
         self.force = force
+        self.strict = strict
         self.config = config_path(target) if with_config else None
         for path in filter(None, (target, self.config)):
             check_target(path, source, force=force)
 
     def run(self, opened: Source, plan: Plan) -> Conversion:
-        """Write the target under a temporary name, verify it, and rename it if it is correct or forced."""
+        """Write the target under a temporary name, verify it, and rename it if it is good enough or forced."""
         losses = self._losses(opened)
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
             verification = self._verify(opened, temporary, losses, plan)
-            written = self.force or not verification.differing
+            tolerated = verification.differing if self.strict else verification.unexplained
+            written = self.force or not tolerated
             if written:
                 self._write_config(opened)
                 move_into_place(temporary, self.target)
@@ -159,7 +172,14 @@ class _Job:
             differing=verification.differing,
             unexplained=verification.unexplained,
             written=written,
+            strict=self.strict,
+            warnings=self._warnings(opened),
         )
+
+    def _warnings(self, opened: Source) -> tuple[str, ...]:
+        if self.format.kind != "gguf":
+            return ()
+        return tuple(warn_of_defaults(opened.spec, adding_was_compared=opened.found.tokenizer.adds_special))
 
 
 def _describe_choice(name: str) -> PreTokenizerChoice | None:

@@ -8,12 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.convert.added_token_loss import added_token_losses
-from tokverify.convert.loss import Loss
+from tokverify.convert.loss import Loss, name_texts
 from tokverify.convert.sentencepiece_loss import score_losses
+from tokverify.convert.space_loss import space_losses
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.errors import UnsupportedError
 from tokverify.files.huggingface import convert_document
+from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from tokverify.convert.loss import Sides
@@ -39,7 +42,9 @@ def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[Token
     document, losses = _fit_post_processor(document)
     document, spec, dropped = _fit_normalizer(document)
     losses += dropped
-    losses += [*added_token_losses(document, spec, ids), *_runtime_losses(document, spec), *_silent_losses(document)]
+    losses += added_token_losses(document, spec, ids)
+    losses += space_losses(document, spec)
+    losses += [*_runtime_losses(document, spec, ids), *_silent_losses(document)]
     return spec, tuple(losses)
 
 
@@ -107,12 +112,35 @@ def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
     return {**stage, "single": single}, places
 
 
-def _runtime_losses(document: Document, spec: TokenizerSpec) -> Iterator[Loss]:
+def _runtime_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:
     """Yield what llama.cpp always does in its own way."""
     family = find_family(spec.model)
     if family and family.splits_words:
         yield from _word_losses(document)
+    if family and family.ranking is Ranking.SCORE_SUM:
+        yield from _control_piece_losses(document, ids)
     yield from score_losses(spec)
+
+
+def _control_piece_losses(document: Document, ids: Mapping[str, int]) -> Iterator[Loss]:
+    """Yield the loss that a unigram model does not use the pieces of control tokens for plain text."""
+    pieces = {entry[0] for entry in document.model["vocab"]}
+    texts = [token["content"] for token in document.added_tokens if token["special"] and token["content"] in pieces]
+    if not texts:
+        return
+
+    def undo(sides: Sides) -> None:
+        types = list(sides.spec.types or ())
+        for text in texts:
+            types[ids[text]] = TokenType.NORMAL.value
+        sides.spec = replace(sides.spec, types=types)
+        _deviate(sides, Deviation(specials=dict.fromkeys((ids[text] for text in texts), True)))
+
+    yield Loss(
+        f"{name_texts(texts)}: IN's model also finds them in plain text, where control tokens are not parsed; "
+        "llama.cpp's does not",
+        undo,
+    )
 
 
 def _word_losses(document: Document) -> Iterator[Loss]:

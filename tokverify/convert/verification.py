@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
-from tokverify.fuzz.sample import Sample, vocabulary_of
+from tokverify.fuzz.sample import Sample, common_vocabulary
 from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Status
@@ -128,7 +128,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
 
 def _try_strings(trial: Trial, plan: Plan) -> Iterator[TrialOutcome]:
     """Yield the generated texts that differ."""
-    vocabulary = vocabulary_of(trial.actual)
+    vocabulary = common_vocabulary(trial.actual, trial.expected)
     names = select_usable(tuple(GENERATORS), vocabulary)
     done = 0
     for number in numbers():

@@ -97,7 +97,7 @@ class DeviatingEncoder(Encoder):
         super().__init__(spec, settings=settings, model=_model(spec, settings, deviation, model))
         self._deviation = deviation
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.tokenizer import Declaring, DocumentHolding, TypeListing, pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, TypeListing, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
@@ -97,7 +97,7 @@ class Facts:
 
     @cached_property
     def types(self) -> Sequence[int] | None:
-        """The types of the tokens by id, values of `TokenType`; types of a `spec` are those that it declares."""
+        """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""
         try:
             if isinstance(self.expected, TypeListing):
                 return self.expected.token_types()
@@ -109,7 +109,7 @@ class Facts:
     def added_tokens(self) -> Mapping[int, AddedToken] | None:
         """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
         try:
-            if isinstance(self.expected, TypeListing):
+            if isinstance(self.expected, MatchListing):
                 return self.expected.added_tokens()
         except TokverifyError:
             return None

@@ -9,7 +9,7 @@ from tokverify.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.consequence import ACTIONS, Consequence, Level, Outcome, Witness
-from tokverify.text.wording import list_items, list_tokens, plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
@@ -75,7 +75,7 @@ class _Consequences:
         ]
         witness = shortest_witness(texts, lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()))
         count = plural(len(changed), "id represents", "ids represent")
-        reason = f"{count} another token or no token: {list_tokens(changed[:_MAX_TOKENS], pieces)}"
+        reason = f"{count} another token or no token: {list_items(map(str, changed))}"
         return self._broken(level, reason, len(changed), witness)
 
     def _special(self) -> Consequence:
@@ -167,16 +167,17 @@ def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
 
 
 def _list_special_parts(parts: Sequence[Part]) -> Iterator[str]:
+    """Name the changed settings, and count the rest, whose names may be anything."""
     for part in parts:
-        for change in part.changes:
-            is_setting = part.name == "settings" and (change.what in _FRAME or change.what.startswith(_SPECIAL_ID))
-            is_marker = part.name == "added tokens" and _CONTROL in f"{change.old} {change.new}"
-            if is_setting:
-                yield change.what.removeprefix(_SPECIAL_ID)
-            elif is_marker:
-                yield f"control token {change.what}"
-            elif part.name == "chat templates":
-                yield f"chat template {change.what}"
+        if part.name == "settings":
+            names = [change.what for change in part.changes]
+            yield from (name.removeprefix(_SPECIAL_ID) for name in names if name in _FRAME or _SPECIAL_ID in name)
+        elif part.name == "chat templates":
+            yield plural(len(part.changes), "chat template")
+        elif part.name == "added tokens":
+            count = sum(_CONTROL in f"{change.old} {change.new}" for change in part.changes)
+            if count:
+                yield plural(count, "control token")
 
 
 def _describe_ids(ids: Sequence[int] | None) -> str:

@@ -34,17 +34,26 @@ VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).valu
 
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
+_MATCHING = tuple(
+    (Attribute[type.name].value, type)
+    for type in (
+        TokenType.CONTROL,
+        TokenType.UNKNOWN,
+        TokenType.USER_DEFINED,
+        TokenType.BYTE,
+        TokenType.UNUSED,
+        TokenType.NORMAL,
+    )
+)
 _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
 
-# How a token is matched in texts matters more than what else it is.
-_PRECEDENCE = (
-    TokenType.CONTROL,
-    TokenType.UNKNOWN,
-    TokenType.USER_DEFINED,
-    TokenType.BYTE,
-    TokenType.UNUSED,
-    TokenType.NORMAL,
-)
+
+def type_of(attribute: int) -> TokenType:
+    """Return the type that says how a token with these attributes is matched in a text.
+
+    A control token is one, whatever else it is; the unknown token is matched like one.
+    """
+    return next((type for bit, type in _MATCHING if attribute & bit), TokenType.UNDEFINED)
 
 
 class Attributes:
@@ -110,14 +119,6 @@ class Attributes:
             setting = f"type of {id} {self._pieces[id]!r}"
             self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
             self.values[id] = attribute
-
-
-def type_of(attribute: int) -> TokenType:
-    """Return the type that determines how a token with these attributes is matched; overrides can set several."""
-    for type in _PRECEDENCE:
-        if attribute & _ATTRIBUTES[type.value]:
-            return type
-    return TokenType.UNDEFINED
 
 
 def find_ids(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from tokverify.text.utf8 import encode_leniently
+
 
 @cache
 def byte_alphabet() -> Mapping[int, str]:
@@ -26,8 +28,8 @@ def byte_pieces() -> list[str]:
 
 
 def to_byte_level(text: str) -> str:
-    """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet."""
-    return spell_bytes(text.encode())
+    """Write each byte of the text's UTF-8 as a character of the GPT-2 alphabet; the text may contain surrogates."""
+    return spell_bytes(encode_leniently(text))
 
 
 def spell_bytes(data: bytes) -> str:

@@ -25,12 +25,22 @@ from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.text.utf8 import decode_utf8, find_not_utf8, has_lone_byte, replace_lone_bytes, to_utf8
+from tokverify.text.utf8 import (
+    decode_leniently,
+    decode_utf8,
+    find_not_utf8,
+    from_utf8,
+    has_lone_byte,
+    replace_lone_bytes,
+    to_bytes,
+    to_utf8,
+)
+from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
     from tokverify.engine.native import NativeEncoder
-    from tokverify.spec import AddedToken, TokenizerSpec
+    from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
@@ -110,7 +120,7 @@ class Encoder:
 
     @cached_property
     def _split_user_defined(self) -> Callable[[str], list[added_token.Fragment]]:
-        return added_token.splitter([token for token in self.settings.added_tokens if not token.special])
+        return added_token.splitter(self._added_tokens(parse_special=False))
 
     @cached_property
     def _splits_characters(self) -> bool:
@@ -131,24 +141,39 @@ class Encoder:
         """The texts of the added tokens that are matched only with `parse_special`."""
         return frozenset(token.text for token in self.settings.added_tokens if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, longest first."""
+        return [token.text for token in self.settings.added_tokens]
+
     def declared_spec(self) -> TokenizerSpec:
         """Return the tokenizer as the file declares it."""
         return self.spec
 
-    def token_types(self) -> list[int]:
-        """Return the effective type of each token."""
-        return [type_of(attribute).value for attribute in self.settings.attributes]
+    def token_types(self) -> Sequence[TokenType]:
+        """Return the effective types by id."""
+        known = {attribute: type_of(attribute) for attribute in set(self.settings.attributes)}
+        return [known[attribute] for attribute in self.settings.attributes]
 
     def added_tokens(self) -> Mapping[int, AddedToken]:
         """Return the tokens that are matched in texts before the model runs, by id."""
         return {token.id: token for token in self.settings.added_tokens}
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
-        """Encode `text` to ids.
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation in llama.cpp."""
+        return GenerationEnds(self.settings.eog_ids, are_all=True)
+
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Encode `text` to ids; bytes need not be valid UTF-8.
 
         Raises:
-            EncodeError: If the text contains a lone surrogate, or a byte without a token on which llama.cpp aborts.
+            EncodeError: If the text contains a lone surrogate, or bytes on which llama.cpp aborts.
         """
+        if isinstance(text, bytes):
+            valid = from_utf8(text)
+            if valid is None:
+                return self._encode_broken_text(text, add_special=add_special, parse_special=parse_special)
+            text = valid
         if self._native is None:
             return self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
         try:
@@ -206,6 +231,20 @@ class Encoder:
         prefix, suffix = self._special_affixes() if add_special else ([], [])
         return prefix + self._encode_fragments(split(text)) + suffix
 
+    def _encode_broken_text(self, data: bytes, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text that is not valid UTF-8, in the Python engine."""
+        prefix, suffix = self._special_affixes() if add_special else ([], [])
+        ids: list[int] = []
+        for fragment in added_token.split_bytes(data, self._added_tokens(parse_special=parse_special)):
+            if isinstance(fragment, int):
+                ids.append(fragment)
+            else:
+                ids += self._encode_broken(fragment) if has_lone_byte(fragment) else self._encode_stretch(fragment)
+        return prefix + ids + suffix
+
+    def _added_tokens(self, *, parse_special: bool) -> list[AddedToken]:
+        return [token for token in self.settings.added_tokens if parse_special or not token.special]
+
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
         # Whole texts hardly ever repeat, but the stretches between added tokens do.
         encode = self._stretches.__getitem__ if len(fragments) > 1 else self._encode_stretch
@@ -218,13 +257,19 @@ class Encoder:
         return ids
 
     def _encode_stretch(self, fragment: str) -> list[int]:
-        # Each stretch begins the text or follows an added token: in both cases a space is added.
-        text = self._normalize((" " if self._prefixes_space else "") + fragment)
-        if not self._splits_characters or not has_lone_byte(fragment):
-            return self.model.encode(text)
+        if self._splits_characters and has_lone_byte(fragment):
+            return self._encode_broken(fragment)
+        return self.model.encode(self._prepare(fragment))
+
+    def _encode_broken(self, fragment: str) -> list[int]:
+        text = self._prepare(fragment)
         if isinstance(self.model, CuttableModel):
             return self.model.encode_cut(text)
-        return self.model.encode(replace_lone_bytes(text))
+        return self.model.encode(decode_leniently(to_bytes(text)))
+
+    def _prepare(self, fragment: str) -> str:
+        # Each stretch begins the text or follows an added token: in both cases a space is added.
+        return self._normalize((" " if self._prefixes_space else "") + fragment)
 
     def encode_unsplit(self, text: str) -> list[int]:
         """Encode `text` without looking for added tokens, in the Python engine."""
@@ -323,6 +368,13 @@ class Encoder:
             parts[0] = parts[0].removeprefix(b" ")
         decoded = b"".join(parts)
         return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of an equivalent tokenizer.json does; errors as for `decode`."""
+        joiner = self.settings.family.make_document_joiner()
+        if joiner is None:
+            return self.decode(ids)
+        return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
 
     def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
         """Decode ids as `llama_detokenize` does; errors as for `decode`."""

@@ -231,6 +231,10 @@ class Family(ABC):
         """Return the joiner for the pieces of one text; None if they are concatenated."""
         return None
 
+    def make_document_joiner(self) -> PieceJoiner | None:
+        """Return the joiner that does the same as the decoder of an equivalent tokenizer.json."""
+        return self.make_joiner()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:

@@ -25,7 +25,7 @@ class TracingModel(Model, Protocol):
 
 @runtime_checkable
 class CuttableModel(Model, Protocol):
-    """A model that encodes the bytes of an incomplete character; other models get U+FFFD for each of these bytes."""
+    """A model that encodes bytes that are not UTF-8; other models get the code points that llama.cpp reads there."""
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends, because an added token matched a part of a character."""
+        """Encode `text` with lone bytes: it is not UTF-8, or an added token matched a part of a character."""

@@ -159,7 +159,7 @@ def _readable(merges: Sequence[str]) -> Iterable[str]:
 def _type_bytes(types: Sequence[int]) -> bytes:
     """Return one byte for each type; types that no model depends on become 0."""
     try:
-        return bytes(types)
+        return bytes(list(types))  # a list, because the bytes of an array are not its values
     except ValueError:
         return bytes(type if type in set(TokenType) else 0 for type in types)
 

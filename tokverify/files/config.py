@@ -9,7 +9,7 @@ from typing import Any
 from tokverify.errors import BrokenFileError
 from tokverify.system.input_file import require_fetched
 
-COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
 """The files that may be next to a tokenizer and belong to it."""
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
@@ -37,6 +37,13 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
             if text is not None:
                 texts[role] = text
     return texts
+
+
+def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:
+    """Return the tokens that end a generation according to the generation_config.json next to the tokenizer."""
+    value = _read_beside(tokenizer_file, "generation_config.json").get("eos_token_id")
+    ids = value if isinstance(value, list) else [value]
+    return frozenset(id for id in ids if isinstance(id, int) and not isinstance(id, bool))
 
 
 def template_fields(tokenizer_file: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ MAX_SHRINKS = 500
 
 _SHOWN_IDS = 8
 _SHOWN_CHARACTERS = 100
+_SHOWN_OTHERS = 3
 _STATUS = {
     DifferenceKind.IDS: Status.MISMATCH,
     DifferenceKind.DECODING: Status.MISMATCH,
@@ -66,6 +67,12 @@ class Cause:
     strings: int = 1
     """The number of samples with this cause."""
 
+    explanation: str = ""
+    """The change to the tokenizer that explains it, if one is known."""
+
+    others: tuple[Sample, ...] = ()
+    """Other minimal samples that the same change explains."""
+
     def to_report(self) -> FuzzCause:
         """Convert the cause to report data."""
         decoded = None
@@ -78,7 +85,13 @@ class Cause:
             generator=self.generator,
             found=FoundText(*self.found),
             decoded=decoded,
+            explanation=self.explanation,
+            others=tuple(FoundText(*sample) for sample in self.others),
         )
+
+    def described(self) -> CaseResult:
+        """Return the result for a report, with notes on the texts that showed the cause."""
+        return replace(self.result, notes=tuple(_describe_texts(self)))
 
 
 class Causes:
@@ -91,12 +104,12 @@ class Causes:
         self._index_of: dict[Hashable, int | None] = {}
         self._alike: Counter[Hashable] = Counter()
         self._shrinks = 0
-        self.unlisted = 0
+        self.unlisted: list[Sample] = []
 
     @property
     def listed(self) -> tuple[Cause, ...]:
         """The causes in the order they were found."""
-        return tuple(replace(cause, result=replace(cause.result, notes=(_count_note(cause),))) for cause in self._found)
+        return tuple(self._found)
 
     def add(self, outcome: TrialOutcome, generator: str) -> None:
         """Count an outcome towards its cause, which may be a new one, or as unlisted."""
@@ -105,7 +118,7 @@ class Causes:
             self._index_of[key] = self._find_cause(outcome, generator)
         index = self._index_of[key]
         if index is None:
-            self.unlisted += 1
+            self.unlisted.append(outcome.sample)
         else:
             self._found[index] = replace(self._found[index], strings=self._found[index].strings + 1)
 
@@ -170,11 +183,19 @@ class Causes:
         return len(self._found) - 1
 
 
-def _count_note(cause: Cause) -> str:
-    text = cause.found.text
+def _describe_texts(cause: Cause) -> Iterator[str]:
+    first = _show(cause.found.text)
+    yield f"found in {plural(cause.strings, 'text')}, the first from the generator {cause.generator}: {first}"
+    if cause.explanation:
+        yield f"explained by {cause.explanation}"
+    if cause.others:
+        shown = ", ".join(_show(sample.text) for sample in cause.others[:_SHOWN_OTHERS])
+        yield f"{plural(len(cause.others), 'other minimal text')} with the same explanation, such as {shown}"
+
+
+def _show(text: str) -> str:
     is_short = len(text) <= _SHOWN_CHARACTERS
-    first = visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
-    return f"found in {plural(cause.strings, 'text')}, the first from the generator {cause.generator}: {first}"
+    return visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
 
 
 def _by_category(text: str) -> str:
@@ -198,7 +219,7 @@ def _shape(outcome: TrialOutcome) -> Hashable:
 def _case_result(outcome: TrialOutcome, trial: Trial, generator: str) -> CaseResult:
     text, add_special, parse_special = outcome.sample
     case = Case(
-        id=f"{outcome.kind}-{_digest(outcome.sample)}",
+        id=case_id(outcome.kind, outcome.sample),
         suite="found",
         text=text,
         tags=("fuzz", generator),
@@ -231,8 +252,10 @@ def _describe_decoding(outcome: TrialOutcome) -> str | None:
     return f"the same ids decode to {actual} (actual) and {expected} (expected)"
 
 
-def _digest(sample: Sample) -> str:
-    return hashlib.sha256(repr(tuple(sample)).encode()).hexdigest()[:8]
+def case_id(kind: DifferenceKind, sample: Sample | FoundText) -> str:
+    """Return the id of the case for a minimal sample, which depends on nothing else."""
+    key = (sample.text, sample.add_special, sample.parse_special)
+    return f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:8]}"
 
 
 def _note(outcome: TrialOutcome, trial: Trial) -> str:

@@ -20,6 +20,7 @@ BATCH = 600
 """The approximate number of samples in a batch."""
 
 GENERATORS: Mapping[str, Generator] = {
+    "one-sided": vocabulary_text.one_sided,
     "pieces": vocabulary_text.pieces,
     "added-tokens": vocabulary_text.added_tokens,
     "near-misses": vocabulary_text.near_misses,

@@ -83,11 +83,13 @@ def _stacked_marks(rng: Random, vocabulary: Vocabulary) -> str:  # noqa: ARG001 
 
 
 @with_random_mode
-def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:  # noqa: ARG001 - one signature
-    """Letters of several scripts side by side, with and without spaces."""
+def scripts(rng: Random, vocabulary: Vocabulary) -> Iterator[str]:
+    """Letters of several scripts, and of both vocabularies, side by side, with and without spaces."""
     ranges = list(alphabet.SCRIPTS.values())
     while True:
         runs = [from_ranges(rng, script, rng.randint(1, 5)) for script in rng.choices(ranges, k=rng.randint(1, 4))]
+        if chance(rng, 0.3):
+            runs.append("".join(rng.choices(vocabulary.units, k=rng.randint(1, 5))))
         yield rng.choice(("", "", " ", "1", "-")).join(runs)
 
 

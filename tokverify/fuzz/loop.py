@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.coverage import CoverageCounter, ratio
+from tokverify.fuzz.explained import Explain, Explained, merge_explained
 from tokverify.fuzz.generator import BATCH, make_batch, select_usable
-from tokverify.fuzz.sample import vocabulary_of
+from tokverify.fuzz.sample import common_vocabulary
 from tokverify.fuzz.trial import Trial, TrialOutcome
 from tokverify.report.fuzz import (
     DifferenceKind,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
 
+_DIAGNOSED = frozenset({DifferenceKind.IDS, DifferenceKind.ERROR})
 _AHEAD = 3
 """Batches that are queued or running, per process."""
 
@@ -51,6 +53,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     sides: tuple[Side, Side] | None = None,
     jobs: int = 1,
     open_again: OpenSides | None = None,
+    explain: Explain = lambda _: Explained(None),
     on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> FuzzReport:
     """Try texts until a limit of the plan or Ctrl-C ends the run; either way, return what was found.
@@ -63,6 +66,8 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
         jobs: The number of processes that share the work.
         open_again: A function that opens the same two tokenizers in another process. It must support pickling; required
             for more than one job.
+        explain: Diagnoses the causes at the end, so that those with the same explanation can be merged. It is not
+            called after Ctrl-C.
         on_progress: Called after each batch.
 
     Raises:
@@ -82,7 +87,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
         stop = Stop.INTERRUPTED
     finally:
         batches.close()
-    return run.report(sides or (side_of(actual), side_of(expected)), stop)
+    return run.report(sides or (side_of(actual), side_of(expected)), stop, explain)
 
 
 class BatchResult(NamedTuple):
@@ -104,7 +109,7 @@ class Worker:
     def __init__(self, trial: Trial, plan: FuzzPlan) -> None:
         self._trial = trial
         self._seed = plan.seed
-        self._vocabulary = vocabulary_of(trial.actual, plan.corpus)
+        self._vocabulary = common_vocabulary(trial.actual, trial.expected, plan.corpus)
         self.names = select_usable(plan.generators, self._vocabulary)
         self._seen: set[int] = set()
 
@@ -182,7 +187,7 @@ class _Run:
             else:
                 self._failed[name] += 1
             if self._is_late:
-                self._causes.unlisted += 1
+                self._causes.unlisted.append(outcome.sample)
             else:
                 self._causes.add(outcome, name)
 
@@ -206,28 +211,34 @@ class _Run:
         """The progress so far."""
         return FuzzProgress(self._strings, self._failed.total(), len(self._causes.listed), self._counter.coverage)
 
-    def report(self, sides: tuple[Side, Side], stop: Stop) -> FuzzReport:
+    def report(self, sides: tuple[Side, Side], stop: Stop, explain: Explain) -> FuzzReport:
         """Build the report."""
         from tokverify.version import __version__
 
-        causes = self._causes.listed
+        explained = self._explain(stop, explain)
+        causes, unlisted = merge_explained(self._trial, self._causes.listed, self._causes.unlisted, explained.changes)
         return FuzzReport(
             report=Report(
                 *sides,
                 vocabulary=self._vocabularies,
-                results=tuple(cause.result for cause in causes),
+                results=tuple(cause.described() for cause in causes),
                 versions={"tokverify": __version__},
+                diagnosis=explained.diagnosis,
             ),
             strings=self._strings,
             failing=self._failed.total(),
             skipped=self._skipped,
-            unlisted=self._causes.unlisted,
+            unlisted=unlisted,
             stop=stop,
             notes=self._trial.notes,
             coverage=self._counter.coverage,
             generators={name: GeneratorTally(self._made[name], self._failed[name]) for name in self._names},
             causes=tuple(cause.to_report() for cause in causes),
         )
+
+    def _explain(self, stop: Stop, explain: Explain) -> Explained:
+        results = [cause.result for cause in self._causes.listed if cause.outcome.kind in _DIAGNOSED]
+        return explain(results) if results and stop is not Stop.INTERRUPTED else Explained(None)
 
 
 _new_worker: Callable[[], Worker]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.fuzz import alphabet
+from tokverify.tokenizer import AddedTokenListing, ControlListing
+from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -43,6 +45,10 @@ class Vocabulary:
     corpus: Sequence[str] = ()
     """Texts to mutate."""
 
+    one_sided: Sequence[str] = ()
+    """The texts of added tokens that only one of two tokenizers has, or treats as control tokens, and of pieces that
+    only one has."""
+
     @cached_property
     def units(self) -> Sequence[str]:
         """Texts of one or two characters."""
@@ -55,9 +61,7 @@ class Vocabulary:
 
 
 def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabulary:
-    """Collect a tokenizer's vocabulary; only an `Encoder` knows all of its added tokens."""
-    from tokverify.engine.encoder import Encoder
-
+    """Collect a tokenizer's vocabulary; of its added tokens, those it lists, or else those with a role."""
     ids = range(tokenizer.vocab_size)
     pieces = [tokenizer.piece(id) for id in ids]
     # A token without bytes, such as one of type UNUSED, can still be produced by a text.
@@ -65,16 +69,52 @@ def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabular
         tokenizer.token_bytes(id) or piece.encode("utf-8", "surrogateescape") for id, piece in enumerate(pieces)
     ]
     texts = dict.fromkeys(_usable_texts(data.decode("utf-8", "surrogateescape") for data in bytes_of))
-    if isinstance(tokenizer, Encoder):
-        added = [token.text for token in tokenizer.settings.added_tokens]
-    else:
-        added = [tokenizer.piece(id) for id in sorted(set(tokenizer.special_ids.values()))]
     return Vocabulary(
         list(texts),
         [piece for piece in _usable_texts(pieces) if piece not in texts],
-        list(_usable_texts(added)),
+        list(_usable_texts(_added_texts(tokenizer))),
         list(filter(None, corpus)),
     )
+
+
+def common_vocabulary(actual: Tokenizer, expected: Tokenizer, corpus: Sequence[str] = ()) -> Vocabulary:
+    """Collect the vocabularies of both sides; what only one of them has is also listed separately."""
+    vocabulary = vocabulary_of(actual, corpus)
+    added = list(_usable_texts(_added_texts(expected)))
+    pieces = list(_usable_texts(_differing_texts(actual, expected)))
+    known = {*vocabulary.texts}
+    disputed = _disputed_texts(actual, expected)
+    all_added = list(dict.fromkeys([*vocabulary.added, *added]))
+    return replace(
+        vocabulary,
+        texts=[*vocabulary.texts, *(text for text in dict.fromkeys(pieces) if text not in known)],
+        added=all_added,
+        one_sided=list(dict.fromkeys([*(text for text in all_added if text in disputed), *pieces])),
+    )
+
+
+def _added_texts(tokenizer: Tokenizer) -> Collection[str]:
+    if isinstance(tokenizer, AddedTokenListing):
+        return tokenizer.added_texts
+    return [tokenizer.piece(id) for id in sorted(set(tokenizer.special_ids.values()))]
+
+
+def _disputed_texts(actual: Tokenizer, expected: Tokenizer) -> set[str]:
+    """Return the texts that only one side matches, or treats as control tokens, as far as both list theirs."""
+    disputed: set[str] = set()
+    if isinstance(actual, AddedTokenListing) and isinstance(expected, AddedTokenListing):
+        disputed |= {*actual.added_texts} ^ {*expected.added_texts}
+    if isinstance(actual, ControlListing) and isinstance(expected, ControlListing):
+        disputed |= {*actual.control_texts} ^ {*expected.control_texts}
+    return disputed
+
+
+def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:
+    """Yield the texts of the pieces that differ between the two vocabularies, of both sides."""
+    for difference in compare_vocabularies(actual, expected).pieces:
+        for tokenizer, piece in ((actual, difference.actual), (expected, difference.expected)):
+            if piece is not None:
+                yield tokenizer.token_bytes(difference.id).decode("utf-8", "surrogateescape")
 
 
 def _usable_texts(pieces: Iterable[str]) -> Iterator[str]:

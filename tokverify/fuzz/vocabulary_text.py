@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -39,9 +39,17 @@ def pieces(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
         yield Sample(separator.join(parts), *random_mode(rng))
 
 
+def one_sided(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
+    """Added tokens and pieces that only one side has, or treats as control tokens, like `added-tokens`."""
+    return _in_contexts(rng, vocabulary, vocabulary.one_sided, start)
+
+
 def added_tokens(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:
-    """Every added token in every context, in all four modes; after that, random runs of them."""
-    tokens = vocabulary.added
+    """Every added token of either side in every context, in all four modes; after that, random runs of them."""
+    return _in_contexts(rng, vocabulary, vocabulary.added, start)
+
+
+def _in_contexts(rng: Random, vocabulary: Vocabulary, tokens: Sequence[str], start: int) -> Iterator[Sample]:
     for index in scatter(len(tokens) * len(_CONTEXTS) * len(MODES), start):
         rest, mode = divmod(index, len(MODES))
         token_index, context = divmod(rest, len(_CONTEXTS))

@@ -16,7 +16,7 @@ from tokverify.probe.runs import find_user_defined_runs
 from tokverify.probe.strip import Stripping, find_stripping
 from tokverify.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenType
-from tokverify.tokenizer import TypeListing
+from tokverify.tokenizer import MatchListing, TypeListing
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -74,8 +74,9 @@ def probe_with(
     queries: Queries, vocabulary: Vocabulary, make_guess: Callable[[PlainTokens], TokenizerSpec]
 ) -> ProbedTokens:
     """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
-    if isinstance(queries.tokenizer, TypeListing):
-        return _ask_for_types(queries, queries.tokenizer, vocabulary)
+    tokenizer = queries.tokenizer
+    if isinstance(tokenizer, TypeListing) and isinstance(tokenizer, MatchListing):
+        return _ask(queries, tokenizer.token_types(), tokenizer.added_tokens(), vocabulary)
     matches = find_matches(queries, vocabulary.texts)
     byte_ids, unknown = find_byte_tokens(queries, vocabulary), find_unknown(queries, vocabulary)
     around = find_added_around(queries)
@@ -96,15 +97,17 @@ def probe_with(
     )
 
 
-def _ask_for_types(queries: Queries, listing: TypeListing, vocabulary: Vocabulary) -> ProbedTokens:
-    types = listing.token_types()
+def _ask(
+    queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
+) -> ProbedTokens:
+    """Probe a tokenizer that lists the types of its tokens."""
     byte = TokenType.BYTE.value
     return ProbedTokens(
         vocabulary=vocabulary,
-        types=types,
+        types=list(map(int, types)),
         byte_ids={id: vocabulary.token_bytes[id][0] for id, type in enumerate(types) if type == byte},
         unknown=find_unknown(queries, vocabulary),
-        added_tokens=listing.added_tokens(),
+        added_tokens=added,
         undecided=frozenset(),
         around=find_added_around(queries),
         encodings=queries.count,

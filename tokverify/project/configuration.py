@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from tokverify.project.trust import OPTION, find_outside, find_reference_outside
 from tokverify.references.location import ConfiguredLocation
 from tokverify.system.input_file import read_text
 from tokverify.text.wording import suggest_name
+from tokverify.verify.fail_on import parse_fail_on
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -61,6 +62,21 @@ class ConfiguredModel:
     baseline: Path | None = None
     """The file of known failures."""
 
+    fail_on: tuple[str, ...] | None = None
+    """What fails besides failing cases; None for the default."""
+
+    select: tuple[str, ...] = ()
+    """Beginnings of the codes of the rules to apply; all by default."""
+
+    ignore: tuple[str, ...] = ()
+    """Beginnings of the codes of rules to leave out."""
+
+    waivers: Path | None = None
+    """The file of accepted findings."""
+
+    conversations: Path | None = None
+    """The conversations to render; those that come with tokverify by default."""
+
 
 def configure_model(  # noqa: PLR0913 - the keys of a configured model
     root: Path,
@@ -72,11 +88,12 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
     tags: Sequence[str] = (),
     patterns: Sequence[str] = (),
     baseline: str | None = None,
+    fail_on: Sequence[str] | None = None,
 ) -> ConfiguredModel:
     """Configure a model with paths relative to `root`.
 
     Raises:
-        TokverifyError: If a name in `cases` could mean the shipped suites or a path.
+        TokverifyError: If a name in `cases` could mean the shipped suites or a path, or one in `fail_on` is unknown.
     """
 
     def relative(path: str) -> Path:
@@ -91,6 +108,7 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
         tags=tuple(tags),
         patterns=tuple(patterns),
         baseline=None if baseline is None else relative(baseline),
+        fail_on=None if fail_on is None else parse_fail_on(fail_on),
     )
 
 
@@ -238,8 +256,11 @@ class _Reader:
         values = self._table(document, "", _CONFIGURATION)
         if not values.get("models"):
             raise self._error("models", "is missing; add at least one `[[models]]` with a `model`")
-        jobs = values.get("jobs", 1)
-        return Configuration(source=self.path, models=values["models"], reports=values.get("reports", ()), jobs=jobs)
+        default = values.get("fail_on")
+        models = [replace(model, fail_on=default) if model.fail_on is None else model for model in values["models"]]
+        return Configuration(
+            source=self.path, models=tuple(models), reports=values.get("reports", ()), jobs=values.get("jobs", 1)
+        )
 
     def models(self, value: object, key: str) -> tuple[ConfiguredModel, ...]:
         if not isinstance(value, list):
@@ -310,6 +331,22 @@ class _Reader:
             raise self._error(key, "must be a positive integer")
         return value
 
+    def fail_on(self, value: object, key: str) -> tuple[str, ...]:
+        names = self.strings(value, key)
+        try:
+            return parse_fail_on(names)
+        except TokverifyError as error:
+            raise self._error(key, f"is wrong: {error}") from None
+
+    def codes(self, value: object, key: str) -> tuple[str, ...]:
+        from tokverify.audit.rules import RULES
+
+        codes = tuple(code.upper() for code in self.strings(value, key))
+        for code in codes:
+            if not any(known.startswith(code) for known in RULES):
+                raise self._error(key, f"contains {code!r}, with which no rule's code begins; see docs/rules.md")
+        return codes
+
     def _require_inside(self, outside: Path | None, key: str) -> None:
         if outside:
             raise self._error(
@@ -331,9 +368,15 @@ _MODEL: Mapping[str, Callable[..., Any]] = {
     "tags": _Reader.strings,
     "patterns": _Reader.strings,
     "baseline": _Reader.file,
+    "fail_on": _Reader.fail_on,
+    "select": _Reader.codes,
+    "ignore": _Reader.codes,
+    "waivers": _Reader.file,
+    "conversations": _Reader.file,
 }
 _CONFIGURATION: Mapping[str, Callable[..., Any]] = {
     "models": _Reader.models,
     "reports": _Reader.strings,
+    "fail_on": _Reader.fail_on,
     "jobs": _Reader.count,
 }

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
-from tokverify.files.config import special_texts
+from tokverify.files.config import generation_end_ids, special_texts
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
+from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,6 +43,7 @@ class HuggingFaceTokenizer:
         tokenizer: The library's tokenizer.
         name: A short name for reports.
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
+        end_ids: Tokens that end a generation, besides EOS.
         document: The content of the tokenizer.json, if the tokenizer was made from one.
     """
 
@@ -54,12 +57,15 @@ class HuggingFaceTokenizer:
         *,
         name: str = "tokenizers",
         special_ids: Mapping[str, int] | None = None,
+        end_ids: Collection[int] = (),
         document: bytes | None = None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
         self.special_ids = special_ids or _ids_around(tokenizer)
+        named_eos = (special_ids or {}).get("eos")
+        self._end_ids = frozenset(end_ids) | (frozenset() if named_eos is None else {named_eos})
         self._tokenizer = tokenizer
         self._document = document
 
@@ -77,6 +83,17 @@ class HuggingFaceTokenizer:
         if self._document is None:
             raise UnsupportedError(f"{self.name}: the reference was not read from a tokenizer.json")
         return self._document
+
+    def token_types(self) -> list[TokenType]:
+        """Return CONTROL for special added tokens, USER_DEFINED for other added tokens."""
+        types = [TokenType.UNDEFINED] * self.vocab_size
+        for id, token in self._tokenizer.get_added_tokens_decoder().items():
+            types[id] = TokenType.CONTROL if token.special else TokenType.USER_DEFINED
+        return types
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return EOS and the `end_ids`, if they were given: a token that is added after a text need not be an end."""
+        return GenerationEnds(self._end_ids, are_all=False)
 
     @property
     def vocab_size(self) -> int:
@@ -139,6 +156,11 @@ class HuggingFaceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder().values()
         return frozenset(token.content for token in added if token.special)
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, by id."""
+        return [token.content for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
+
     @cached_property
     def _spelling(self) -> list[dict[str, Any]]:
         """The stages that determine how pieces are written, with options of the model written as stages."""
@@ -171,7 +193,13 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
     """
     path = Path(request.location)
-    found = from_json(read_file(path), source=str(path), special_texts=special_texts(path), is_file=True)
+    found = from_json(
+        read_file(path),
+        source=str(path),
+        special_texts=special_texts(path),
+        end_ids=generation_end_ids(path),
+        is_file=True,
+    )
     return replace(found, path=path)
 
 
@@ -180,6 +208,7 @@ def from_json(
     *,
     source: str,
     special_texts: Mapping[str, str] | None = None,
+    end_ids: Collection[int] = (),
     is_file: bool = False,
 ) -> FoundReference:
     """Make a reference from the content of a tokenizer.json.
@@ -188,6 +217,7 @@ def from_json(
         data: The content.
         source: Where it comes from, for messages.
         special_texts: Role -> token text.
+        end_ids: Tokens that end a generation.
         is_file: Whether it is a file of its own, which `tokenizer_json` returns.
 
     Raises:
@@ -204,7 +234,7 @@ def from_json(
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, special_ids=known, document=data if is_file else None),
+        HuggingFaceTokenizer(tokenizer, special_ids=known, end_ids=end_ids, document=data if is_file else None),
         source=source,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"tokenizers": tokenizers.__version__},

@@ -25,11 +25,12 @@ from tokverify.references.reference import FoundReference
 from tokverify.spec import AddedToken
 from tokverify.system.library_error import summary
 from tokverify.text.utf8 import to_utf8
+from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.references.llama_cpp_library import Library
     from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec
+    from tokverify.spec import TokenizerSpec, TokenType
 
 CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
@@ -82,7 +83,7 @@ class LlamaCppTokenizer:
         """End the child process; it is restarted when needed."""
         self._child.end()
 
-    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+    def encode(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; if llama.cpp aborts, that is an error of this text alone."""
         ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
         if isinstance(ids, EncodeError):
@@ -90,9 +91,12 @@ class LlamaCppTokenizer:
         return ids
 
     def encode_many(
-        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+        self, texts: Sequence[str | bytes], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
-        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error."""
+        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error.
+
+        Bytes need not be valid UTF-8.
+        """
         results: list[bytes | EncodeError] = [_utf8(text) for text in texts]
         valid = [result for result in results if isinstance(result, bytes)]
         answers = iter(self._ask(ENCODE, valid, add_special=add_special, parse_special=parse_special))
@@ -141,9 +145,10 @@ class LlamaCppTokenizer:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
         return array("i", self._listing(ATTRIBUTES)).tolist()
 
-    def token_types(self) -> list[int]:
-        """Return the effective type of each token."""
-        return [type_of(attribute).value for attribute in self.attributes]
+    def token_types(self) -> list[TokenType]:
+        """Return the effective types by id."""
+        kinds = {attribute: type_of(attribute) for attribute in set(self.attributes)}
+        return [kinds[attribute] for attribute in self.attributes]
 
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the tokens that llama.cpp matches in texts before the model runs, by id."""
@@ -159,6 +164,10 @@ class LlamaCppTokenizer:
     def eog_ids(self) -> frozenset[int]:
         """The ids that end a generation."""
         return frozenset(array("i", self._listing(EOG_IDS)))
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return the tokens that end a generation."""
+        return GenerationEnds(self.eog_ids, are_all=True)
 
     @cached_property
     def _pieces(self) -> list[str]:
@@ -266,9 +275,9 @@ def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> Llama
     return tokenizer
 
 
-def _utf8(text: str) -> bytes | EncodeError:
+def _utf8(text: str | bytes) -> bytes | EncodeError:
     try:
-        return to_utf8(text)
+        return text if isinstance(text, bytes) else to_utf8(text)
     except EncodeError as error:
         return error
 

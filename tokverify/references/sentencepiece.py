@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.files.config import read_config, token_text
 from tokverify.files.location import read_file
 from tokverify.files.sentencepiece.reader import read_spec
 from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import StageStretch, TokenizerStages
 
@@ -92,6 +93,17 @@ class SentencePieceTokenizer:
         is_control, is_unknown = self._processor.is_control, self._processor.is_unknown
         ids = [id for id in range(self.vocab_size) if is_control(id) or is_unknown(id)]
         return frozenset(map(self.piece, ids))
+
+    @cached_property
+    def added_texts(self) -> list[str]:
+        """The texts of the user-defined, control and unknown pieces; the library does not list user-defined ones."""
+        try:
+            spec = self.declared_spec()
+        except TokverifyError:
+            return sorted(self.control_texts)
+        types = spec.types or ()
+        user_defined = [text for text, type in zip(spec.tokens, types, strict=False) if type == TokenType.USER_DEFINED]
+        return [*user_defined, *sorted(self.control_texts)]
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents inside a text.

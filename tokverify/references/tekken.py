@@ -12,6 +12,7 @@ from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
 
@@ -65,6 +66,11 @@ class TekkenTokenizer:
         """The texts of all special tokens."""
         return frozenset(map(self.piece, range(self._tekkenizer.num_special_tokens)))
 
+    @property
+    def added_texts(self) -> list[str]:
+        """The same, in order."""
+        return sorted(self.control_texts)
+
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents; none for an id without a token."""
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
@@ -73,6 +79,11 @@ class TekkenTokenizer:
             return b""
         token_bytes: bytes = self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP)
         return token_bytes
+
+    def token_types(self) -> list[TokenType]:
+        """Return CONTROL for the special tokens, which are those with the lowest ids."""
+        special = self._tekkenizer.num_special_tokens
+        return [TokenType.CONTROL if id < special else TokenType.UNDEFINED for id in range(self.vocab_size)]
 
 
 def load(request: Request) -> FoundReference:

@@ -13,6 +13,7 @@ from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.files.location import file_and_rest, read_file
 from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8
 
@@ -63,10 +64,20 @@ class TiktokenTokenizer:
             return b""
         return token_bytes
 
+    def token_types(self) -> list[TokenType]:
+        """Return CONTROL for the special tokens."""
+        special = self._special_tokens
+        return [TokenType.CONTROL if id in special else TokenType.UNDEFINED for id in range(self.vocab_size)]
+
     @property
     def control_texts(self) -> frozenset[str]:
         """The texts of the special tokens."""
         return frozenset(self._encoding.special_tokens_set)
+
+    @property
+    def added_texts(self) -> list[str]:
+        """The same, in order."""
+        return sorted(self.control_texts)
 
     @cached_property
     def _special_tokens(self) -> frozenset[int]:

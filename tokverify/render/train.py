@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
-from tokverify.text.visible import visible_message
+from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
-    from tokverify.report.train import Training
+    from tokverify.report.train import Training, TrainingStep
+
+_MAX_TOKENS = 24
 
 
 def render(training: Training, output: Path) -> str:
@@ -28,7 +30,33 @@ def render(training: Training, output: Path) -> str:
         *_reasons(report),
         *(f"note      {note}" for note in training.notes),
     ]
-    return "".join(f"{visible_message(line)}\n" for line in lines)
+    trace = "".join(f"{line}\n" for line in _draw_trace(training.trace))
+    return trace + "".join(f"{visible_message(line)}\n" for line in lines)
+
+
+def _draw_trace(steps: Iterable[TrainingStep]) -> Iterator[str]:
+    """Show each merge as the description of byte-pair encoding does."""
+    for number, step in enumerate(steps, start=1):
+        pair = f"({step.left.id}, {step.right.id})"
+        yield f"merge {number:,}"
+        yield f"  counts  {', '.join(_draw_counts(step))}"
+        yield f"  pair    {pair} {visible(step.left.token_bytes)} + {visible(step.right.token_bytes)}"
+        yield f"  new id  {step.merged.id} {visible(step.merged.token_bytes)}"
+        yield f"  tokens  {_draw_tokens(step)}"
+        yield ""
+
+
+def _draw_counts(step: TrainingStep) -> Iterator[str]:
+    for counted in step.counts:
+        yield f"({counted.left}, {counted.right}): {counted.count:,}"
+    if step.pairs > len(step.counts):
+        yield f"{step.pairs - len(step.counts):,} more"
+
+
+def _draw_tokens(step: TrainingStep) -> str:
+    shown = step.tokens[:_MAX_TOKENS]
+    listed = ", ".join(map(str, shown))
+    return f"[{listed}]" if len(shown) == step.total else f"[{listed}, ...], {step.total:,} in all"
 
 
 def _reasons(report: Report) -> Iterator[str]:

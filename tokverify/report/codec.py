@@ -39,7 +39,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
 from tokverify.tokenizer import HexBytes
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The version of the format of all kinds of reports; it increases when a key is added, removed or redefined."""
 
 _MAX_BYTES = 1 << 30

@@ -35,6 +35,10 @@ class Conversion:
     """The formats of both files: `gguf`, `tokenizers`, `sentencepiece` or `tiktoken`."""
     written: bool
     """Whether the target was written."""
+    strict: bool = False
+    """Whether it would not have been written if a difference was explained."""
+    warnings: tuple[str, ...] = ()
+    """What llama.cpp decides by its defaults, because the source does not declare it."""
     model: str
     """The algorithm, as `tokenizer.ggml.model` names it."""
     size: Count

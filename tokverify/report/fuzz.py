@@ -99,6 +99,10 @@ class FuzzCause:
     """The first of them, before it was shrunk."""
     decoded: DecodedBytes | None = None
     """Set if both sides decode the ids, but to different bytes."""
+    explanation: str = ""
+    """What the change does that explains it, as in the diagnosis of the report; empty if none is known."""
+    others: tuple[FoundText, ...] = ()
+    """Other minimal texts that the same change explains."""
 
 
 @dataclass(frozen=True, slots=True)

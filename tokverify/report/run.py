@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from enum import StrEnum
 
 from tokverify.cases.case import Case as Case  # noqa: PLC0414 - render/ imports it from here
@@ -12,6 +11,9 @@ from tokverify.cases.case import Expect as Expect  # noqa: PLC0414
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest
+from tokverify.report.known_difference import BaselineOutcome as BaselineOutcome  # noqa: PLC0414 - as above
+from tokverify.report.known_difference import KnownDifference as KnownDifference  # noqa: PLC0414
+from tokverify.report.tokenizer_difference import FAIL_ON, TokenizerDifference
 from tokverify.tokenizer import Token
 
 
@@ -23,38 +25,6 @@ class Status(StrEnum):
     ERROR = "error"
     KNOWN = "known"
     SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDifference:
-    """A failure that a baseline lists: that of one case, failing in one way only."""
-
-    case: str
-    """The case, as suite/id."""
-    difference: str
-    """The digest of the way in which it fails (`verify.baseline.digest`)."""
-    reason: str
-    """Why it is accepted."""
-    expires: date | None = None
-    """The last day on which it is accepted; None if there is no end."""
-    model: str | None = None
-    """A shell-style pattern for the model's name; None for any model."""
-    about: str = ""
-    """The way in which it fails, in words."""
-    place: str = ""
-    """The file and line of the entry."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineOutcome:
-    """The entries of a baseline that accepted nothing."""
-
-    source: str
-    """The baseline's file."""
-    fixed: tuple[KnownDifference, ...] = ()
-    """The entries whose cases match now."""
-    not_run: tuple[KnownDifference, ...] = ()
-    """The entries whose cases were not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +66,8 @@ class PieceDifference:
     """The piece on this side; None if it has no such id."""
     expected: str | None
     """The piece on this side; None if it has no such id."""
+    is_unused: bool = False
+    """Whether the only side that has this id declares the token as unused."""
 
 
 NEARLY_ALL = 0.9
@@ -151,6 +123,14 @@ class Report:
     """How the vocabularies differ; None if cases were compared with their own `expect` only."""
     results: tuple[CaseResult, ...]
     """In the order of the cases."""
+    differences: tuple[TokenizerDifference, ...] = ()
+    """How the tokenizers themselves differ, the most severe first."""
+    not_compared: tuple[str, ...] = ()
+    """What about the tokenizers could not be compared, and why."""
+    rules: Count = 0
+    """How many static rules were applied to the model, because the reference cannot contradict its data."""
+    fail_on: tuple[str, ...] = FAIL_ON
+    """What makes the run fail besides failing cases, as names of `FAIL_ON_NAMES`."""
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
+from tokverify.report.tokenizer_difference import NOT_COMPARED, TokenizerDifference, select_failing
 
 FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 """The statuses of a case that make a run fail."""
@@ -20,9 +21,25 @@ def count_decode_differences(report: Report) -> int:
     return sum(result.decode_difference is not None for result in report.results)
 
 
+def has_failing_case(report: Report) -> bool:
+    """Check whether a case fails that no baseline accepts."""
+    return any(result.status in FAILING for result in report.results)
+
+
+def failing_differences(report: Report) -> tuple[TokenizerDifference, ...]:
+    """Return the differences between the tokenizers that make the run fail."""
+    return select_failing(report.differences, report.fail_on)
+
+
+def fails_uncompared(report: Report) -> bool:
+    """Check whether the run fails because something was not compared, which happens only on request."""
+    is_incomplete = bool(report.not_compared) or count_status(report, Status.SKIPPED) > 0
+    return NOT_COMPARED in report.fail_on and is_incomplete
+
+
 def run_exit_code(report: Report) -> int:
-    """Return 0 if every case matched or is a known failure, 1 on a mismatch or error, 2 if nothing was compared."""
-    if any(result.status in FAILING for result in report.results):
+    """Return 0 if everything compared agrees or is known, 1 if something does not, 2 if nothing was compared."""
+    if has_failing_case(report) or failing_differences(report) or fails_uncompared(report):
         return 1
     return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else 2
 
@@ -58,5 +75,7 @@ def summarize_run(report: Report) -> Mapping[str, object]:
         **{str(status): count_status(report, status) for status in Status},
         "decode_differences": count_decode_differences(report),
         "vocabularies_differ": vocabularies_differ(report.vocabulary),
+        "differences": len(report.differences),
+        "failing_differences": len(failing_differences(report)),
         "stopped_early": report.stopped_early,
     }

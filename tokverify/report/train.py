@@ -9,6 +9,36 @@ from tokverify.report.fields import Count
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import run_exit_code
+from tokverify.tokenizer import Token
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount:
+    """How often two tokens are neighbors."""
+
+    left: int
+    right: int
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One merge of a training."""
+
+    counts: tuple[PairCount, ...]
+    """The most frequent pairs before the merge, in the order in which they would be chosen."""
+    pairs: Count
+    """How many different pairs there were."""
+    left: Token
+    """The left token of the chosen pair."""
+    right: Token
+    """The right token of the chosen pair."""
+    merged: Token
+    """The token that they form."""
+    tokens: tuple[int, ...]
+    """The tokens at the beginning of the corpus after the merge."""
+    total: Count
+    """How many tokens the corpus has after the merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +55,8 @@ class Training:
     """The number of generated texts that were compared besides the cases."""
     notes: tuple[str, ...]
     """What else the user should know."""
+    trace: tuple[TrainingStep, ...] = ()
+    """The first merges, if they were asked for."""
 
 
 def summarize_training(training: Training) -> Mapping[str, object]:

@@ -85,14 +85,28 @@ def read_verbatim(path: Path) -> str:
     Raises:
         TokverifyError: If it cannot be read, is too large, or is not UTF-8.
     """
-    return decode_verbatim(read_bytes(path, "text", _MAX_TEXT_BYTES), str(path))
+    return decode_verbatim(read_raw(path), str(path))
+
+
+def read_raw(path: Path) -> bytes:
+    """Read a text to encode that need not be UTF-8.
+
+    Raises:
+        TokverifyError: If it cannot be read, or is too large.
+    """
+    return read_bytes(path, "text", _MAX_TEXT_BYTES)
 
 
 def read_stream(stream: BinaryIO, name: str) -> str:
     """Read a text to encode from a stream, such as stdin; errors as for `read_verbatim`."""
+    return decode_verbatim(read_raw_stream(stream, name), name)
+
+
+def read_raw_stream(stream: BinaryIO, name: str) -> bytes:
+    """Read a text to encode that need not be UTF-8 from a stream; errors as for `read_raw`."""
     data = stream.read(_MAX_TEXT_BYTES + 1)
     _require_size(Path(name), data, "text", _MAX_TEXT_BYTES)
-    return decode_verbatim(data, name)
+    return data
 
 
 def decode_verbatim(data: bytes, source: str) -> str:

@@ -17,7 +17,7 @@ from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.report.chat import ChatReport
-    from tokverify.tasks.opening import ModelSource, OpenedReference, ReferenceSource
+    from tokverify.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
 
 
 def check_chat(
@@ -45,7 +45,7 @@ def check_chat(
     opened = open_model(model)
     found = None if reference is None else open_reference(opened, reference)
     chat_reference = _chat_reference(found) if found else None
-    if not templates_of(opened.spec) and not (chat_reference and chat_reference.templates):
+    if not has_templates(opened, found):
         raise TokverifyError(
             f"{opened.path}: nothing to check: the model has no chat template, and no reference provides one;"
             " with -r, name a reference that has a template"
@@ -57,6 +57,11 @@ def check_chat(
         options=dict(options or {}),
         versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
     )
+
+
+def has_templates(model: OpenedModel, reference: OpenedReference | None) -> bool:
+    """Check whether a model or its reference has a chat template."""
+    return bool(templates_of(model.spec) or (reference and _chat_reference(reference).templates))
 
 
 def _chat_reference(found: OpenedReference) -> ChatReference:

@@ -10,7 +10,7 @@ from tokverify.convert import STRINGS, convert
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.convert import Conversion
+    from tokverify.convert import Conversion, SpecialTokens
     from tokverify.tasks.run import OnProgress
 
 
@@ -20,23 +20,28 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
+    strict: bool = False,
     count: int = STRINGS,
     seed: int = 0,
     with_config: bool = False,
+    special_tokens: SpecialTokens | None = None,
     on_progress: OnProgress | None = None,
 ) -> Conversion:
     """Convert a tokenizer file into the format that the suffix of `target` names, and verify the result.
 
-    The target is written only if it gives the same ids as its source, or with `force`.
+    The target is written only if it gives the same ids as its source, except for differences that are explained by what
+    the format cannot express; or with `force`.
 
     Args:
         source: A GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
         target: The file to write, ending in .gguf or .json.
         cases: The texts to verify with; the shipped cases by default.
-        force: Write the target even if it differs or exists.
+        force: Write the target even if it differs for an unknown reason, or exists.
+        strict: Do not write the target if it differs, even if that is explained.
         count: The number of generated texts to verify with in addition.
         seed: The seed of the generated texts.
         with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
+        special_tokens: What to declare about BOS and EOS instead of what the source declares.
         on_progress: Called with the number of texts done and the number of all texts.
 
     Returns:
@@ -49,9 +54,11 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         Path(source),
         Path(target),
         force=force,
+        strict=strict,
         on_progress=on_progress,
         cases=cases,
         count=count,
         seed=seed,
         with_config=with_config,
+        special_tokens=special_tokens,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokverify.errors import TokverifyError
 from tokverify.tasks.opening import open_model
 from tokverify.tokenizer import tokens_of
 
@@ -34,25 +35,55 @@ class Decoding(NamedTuple):
     """The text, which need not be valid UTF-8."""
 
 
-def encode_text(model: ModelSource, text: str, *, add_special: bool = False, parse_special: bool = True) -> Encoding:
+def encode_text(  # noqa: PLR0913 - the optional ones are keywords
+    model: ModelSource,
+    text: str | bytes,
+    *,
+    add_special: bool = False,
+    parse_special: bool = True,
+    bos: bool = False,
+    eos: bool = False,
+) -> Encoding:
     """Encode a text as llama.cpp does.
 
     Args:
         model: The model: a path, or the result of `open_model`.
-        text: The text.
+        text: The text; bytes need not be valid UTF-8.
         add_special: Add BOS and EOS as the model declares.
         parse_special: Recognize control tokens in the text.
+        bos: Add BOS even if the model does not declare that it is added.
+        eos: Add EOS even if the model does not declare that it is added.
 
     Returns:
         The tokens, and what llama.cpp would warn about.
 
     Raises:
-        TokverifyError: If the model cannot be read, or the text cannot be encoded.
+        TokverifyError: If the model cannot be read, the text cannot be encoded, or there is no token to add.
     """
     encoder = open_model(model).encoder
     ids = encoder.encode(text, add_special=add_special, parse_special=parse_special)
     warnings = list(encoder.warnings(ids)) if add_special else []
-    return Encoding(tokens_of(encoder, ids), warnings)
+    before, after = encoder.settings.family.affix_roles(encoder.settings) if add_special else ([], [])
+    if bos and "bos" not in before:
+        ids.insert(0, _require_id(encoder, "bos"))
+    if eos and "eos" not in after:
+        ids.append(_require_id(encoder, "eos"))
+    return Encoding(tokens_of(encoder, ids), [*_warn_of_bytes(text), *warnings])
+
+
+def _require_id(encoder: Encoder, role: str) -> int:
+    id = encoder.settings.special_ids.get(role)
+    if id is None:
+        raise TokverifyError(f"{encoder.name}: the tokenizer has no {role.upper()} token to add; omit --{role}")
+    return id
+
+
+def _warn_of_bytes(text: str | bytes) -> Iterator[str]:
+    try:
+        _ = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02X} at offset {error.start:,}"
+        yield f"the text is not valid UTF-8 ({byte}); its ids are those that llama.cpp gives for these bytes"
 
 
 def decode_ids(model: ModelSource, ids: Sequence[int], *, stop_at_eos: bool = False) -> Decoding:

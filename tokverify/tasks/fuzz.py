@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
+from tokverify.fuzz.cause import case_id
+from tokverify.fuzz.explained import Explained, ExplainingChange
 from tokverify.fuzz.generator import GENERATORS
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
@@ -16,9 +19,14 @@ from tokverify.report.run import Status
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
 from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
+from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
+    from tokverify.cases.case import Case
+    from tokverify.diagnosis import TokenizerChange
     from tokverify.report.fuzz import FuzzProgress, FuzzReport
+    from tokverify.report.run import CaseResult, Report
+    from tokverify.tasks.opening import OpenedModel, OpenedReference
 
 _DEFAULT_SECONDS = 60.0
 
@@ -34,6 +42,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     generators: Sequence[str] = (),
     corpus: Sequence[Path] = (),
     decoding: bool = False,
+    diagnose: bool = False,
     jobs: int = 1,
     options: Mapping[str, object] | None = None,
     on_progress: Callable[[FuzzProgress], None] = lambda _: None,
@@ -52,6 +61,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         generators: The names of the generators to use; all by default.
         corpus: Text files to mutate.
         decoding: Compare decoding too; always done with llama.cpp.
+        diagnose: Search for the cause of failures, as `verify_model` does, and merge causes with the same explanation.
         jobs: The number of processes.
         options: The options to record in the report.
         on_progress: Called after each batch.
@@ -82,10 +92,44 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         sides=(opened.description, found.description),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
+        explain=partial(_explain, opened, found) if diagnose else lambda _: Explained(None),
         on_progress=on_progress,
     )
     versions = {**fuzzed.report.versions, **found.versions}
-    return replace(fuzzed, report=replace(fuzzed.report, options=dict(options or {}), versions=versions))
+    report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
+    return replace(fuzzed, report=_add_repairs(report))
+
+
+def _explain(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
+    """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
+    from tokverify.diagnosis import Facts, diagnose
+
+    shipped = verify_tokenizers(model.encoder, reference.tokenizer, load_cases()).results
+    matching = [result for result in shipped if result.status is Status.MATCH]
+    facts = Facts(reference.tokenizer, reference.path)
+    found = diagnose(model.spec, facts, [*results, *matching], encoder=model.encoder)
+    if found is None:
+        return Explained(None)
+    changes = [
+        ExplainingChange(change.sentence, change.encoder(model.spec, model.encoder))
+        for change in _parts_first(found.changes)
+    ]
+    return Explained(found.diagnosis, changes)
+
+
+def _parts_first(changes: Sequence[TokenizerChange]) -> list[TokenizerChange]:
+    """Put changes that are part of the best one before it: two faults remain two causes."""
+    if not changes:
+        return []
+    best, *rest = changes
+    parts = [change for change in rest if change.sentence in best.sentence]
+    return [*parts, best, *(change for change in rest if change not in parts)]
+
+
+def _add_repairs(report: Report) -> Report:
+    from tokverify.diagnosis.repair import add_repairs
+
+    return add_repairs(report)
 
 
 def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int:
@@ -102,8 +146,25 @@ def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int
     """
     from tokverify.cases.suite_writer import render_suite
 
-    cases = [result.case for result in report.report.results if result.status is not Status.SKIPPED]
+    cases = list(_cases(report))
     if cases:
         note = f"Found by `tokverify fuzz`: {model.name} against {report.report.expected.name}, seed {seed}."
         write_file(path, render_suite(cases, note=note))
     return len(cases)
+
+
+def _cases(report: FuzzReport) -> Iterator[Case]:
+    """Yield a case for every minimal text."""
+    for cause, result in zip(report.causes, report.report.results, strict=True):
+        if result.status is Status.SKIPPED:
+            continue
+        yield result.case
+        for found in cause.others:
+            yield replace(
+                result.case,
+                id=case_id(cause.kind, found),
+                text=found.text,
+                note=f"It has the same cause as {result.case.id}.",
+                add_special=found.add_special,
+                parse_special=found.parse_special,
+            )

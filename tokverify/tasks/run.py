@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
 from tokverify.references.location import EXPECT
-from tokverify.report.run_summary import count_decode_differences, run_exit_code
+from tokverify.report.run_summary import count_decode_differences, has_failing_case
+from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.opening import open_model, open_reference, python_version
+from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.expectation import expect_of, expect_side
@@ -34,6 +36,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     *,
     baseline: Baseline | Path | str | None = None,
     fail_fast: bool = False,
+    fail_on: Sequence[str] = FAIL_ON,
     diagnose: bool = False,
     options: Mapping[str, object] | None = None,
     on_progress: OnProgress | None = None,
@@ -46,7 +49,9 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
             case expects something of the model, that is used; otherwise a reference is looked for.
         cases: The texts to encode; the shipped cases by default.
         baseline: Known failures, or the file that lists them.
-        fail_fast: Stop at the first failure.
+        fail_fast: Stop at the first failing case.
+        fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
+            `info`), aspects such as `decoding`, and `not-compared`.
         diagnose: If cases fail or decode differently, search for the cause and record it in the report.
         options: The options to record in the report.
         on_progress: Called after each case.
@@ -61,18 +66,27 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     opened = open_model(model)
     cases = load_cases() if cases is None else list(cases)
     compare = partial(
-        verify_tokenizers, opened.encoder, cases=cases, baseline=known, fail_fast=fail_fast, on_progress=on_progress
+        verify_tokenizers,
+        opened.encoder,
+        cases=cases,
+        baseline=known,
+        fail_fast=fail_fast,
+        fail_on=fail_on,
+        on_progress=on_progress,
     )
     versions: Mapping[str, str]
-    if expected_side := _expectation_side(opened, reference, cases):
+    if expected_side := expectation_side(opened, reference, cases):
         found, versions = None, python_version()
         report = compare(expected=None, sides=(opened.description, expected_side))
     else:
         found = open_reference(opened, reference)
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
+        if found.found.is_rebuilt:
+            report = add_rule_findings(report, opened)
+            report = known.apply(report) if known else report
     report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
-    if diagnose and (run_exit_code(report) == 1 or count_decode_differences(report)):
+    if diagnose and (has_failing_case(report) or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report
 
@@ -87,7 +101,7 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
-def _expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
+def expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
@@ -120,6 +134,9 @@ class RunRequest:
 
     fail_fast: bool = False
     """Whether to stop at the first failure."""
+
+    fail_on: tuple[str, ...] = FAIL_ON
+    """What fails besides failing cases."""
 
     diagnose: bool = False
     """Whether to search for the cause of failures."""
@@ -158,6 +175,7 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
         select_cases(request.cases, request.suites, request.tags, request.patterns),
         baseline=None if request.update_baseline else baseline,
         fail_fast=request.fail_fast,
+        fail_on=request.fail_on,
         diagnose=request.diagnose and not request.update_baseline,
         options=request.options,
         on_progress=on_progress,
@@ -181,6 +199,7 @@ def verify_configured(model: ConfiguredModel) -> Report:
         tags=model.tags,
         patterns=model.patterns,
         baseline=model.baseline,
+        fail_on=FAIL_ON if model.fail_on is None else model.fail_on,
     )
     return run(request).report
 

@@ -13,6 +13,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.system.output_directory import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus import check_corpus
+from tokverify.train.merge_learner import Ties
 from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
 
@@ -31,6 +32,8 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     seed: int = 0,
     min_frequency: int = DEFAULT_MIN_FREQUENCY,
     preset: str | None = None,
+    ties: str = Ties.IDS,
+    trace: int = 0,
     force: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training:
@@ -47,6 +50,9 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         seed: The seed of the generated texts to verify with. Training itself is not random.
         min_frequency: Pairs of pieces that occur less often are not merged.
         preset: A variant of the algorithm.
+        ties: Which of several equally frequent pairs is merged: the one with the lowest `ids`, or the `first` one in
+            the corpus. Only for `bpe`.
+        trace: How many of the first merges to trace; only for `bpe`.
         force: Overwrite files of the same names in the directory.
         on_progress: Called with a short description of each step.
 
@@ -66,6 +72,8 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         seed=seed,
         min_frequency=min_frequency,
         preset=preset,
+        ties=Ties(ties),
+        trace=trace,
         on_progress=on_progress,
     )
     check_output(Path(output), force=force, inputs=plan.corpus)

@@ -5,11 +5,18 @@ Such lone bytes are represented as lone surrogates, like Python's `surrogateesca
 
 from __future__ import annotations
 
+import codecs
 import re
+import sys
 from collections.abc import Sequence
+from typing import cast
 
 from tokverify.errors import EncodeError
 
+_LENIENT = "tokverify-llama-cpp"
+"""The name under which Python knows how llama.cpp decodes bytes that are not UTF-8."""
+
+_SEQUENCE = re.compile(rb"[\x00-\x7f]|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}")
 _LONE_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -78,3 +85,44 @@ def has_lone_byte(text: str) -> bool:
 def replace_lone_bytes(text: str) -> str:
     """Replace each byte that belongs to no character by U+FFFD, as llama.cpp's `unicode_cpts_from_utf8` does."""
     return _LONE_BYTE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def decode_leniently(data: bytes) -> str:
+    """Decode bytes as llama.cpp's `unicode_cpts_from_utf8` does.
+
+    It also decodes what has only the form of UTF-8: overlong sequences, and surrogates, which stay surrogates here. Any
+    other byte that belongs to no character becomes U+FFFD.
+
+    Raises:
+        EncodeError: If a sequence represents a number above U+10FFFF.
+    """
+    return data.decode("utf-8", _LENIENT)
+
+
+def encode_leniently(text: str) -> bytes:
+    """Encode a text that may contain surrogates, as llama.cpp's `unicode_cpt_to_utf8` does."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def sequence_length(data: bytes, start: int) -> int:
+    """Return the length of the sequence at `start` that has the form of UTF-8; 0 if there is none."""
+    match = _SEQUENCE.match(data, start)
+    return match.end() - start if match else 0
+
+
+def _decode_sequence(error: UnicodeError) -> tuple[str, int]:
+    """Decode the sequence at which Python's decoder stopped."""
+    failed = cast("UnicodeDecodeError", error)
+    start = failed.start
+    length = sequence_length(failed.object, start)
+    if not length:
+        return "\N{REPLACEMENT CHARACTER}", start + 1
+    code_point = failed.object[start] & 0x7F >> length
+    for byte in failed.object[start + 1 : start + length]:
+        code_point = code_point << 6 | byte & 0x3F
+    if code_point > sys.maxunicode:
+        raise EncodeError(f"the bytes at offset {start:,} represent U+{code_point:X}; llama.cpp aborts on such a text")
+    return chr(code_point), start + length
+
+
+codecs.register_error(_LENIENT, _decode_sequence)

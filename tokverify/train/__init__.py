@@ -39,7 +39,7 @@ def _train_cpp(plan: TrainingPlan) -> Trained:
 
 # Each function imports its module when it is called: listing the algorithms must not load any of them.
 TRAINERS: Mapping[str, Trainer] = {
-    "bpe": Trainer(_train_bpe, "byte-level BPE, like GPT-2's", presets={"sheepop": 50_260}),
+    "bpe": Trainer(_train_bpe, "byte-level BPE, like GPT-2's", traces_merges=True, presets={"sheepop": 50_260}),
     "spm": Trainer(_train_spm, "sentencepiece BPE with byte fallback, like Llama 2's", uses_min_frequency=False),
     "unigram": Trainer(_train_unigram, "a sentencepiece unigram model, like T5's", uses_min_frequency=False),
     "wordpiece": Trainer(_train_wordpiece, "WordPiece, like BERT's"),

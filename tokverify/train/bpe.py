@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import TokverifyError
 from tokverify.train.corpus import in_short_chunks, read_blocks
+from tokverify.train.merge_learner import MergeLearner, Ties
 from tokverify.train.trainer import Trained, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.pre_tokenizers import PreTokenizer
 
+    from tokverify.train.merge_learner import Step
     from tokverify.train.trainer import TrainingPlan
 
 Merge = tuple[str, str]
@@ -30,7 +32,7 @@ def train(plan: TrainingPlan) -> Trained:
     special = list(dict.fromkeys(roles.values()))
     # GGUF cannot express that there are no merges.
     require_size(plan, _BYTES + len(special) + 1, "256 bytes, the special tokens and one merge")
-    merges = learn_merges(plan, pre_tokenizer, plan.vocab_size - _BYTES - len(special))
+    merges, steps = _learn(plan, pre_tokenizer, plan.vocab_size - _BYTES - len(special))
     if not merges:
         raise TokverifyError(
             f"nothing to learn: no pair of bytes occurs {plan.min_frequency:,} times; use more text or a lower minimum "
@@ -43,7 +45,30 @@ def train(plan: TrainingPlan) -> Trained:
         tokenizer.to_str(pretty=True).encode(),
         notes_on_size(plan, tokenizer.get_vocab_size()),
         config | {"add_eos_token": False},
+        steps,
     )
+
+
+def _learn(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) -> tuple[list[Merge], tuple[Step, ...]]:
+    """Learn up to `count` merges, and trace as many as the plan asks for."""
+    steps: list[Step] = []
+    if plan.ties is Ties.IDS:
+        merges = learn_merges(plan, pre_tokenizer, count)
+        if not plan.trace:
+            return merges, ()
+        learned = _learn_step_by_step(plan, pre_tokenizer, min(count, plan.trace), steps)
+        if merges[: len(learned)] != learned:
+            # A wrong trace would be worse than none.
+            raise RuntimeError("the traced merges are not those of the trainer")
+        return merges, tuple(steps)
+    return _learn_step_by_step(plan, pre_tokenizer, count, steps), tuple(steps)
+
+
+def _learn_step_by_step(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int, steps: list[Step]) -> list[Merge]:
+    split = in_short_chunks(pre_tokenizer).pre_tokenize_str
+    chunks = (chunk for block in read_blocks(plan.corpus) for chunk, _ in split(block))
+    learner = MergeLearner(chunks, plan.ties)
+    return _drop_repeats(learner.learn(count, plan.min_frequency, steps.append, plan.trace))
 
 
 def learn_merges(plan: TrainingPlan, pre_tokenizer: PreTokenizer, count: int) -> list[Merge]:

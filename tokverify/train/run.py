@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING
 from tokverify.convert import convert
 from tokverify.diagnosis import Facts, diagnose
 from tokverify.diagnosis.repair import add_repairs
+from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
-from tokverify.report.train import Training
+from tokverify.report.train import PairCount, Training, TrainingStep
+from tokverify.tokenizer import Token
 from tokverify.train import TRAINERS
 from tokverify.train.child import train_in_child
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
+    from tokverify.train.merge_learner import Step
     from tokverify.train.trainer import Trained, TrainingPlan
 
 GGUF_NAME = "tokenizer.gguf"
@@ -53,7 +57,31 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
         conversion.size,
         conversion.strings,
         (*trained.notes, *losses),
+        _record_trace(trained.trace),
     )
+
+
+def _record_trace(steps: Iterable[Step]) -> tuple[TrainingStep, ...]:
+    """Record the first merges; the pieces of tokens are written in the byte-level alphabet."""
+    pieces = dict(enumerate(byte_pieces()))
+    recorded: list[TrainingStep] = []
+    for step in steps:
+        left, right = step.pair
+        pieces[step.new_id] = pieces[left] + pieces[right]
+        counts = tuple(PairCount(*pair, count) for pair, count in step.counts)
+        names = [Token(id, pieces[id], from_byte_level(pieces[id])) for id in (left, right, step.new_id)]
+        recorded.append(
+            TrainingStep(
+                counts=counts,
+                pairs=step.pairs,
+                left=names[0],
+                right=names[1],
+                merged=names[2],
+                tokens=step.tokens,
+                total=step.total,
+            )
+        )
+    return tuple(recorded)
 
 
 def _write(trained: Trained, directory: Path) -> None:
@@ -86,5 +114,6 @@ def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> 
             "seed": plan.seed,
             "min_frequency": plan.min_frequency if TRAINERS[algorithm].uses_min_frequency else None,
             "preset": plan.preset,
+            "ties": str(plan.ties) if TRAINERS[algorithm].traces_merges else None,
         },
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokverify.errors import TokverifyError
+from tokverify.train.merge_learner import Step, Ties
 
 Progress = Callable[[str], None]
 """Called with a few words about the step that begins."""
@@ -32,6 +33,10 @@ class TrainingPlan:
     """Pairs of pieces that occur less often are not learned."""
     preset: str | None = None
     """The name of a variant of the algorithm."""
+    ties: Ties = Ties.IDS
+    """Which of several equally frequent pairs is merged."""
+    trace: int = 0
+    """How many of the first merges to trace."""
     on_progress: Progress | None = None
 
     def report_progress(self, step: str) -> None:
@@ -52,6 +57,8 @@ class Trained:
     """What the user should know beyond the content of the files."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The content of the `tokenizer_config.json` beside it: the roles of its special tokens."""
+    trace: tuple[Step, ...] = ()
+    """The first merges, as far as the plan asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,8 @@ class Trainer:
     """The default vocabulary size."""
     uses_min_frequency: bool = True
     """Whether it honors `min_frequency`."""
+    traces_merges: bool = False
+    """Whether it honors `ties` and `trace`."""
     presets: Mapping[str, int] = field(default_factory=dict)
     """The presets, with their default vocabulary sizes."""
 

@@ -26,6 +26,7 @@ def render_baseline(baseline: Baseline, suffix: str) -> str:
 def _fields(entry: KnownDifference) -> dict[str, str]:
     fields = {
         "case": entry.case,
+        "aspect": entry.aspect,
         "model": entry.model,
         "difference": entry.difference,
         "about": entry.about,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,14 +12,15 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import FAILING
+from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, pairs_for_display, tokens_for_display
 from tokverify.verify.alignment import compare, compare_decoded
-from tokverify.verify.baseline import Judge
 from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 from tokverify.verify.mode import Mode, Modes
 from tokverify.verify.side import side_of
+from tokverify.verify.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     sides: tuple[Side, Side] | None = None,
     baseline: Baseline | None = None,
     fail_fast: bool = False,
+    fail_on: Sequence[str] = FAIL_ON,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Encode every case with both tokenizers and compare the ids.
+    """Compare two tokenizers, and the ids of every case.
 
     A case that one side cannot encode is an error in the report, not an exception.
 
@@ -53,25 +55,43 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         sides: How the report describes the two; derived from the tokenizers by default.
         baseline: The failures that are known and accepted.
         fail_fast: Stop after the first case that does not pass.
+        fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
         on_progress: Called after each case with the number of cases done and of all.
     """
     from tokverify.version import __version__
 
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
-    judge = Judge(baseline, sides[0]) if baseline else None
+    judge = baseline.judge(sides[0]) if baseline else None
     compared = map(_comparison(actual, expected, sides).result, cases)
     accepted = map(judge.apply, compared) if judge else compared
     results = tuple(_watch(accepted, len(cases), fail_fast, on_progress))
-    return Report(
+    report = Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
         results=results,
+        fail_on=tuple(fail_on),
         versions={"tokverify": __version__},
         stopped_early=len(results) < len(cases),
-        baseline=judge.outcome(results) if judge else None,
         tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
     )
+    report = _compare_beyond_texts(report, actual, expected)
+    return judge.judge_rest(report) if judge else report
+
+
+def _compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:
+    """Add to a report how the tokenizers differ in more than the ids of texts."""
+    if expected is None or report.vocabulary is None:
+        return report
+    compared = compare_tokenizers(actual, expected, report.vocabulary)
+    decoding = describe_decoding(report.results)
+    differences = [*compared.differences, *([decoding] if decoding else [])]
+    return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
+
+
+def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
+    """Compare one case; the sides appear in its messages."""
+    return _comparison(actual, expected, sides).result(case)
 
 
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:

@@ -26,3 +26,7 @@ def combine(failures: Sequence[Failure]) -> Failure:
     if len(failures) == 1:
         return failures[0]
     return UnsupportedError(f"neither side can encode this text: {'; '.join(map(str, failures))}")
+
+
+class NotComparedError(Exception):
+    """Something about two tokenizers cannot be compared; the message says what, and why."""

@@ -15,7 +15,7 @@ from tokverify.report.report_diff import (
 )
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING, other_side
-from tokverify.verify.baseline import digest
+from tokverify.verify.digest import digest
 
 if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report, Side

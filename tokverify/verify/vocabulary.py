@@ -1,12 +1,19 @@
-"""Compare two vocabularies: their sizes, the piece of each id, and the ids of the special tokens."""
+"""Compare two vocabularies: their sizes, the token of each id, and the ids of the special tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.run import PieceDifference, VocabularyDifference
+from tokverify.spec import TokenType
 from tokverify.tokenizer import pieces_of
+from tokverify.verify.failure import NotComparedError
+from tokverify.verify.role_difference import find_other_roles
+from tokverify.verify.type_difference import types_of
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -15,27 +22,42 @@ if TYPE_CHECKING:
 def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference:
     """Compare two vocabularies id by id.
 
-    Equal strings are assumed to represent the same bytes. If strings differ, their bytes are compared, so that a token
-    that is only stored differently (`▁▁` for two spaces) does not count as a difference.
+    If strings differ, their bytes are compared, so that a token that is only stored differently (`▁▁` for two spaces)
+    does not count as a difference. Equal strings are assumed to represent the same bytes, except for `<0x0A>` and the
+    like, which stand for a byte only if they are typed so.
     """
     pieces, others = pieces_of(actual), pieces_of(expected)
     differing, respelled = [], 0
     for id, (piece, other) in enumerate(zip_longest(pieces, others, fillvalue="")):
-        if piece == other:
+        if piece == other and not (piece.startswith("<0x") and BYTE_PIECE.fullmatch(piece)):
             continue
         if piece and other and actual.token_bytes(id) == expected.token_bytes(id):
-            respelled += 1
+            respelled += piece != other
         else:
             differing.append(PieceDifference(id, piece or None, other or None))
     return VocabularyDifference(
         actual_size=actual.vocab_size,
         expected_size=expected.vocab_size,
-        pieces=tuple(differing),
+        pieces=tuple(_mark_unused(differing, actual, expected)),
         respelled=respelled,
-        special_ids=_special_id_differences(actual, expected),
+        special_ids=find_other_roles(actual.special_ids, expected.special_ids),
     )
 
 
-def _special_id_differences(actual: Tokenizer, expected: Tokenizer) -> dict[str, tuple[int, int]]:
-    ids, others = actual.special_ids, expected.special_ids
-    return {role: (ids[role], others[role]) for role in ids if role in others and ids[role] != others[role]}
+def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tokenizer) -> Iterator[PieceDifference]:
+    """Mark the tokens that only one side has and that it declares as unused."""
+    has_extra = any(piece.expected is None for piece in pieces)
+    has_missing = any(piece.actual is None for piece in pieces)
+    unused = (_unused_ids(actual) if has_extra else frozenset(), _unused_ids(expected) if has_missing else frozenset())
+    for piece in pieces:
+        if piece.actual is not None and piece.expected is not None:
+            yield piece
+        else:
+            yield replace(piece, is_unused=piece.id in unused[piece.actual is None])
+
+
+def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    try:
+        return frozenset(id for id, type in enumerate(types_of(tokenizer)) if type is TokenType.UNUSED)
+    except NotComparedError:
+        return frozenset()

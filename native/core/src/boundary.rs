@@ -5,7 +5,6 @@
 //! the first is followed by the second. If no piece contains the two in this order, nothing can cross. To be small and
 //! quick to build, the table of pairs is a bitmap indexed by a hash: a collision only makes a chunk longer.
 
-use crate::chunk_cache::PADDING;
 use crate::hash::fold;
 use crate::utf8::character_size;
 
@@ -46,25 +45,34 @@ impl Boundaries {
     /// Collect the pairs of `pieces`.
     pub fn new<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let bytes: usize = pieces.clone().map(<[u8]>::len).sum();
-        let mut boundaries = Self {
-            characters: vec![Character(NONE); TABLE].into(),
-            ascii: Box::new([[0; 2]; ASCII]),
-            pairs: vec![0; bytes.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
-        };
-        let mut padded = Vec::new();
-        for piece in pieces {
-            padded.clear();
-            padded.extend_from_slice(piece);
-            padded.resize(piece.len() + PADDING, 0);
-            boundaries.add(&padded, piece.len());
+        let mut boundaries = Self::empty(bytes);
+        for piece in pieces.filter(|piece| !piece.is_empty()) {
+            boundaries.add(piece);
         }
         boundaries
     }
 
-    fn add(&mut self, padded: &[u8], length: usize) {
-        let (mut left, mut place) = step(padded, 0);
-        while place < length {
-            let (right, end) = step(padded, place);
+    /// Use the pairs given; `count` is about their number.
+    pub fn from_pairs(pairs: impl Iterator<Item = (u32, u32)>, count: usize) -> Self {
+        let mut boundaries = Self::empty(count * 8);
+        pairs.for_each(|(left, right)| boundaries.add_pair(left, right));
+        boundaries
+    }
+
+    /// Return boundaries without pairs, with room for a number of pairs.
+    fn empty(room: usize) -> Self {
+        Self {
+            characters: vec![Character(NONE); TABLE].into(),
+            ascii: Box::new([[0; 2]; ASCII]),
+            pairs: vec![0; room.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
+        }
+    }
+
+    fn add(&mut self, piece: &[u8]) {
+        let byte = |index: usize| piece.get(index).copied().unwrap_or_default();
+        let (mut left, mut place) = step(byte, 0);
+        while place < piece.len() {
+            let (right, end) = step(byte, place);
             self.add_pair(left, right);
             (left, place) = (right, end);
         }
@@ -125,7 +133,7 @@ impl Boundaries {
 
     /// Call `visit` with the start and the end of each chunk of a text, and with its character if it is only one.
     ///
-    /// The text is the first `length` bytes of `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
+    /// The text is from `start` to `end` in `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
     /// character.
     ///
     /// # Errors
@@ -134,15 +142,15 @@ impl Boundaries {
     pub fn for_each_chunk<Error>(
         &self,
         padded: &[u8],
-        length: usize,
+        (mut start, end): (usize, usize),
         mut visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut start = 0;
-        while start < length {
-            let (end, single) = self.chunk(padded, start, length);
-            let end = end.min(length);
-            visit(start, end, single)?;
-            start = end;
+        while start < end {
+            let (chunk_end, single) = self.chunk(padded, start, end);
+            // The last step can be incomplete.
+            let chunk_end = chunk_end.min(end);
+            visit(start, chunk_end, single)?;
+            start = chunk_end;
         }
         Ok(())
     }
@@ -172,11 +180,11 @@ impl Boundaries {
     /// Return what `chunk` does, if there is no boundary before the character at `last`.
     #[inline]
     fn mixed_chunk(&self, padded: &[u8], start: usize, last: usize, length: usize) -> (usize, Option<Character>) {
-        let (code_point, first_end) = step(padded, last);
+        let (code_point, first_end) = step(|index| padded[index], last);
         let mut left = (code_point, self.character(code_point));
         let mut end = first_end;
         while end < length {
-            let (code_point, next) = step(padded, end);
+            let (code_point, next) = step(|index| padded[index], end);
             let right = (code_point, self.character(code_point));
             if !self.is_crossed(left, right) {
                 break;
@@ -190,10 +198,10 @@ impl Boundaries {
 
 /// Return a number for the bytes that llama.cpp steps over at `start`, the code point of a character; and their end.
 #[inline]
-fn step(padded: &[u8], start: usize) -> (u32, usize) {
-    let first = u32::from(padded[start]);
-    let size = character_size(padded[start]);
-    let tail = |index: usize| u32::from(padded[start + index]) & 0x3F;
+fn step(byte: impl Fn(usize) -> u8, start: usize) -> (u32, usize) {
+    let size = character_size(byte(start));
+    let first = u32::from(byte(start));
+    let tail = |index: usize| u32::from(byte(start + index)) & 0x3F;
     let code_point = match size {
         1 => first,
         2 => (first & 0x1F) << 6 | tail(1),
@@ -206,6 +214,7 @@ fn step(padded: &[u8], start: usize) -> (u32, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk_cache::PADDING;
 
     fn chunks<'a>(pieces: &[&str], text: &'a str) -> Vec<&'a str> {
         let boundaries = Boundaries::new(pieces.iter().map(|piece| piece.as_bytes()));
@@ -216,7 +225,7 @@ mod tests {
             assert_eq!(single.is_some(), text[start..end].chars().count() == 1);
             Ok::<(), ()>(())
         };
-        boundaries.for_each_chunk(&padded, text.len(), visit).expect("no error");
+        boundaries.for_each_chunk(&padded, (0, text.len()), visit).expect("no error");
         chunks
     }
 

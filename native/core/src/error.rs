@@ -31,6 +31,8 @@ pub enum EncodeError {
     MissingByte(u8),
     /// The needed part of the charsmap is damaged.
     DamagedCharsmap,
+    /// Tokens begin with the byte, but none matches: llama.cpp never finishes.
+    Endless(u8),
     /// A pair to be merged contains a space.
     SpaceInPreToken,
     /// A token to be added around the text is missing.
@@ -42,6 +44,7 @@ impl fmt::Display for EncodeError {
         match self {
             Self::MissingByte(byte) => write!(formatter, "the vocabulary has no token for the byte 0x{byte:02X}"),
             Self::DamagedCharsmap => formatter.write_str("the needed part of the charsmap is damaged"),
+            Self::Endless(byte) => write!(formatter, "tokens begin with the byte 0x{byte:02X}, but none matches"),
             Self::SpaceInPreToken => formatter.write_str("a pre-token contains a space"),
             Self::MissingAffix => formatter.write_str("a token to be added around the text is missing"),
         }

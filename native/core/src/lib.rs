@@ -7,6 +7,7 @@
 pub mod added_token;
 pub mod batch;
 pub mod boundary;
+pub mod byte_level;
 pub mod character;
 mod character_table;
 pub mod charsmap;

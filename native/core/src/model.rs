@@ -11,7 +11,7 @@ use crate::spec::{Family, Spec};
 #[allow(missing_docs, reason = "named like the modules, which are documented")]
 pub enum Model {
     Bpe(Bpe),
-    Spm(Box<Spm>),
+    Spm(Spm),
     Unigram(Unigram),
     WordPiece(WordPiece),
     Rwkv(Rwkv),
@@ -29,7 +29,7 @@ impl Model {
     pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         Ok(match spec.family {
             Family::Bpe => Self::Bpe(Bpe::new(spec, previous.and_then(Self::as_bpe))?),
-            Family::Llama => Self::Spm(Box::new(Spm::new(spec)?)),
+            Family::Llama => Self::Spm(Spm::new(spec, previous.and_then(Self::as_spm))?),
             Family::T5 => Self::Unigram(Unigram::new(spec)?),
             Family::Bert => Self::WordPiece(WordPiece::new(spec)?),
             Family::Rwkv => Self::Rwkv(Rwkv::new(spec)?),
@@ -38,6 +38,10 @@ impl Model {
             Family::HybridDna => Self::HybridDna(HybridDna::new(spec)?),
             Family::Whitespace => Self::Whitespace(Whitespace::new(spec)?),
         })
+    }
+
+    fn as_spm(&self) -> Option<&Spm> {
+        if let Self::Spm(spm) = self { Some(spm) } else { None }
     }
 
     fn as_bpe(&self) -> Option<&Bpe> {

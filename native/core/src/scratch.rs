@@ -4,6 +4,7 @@ use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
 use crate::merge::MergeScratch;
 use crate::models::merge::Symbols;
+use crate::models::plamo2::Step;
 use crate::models::unigram::Cell;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,8 +21,14 @@ pub struct Scratch {
     pub(crate) symbols: Symbols,
     /// The best segmentations up to each place.
     pub(crate) cells: Vec<Cell>,
+    /// The cheapest segmentations from each place on.
+    pub(crate) steps: Vec<Step>,
+    /// The word at hand.
+    pub(crate) word: Vec<u8>,
     /// The ids of chunks, by text.
     pub cache: ChunkCache,
+    /// The ids of parts of chunks, by text.
+    pub parts: ChunkCache,
     /// For merging pairs.
     pub merge: MergeScratch,
 }

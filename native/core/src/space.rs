@@ -3,8 +3,8 @@
 //! In texts, a literal `▁` and a space become the same. A piece that contains a literal space never matches.
 
 use crate::utf8::character_size;
+use crate::vocabulary::Strings;
 use memchr::memmem::Finder;
-use std::borrow::Cow;
 
 /// `▁`.
 pub const ESCAPED: &[u8] = "▁".as_bytes();
@@ -23,21 +23,21 @@ impl Spaces {
         Self { escapes, finder: Finder::new(ESCAPED) }
     }
 
-    /// Convert a piece; one that never matches becomes empty.
+    /// Return whether `other` converts in the same way.
     #[must_use]
-    pub fn convert_piece<'a>(&self, piece: &'a [u8]) -> Cow<'a, [u8]> {
-        if !self.escapes {
-            return Cow::Borrowed(piece);
-        }
-        if piece.contains(&b' ') {
-            return Cow::Borrowed(b"");
-        }
-        if self.finder.find(piece).is_none() {
-            return Cow::Borrowed(piece);
-        }
-        let mut converted = Vec::with_capacity(piece.len());
-        self.write_steps(piece, &mut converted, |_| ());
-        Cow::Owned(converted)
+    pub fn same(&self, other: &Self) -> bool {
+        self.escapes == other.escapes
+    }
+
+    /// Convert pieces; one that never matches becomes empty.
+    pub fn convert_pieces<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>) -> Strings {
+        Strings::write(pieces, |piece, output| {
+            if !self.escapes || !piece.iter().any(|byte| matches!(byte, b' ' | 0xE2)) {
+                output.extend_from_slice(piece);
+            } else if !piece.contains(&b' ') {
+                self.write_escaped_steps(piece, output, |_| ());
+            }
+        })
     }
 
     /// Write `text`, which is UTF-8, to `output`.
@@ -57,9 +57,13 @@ impl Spaces {
     /// Append any bytes to `output` as llama.cpp steps over them, and call `visit` with the start of each step there.
     ///
     /// subtle: a step over a part of a character includes some of the following bytes, even those of a `▁`.
-    pub fn write_steps(&self, text: &[u8], output: &mut Vec<u8>, mut visit: impl FnMut(usize)) {
+    pub fn write_steps(&self, text: &[u8], output: &mut Vec<u8>, visit: impl FnMut(usize)) {
         let mut escaped = Vec::new();
-        let text = if self.escapes { escape(text, &mut escaped) } else { text };
+        self.write_escaped_steps(if self.escapes { escape(text, &mut escaped) } else { text }, output, visit);
+    }
+
+    /// Do what `write_steps` does with bytes without spaces.
+    fn write_escaped_steps(&self, text: &[u8], output: &mut Vec<u8>, mut visit: impl FnMut(usize)) {
         let mut start = 0;
         while start < text.len() {
             let step = &text[start..text.len().min(start + character_size(text[start]))];
@@ -98,10 +102,10 @@ mod tests {
 
     #[test]
     fn a_piece_with_a_literal_space_never_matches() {
-        let spaces = Spaces::new(true);
-        assert_eq!(*spaces.convert_piece("▁a▁".as_bytes()), *b" a ");
-        assert_eq!(*spaces.convert_piece(b"a b"), *b"");
-        assert_eq!(*Spaces::new(false).convert_piece(b"a b"), *b"a b");
+        let pieces = ["▁a▁", "a b", "–"].map(str::as_bytes);
+        let convert = |escapes: bool| Spaces::new(escapes).convert_pieces(pieces.into_iter());
+        assert!(convert(true).iter().eq([b" a ".as_slice(), b"", "–".as_bytes()]));
+        assert!(convert(false).iter().eq(pieces));
     }
 
     #[test]

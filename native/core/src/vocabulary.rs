@@ -28,10 +28,15 @@ impl Strings {
 
     /// Collect strings.
     pub fn collect<String: AsRef<[u8]>>(strings: impl Iterator<Item = String>) -> Self {
+        Self::write(strings, |string, data| data.extend_from_slice(string.as_ref()))
+    }
+
+    /// Collect strings, each of which `write` appends to a buffer.
+    pub fn write<Item>(items: impl Iterator<Item = Item>, mut write: impl FnMut(Item, &mut Vec<u8>)) -> Self {
         let mut data = Vec::new();
         let mut bounds = vec![0];
-        for string in strings {
-            data.extend_from_slice(string.as_ref());
+        for item in items {
+            write(item, &mut data);
             bounds.push(u32::try_from(data.len()).expect("vocabularies are smaller than 4 GiB"));
         }
         Self { data: data.into(), bounds: bounds.into() }

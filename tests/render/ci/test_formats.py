@@ -18,7 +18,8 @@ from tokverify.render.ci import path_from
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.report.run_summary import count_status
+from tokverify.report.run_summary import count_status, failing_differences
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import visible_message
 
 
@@ -76,15 +77,16 @@ def test_junit_counts_as_the_report_does():
     report = hostile_report()
     root = etree.fromstring(run("junit").encode())
     counts = {name: int(root.get(name)) for name in ("tests", "failures", "errors")}
+    aspects = len(Aspect) - 1  # no static rules were applied
     assert counts == {
-        "tests": len(report.results),
-        "failures": count_status(report, Status.MISMATCH),
+        "tests": aspects + len(report.results),
+        "failures": count_status(report, Status.MISMATCH) + len({each.aspect for each in failing_differences(report)}),
         "errors": count_status(report, Status.ERROR),
     }
     assert len(root.findall(".//failure")) == counts["failures"]
     assert len(root.findall(".//error")) == counts["errors"]
     assert len(root.findall(".//skipped")) == count_status(report, Status.SKIPPED) + count_status(report, Status.KNOWN)
-    assert [suite.get("file") for suite in root] == ["my[1].yaml", None]
+    assert [suite.get("file") for suite in root] == [None, "my[1].yaml", None]
     assert sum(int(suite.get("tests")) for suite in root) == counts["tests"]
 
 
@@ -102,9 +104,16 @@ def test_github_gets_one_annotation_for_each_failure():
     report = hostile_report()
     read = [runner_reads(line) for line in run("github").splitlines()]
     failures = [r for r in report.results if r.status in {Status.MISMATCH, Status.ERROR}]
+    differences = failing_differences(report)
     errors = [(properties, message) for command, properties, message in read if command == "error"]
-    assert [properties["title"] for properties, _ in errors] == [f"{r.status}: {r.case.name}" for r in failures]
-    assert [properties["line"] for properties, _ in errors] == [str(r.case.line or 1) for r in failures]
+    assert [properties["title"] for properties, _ in errors] == [
+        *(f"{r.status}: {r.case.name}" for r in failures),
+        *(f"tokenizers: {difference.aspect}" for difference in differences),
+    ]
+    assert [properties["line"] for properties, _ in errors] == [
+        *(str(r.case.line or 1) for r in failures),
+        *("1" for _ in differences),
+    ]
     assert {properties["file"] for properties, _ in errors} == {"my[1].yaml", "models/[/]model.gguf"}
     assert all(properties.keys() == {"file", "line", "title"} for properties, _ in errors)
     (markup,) = [message for properties, message in errors if properties["title"].endswith("/markup")]
@@ -139,7 +148,7 @@ def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
 def test_github_reports_accepted_failures_in_one_notice_and_fixed_ones_at_their_entries():
     read = [runner_reads(line) for line in run("github").splitlines()]
     notices = [(properties, message) for command, properties, message in read if command == "notice"]
-    _, (fixed, message), (accepted, accepted_message) = notices
+    (fixed, message), (accepted, accepted_message) = notices[-2:]
     assert (fixed["file"], fixed["line"]) == ("known[1].yaml", "5")
     assert message.startswith("hostile/plain matches now")
     assert accepted["title"] == "tokverify: 2 accepted"

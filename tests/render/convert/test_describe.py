@@ -27,6 +27,9 @@ def conversion(tmp_path) -> Conversion:
         explained=(1, 0),
         differing=1,
         unexplained=0,
+        written=False,
+        strict=True,
+        warnings=(f"check {HOSTILE}",),
         pre_tokenizer=PreTokenizerChoice("gpt-2", (HOSTILE,), 7, ("mpt",), ("other",)),
     )
 
@@ -47,6 +50,7 @@ def test_the_table_links_failures_to_their_explanations(conversion):
     assert "1 other name would give the same ids: mpt" in words
     assert "the same splits, but the opposite of ignore_merges: other" in words
     assert "cases s/other" in words
+    assert "WARNING: check the special tokens - check [red]x[/]" in words
 
 
 def test_a_reason_shared_by_all_is_reported_once(conversion):
@@ -70,12 +74,16 @@ def test_json_survives_hostile_names_too(conversion):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ({"warnings": ()}, "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what"),
+        ({"warnings": ()}, "cannot express; without --strict it is written"),
+        ({}, "; 1 warning"),
+        ({"written": True}, "written, but 1 of 2 cases and 0 of 50 generated texts differ, all because"),
         ({"differing": 0, "written": True}, "written; it gives the same ids as"),
         (
             {},
             "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what GGUF cannot express;",
         ),
-        ({"written": True}, "written because of --force: 1 of 2 cases"),
+        ({"written": True, "unexplained": 1}, "written because of --force: 1 of 2 cases"),
         ({"unexplained": 1}, "differ, for no known reason; use --force"),
         (
             {"differing": 3, "unexplained": 1},

@@ -1,6 +1,5 @@
 """The pages in a real Chromium: that they work by mouse and keyboard, and that nothing gets in or out."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,30 +24,8 @@ from tokverify.report.run import Report
 from tokverify.tasks.run import verify_model
 from tokverify.verify.comparison import verify_tokenizers
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SAMPLE = ROOT / "tokverify/sample"
 INJECTIONS = ["<script>hacked = 1</script>", "</script><script>hacked = 1</script>", '<img src=x onerror="hacked = 1">']
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: `apt-get install chromium`")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_the_data_of_a_page_is_that_of_the_report():
 def test_the_page_shows_the_verdict_without_scripts():
     text = lxml.html.fromstring(run_page()).text_content()
     assert "Failed" in text
-    assert "Exit code 1: a case differs or cannot be encoded." in text
+    assert "Exit code 1: the tokenizers differ, or a case differs or cannot be encoded." in text
     assert "naming the pre-tokenizer [bold]\\u202e makes 1 of 10 failing cases match" in text
     assert "caveat: it proves [nothing]" in text
 
@@ -205,7 +205,7 @@ def test_a_finding_whose_rule_is_unknown_has_no_manual():
 
 def test_equal_vocabularies_were_compared():
     report = replace(report_of(), vocabulary=VocabularyDifference(5, 5))
-    assert "5 tokens on both sides, all equivalent" in run_page(report)
+    assert "5 tokens on both sides, all with the same bytes" in run_page(report)
     assert "The vocabularies were not compared." in run_page(report_of())
 
 

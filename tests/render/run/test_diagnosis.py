@@ -26,7 +26,12 @@ def test_possible_repairs_are_listed(format: str):
     found = tuple(explanation(expressible=expressible) for expressible in (False, True, True))
     options = {"model": "m.gguf", "reference": "r.json"}
     report = Report(
-        Side("m", "m"), Side("r", "r"), VocabularyDifference(1, 1), (), options, diagnosis=Diagnosis(found, 1, 3)
+        Side("m", "m"),
+        Side("r", "r"),
+        VocabularyDifference(1, 1),
+        (),
+        options=options,
+        diagnosis=Diagnosis(found, 1, 3),
     )
     text = FORMATS["run"][format](add_repairs(report), RenderOptions())
     assert "GGUF cannot express it: the runtime would have to do it" in text

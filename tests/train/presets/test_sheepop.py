@@ -73,7 +73,7 @@ def test_truncation(tokenizer):
 def test_invalid_batch_options_are_refused(tokenizer):
     with pytest.raises(ValueError, match="truncation needs a max_length"):
         tokenizer.encode_batch(["a"], truncation=True)
-    with pytest.raises(ValueError, match="max_length is -1; it cannot be negative"):
+    with pytest.raises(ValueError, match="max_length is -1; it must be at least 0"):
         tokenizer.encode_batch(["a"], -1)
 
 
@@ -162,3 +162,45 @@ def test_another_layout_is_refused(tokenizer, change, complaint: str):
         tokens[-1] = "</s>"
     with pytest.raises(UnsupportedError, match=f"not a SheepOp tokenizer: {complaint}; train one"):
         SheepopTokenizer(Encoder(replace(spec, **change | {"tokens": tokens})))
+
+
+class TestBatch:
+    TOKENIZER = SheepopTokenizer.from_merges([(72, 105)])
+    PAD, BOS, EOS = TOKENIZER.pad_id, TOKENIZER.bos_id, TOKENIZER.eos_id
+
+    def test_bos_and_eos_are_inside_the_padding(self):
+        batch = self.TOKENIZER.encode_batch(["Hi", "abc"], add_bos=True, add_eos=True)
+        assert batch == [[self.BOS, 256, self.EOS, self.PAD, self.PAD], [self.BOS, 97, 98, 99, self.EOS]]
+        assert batch.attention_mask == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
+
+    def test_padding_on_the_left(self):
+        batch = self.TOKENIZER.encode_batch(["Hi", "abc"], max_length=4, padding_side="left")
+        assert batch == [[self.PAD] * 3 + [256], [self.PAD, 97, 98, 99]]
+        assert batch.attention_mask == [[0, 0, 0, 1], [0, 1, 1, 1]]
+
+    def test_truncation_keeps_bos_and_eos(self):
+        batch = self.TOKENIZER.encode_batch(["abcdef"], max_length=4, truncation=True, add_bos=True, add_eos=True)
+        assert batch == [[self.BOS, 97, 98, self.EOS]]
+
+    def test_without_padding_every_mask_is_one(self):
+        batch = self.TOKENIZER.encode_batch(["Hi", "abc"], padding=False)
+        assert (batch, batch.attention_mask) == ([[256], [97, 98, 99]], [[1], [1, 1, 1]])
+
+    def test_there_must_be_room_for_bos_and_eos(self):
+        with pytest.raises(ValueError, match="at least 2"):
+            self.TOKENIZER.encode_batch(["a"], max_length=1, add_bos=True, add_eos=True)
+
+    def test_an_unknown_side_is_an_error(self):
+        with pytest.raises(ValueError, match="'left' or 'right'"):
+            self.TOKENIZER.encode_batch(["a"], padding_side="middle")
+
+
+def test_a_saved_tokenizer_is_loaded_as_it_was(tmp_path):
+    SheepopTokenizer.from_merges([(72, 101), (256, 108)]).save(tmp_path / "hello.gguf")
+    loaded = SheepopTokenizer.load(tmp_path / "hello.gguf")
+    assert (loaded.encode("Hello"), loaded.vocab_size) == ([257, 108, 111], 262)
+
+
+def test_a_tokenizer_without_merges_cannot_be_saved(tmp_path):
+    with pytest.raises(UnsupportedError, match="no merges"):
+        SheepopTokenizer.from_merges([]).save(tmp_path / "bytes.gguf")

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import encode_both, find_differing, require_parsing
-from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
@@ -15,6 +14,7 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import Declaring
+from tokverify.verify.token_text import is_marker
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

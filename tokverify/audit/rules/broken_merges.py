@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from operator import add
 from typing import TYPE_CHECKING
 
-from tokverify.audit.marker import PLACEHOLDER
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
@@ -15,6 +14,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import list_items, list_tokens, plural, quote
+from tokverify.verify.token_text import PLACEHOLDER
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.behavior import find_differing
-from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import FIX
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TYPES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import list_tokens, plural
+from tokverify.verify.token_text import is_marker
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

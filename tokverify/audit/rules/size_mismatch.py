@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from tokverify.audit.marker import PADDING
 from tokverify.audit.rule import rule
 from tokverify.files.gguf.keys import SCORES, TYPES, VOCAB_SIZE
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import list_tokens, plural
+from tokverify.verify.token_text import PADDING
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

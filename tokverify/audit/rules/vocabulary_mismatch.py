@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tokverify.audit.marker import PADDING
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import list_items, plural, quote
+from tokverify.verify.token_text import PADDING
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.audit.marker import is_marker
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
+from tokverify.verify.token_text import is_marker
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject

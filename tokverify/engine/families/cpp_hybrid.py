@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.family import Family, PieceJoiner, Ranking
+from tokverify.engine.models.cpp.joiner import LineJoiner
 from tokverify.engine.models.cpp.model import CppHybrid
 from tokverify.engine.models.cpp.spacing import CONTINUATION, Spacing, piece_bytes
 from tokverify.text.utf8 import to_bytes
@@ -28,7 +29,10 @@ class _CppHybridFamily(Family):
         return left + right.removeprefix(CONTINUATION)
 
     def make_joiner(self) -> PieceJoiner:
-        """Return the joiner that restores spaces between words by rule."""
+        """Return the joiner that restores the spaces without which the ids would change."""
+        return LineJoiner()
+
+    def make_document_joiner(self) -> PieceJoiner:
         return Spacing()
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import islice, pairwise
 from operator import add
 
 SPACE = "▁"
 LINE_FEED = "\n"
 CUT = "\ud800"
-"""A lone surrogate, which does not occur in texts that can be encoded."""
+"""A lone surrogate, which does not occur in texts that are UTF-8."""
 
 
 def adjacent_pairs(pieces: Iterable[str]) -> set[str]:
@@ -47,8 +47,20 @@ class PartSplitter(dict[str, str]):
 
     def split(self, text: str) -> list[str]:
         """Return the parts of `text`, which must not be empty."""
+        if CUT in text:
+            return self._split_at_pairs(text)
         following = map(self.__getitem__, map(add, text, islice(text, 1, None)))
         return (text[0] + "".join(following)).split(CUT)
+
+    def _split_at_pairs(self, text: str) -> list[str]:
+        """Split a text that contains `CUT` itself."""
+        parts = [text[0]]
+        for left, right in pairwise(text):
+            if self[left + right] == right:
+                parts[-1] += right
+            else:
+                parts.append(right)
+        return parts
 
 
 def line_splitter(pairs: Iterable[str]) -> Callable[[str], list[str]]:

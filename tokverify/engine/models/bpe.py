@@ -23,6 +23,7 @@ from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
+from tokverify.text.utf8 import encode_leniently
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
@@ -84,7 +85,7 @@ class Bpe:
             start = traced.end
 
     def _spellings(self, symbol: str) -> list[int | None]:
-        return [self._ids.get(self._spell(byte)) for byte in symbol.encode()]
+        return [self._ids.get(self._spell(byte)) for byte in encode_leniently(symbol)]
 
     def _encode_pre_token(self, pre_token: str) -> tuple[int, ...]:
         word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
@@ -106,7 +107,7 @@ class Bpe:
             return [id]
         # subtle: for a byte-level vocabulary, llama.cpp looks up the bytes of the *mapped* symbol, so most of them are
         # not found and are dropped.
-        spellings = map(self._spell, symbol.encode())
+        spellings = map(self._spell, encode_leniently(symbol))
         return [self._ids[spelling] for spelling in spellings if spelling in self._ids]
 
     def _spell(self, byte: int) -> str:

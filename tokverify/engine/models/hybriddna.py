@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.special_text import KMER_MARKER
 from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word, shift, shift_pre_token
-from tokverify.text.utf8 import replace_lone_bytes, to_bytes
+from tokverify.text.utf8 import decode_leniently, to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.models.bpe import Bpe
@@ -42,8 +42,8 @@ class HybridDna:
         return self._encode(text, self._bpe.encode)
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends, which are kept inside DNA."""
-        return self._encode(text, lambda plain: self._bpe.encode(replace_lone_bytes(plain)))
+        """Encode `text` with lone bytes, which are kept inside DNA."""
+        return self._encode(text, lambda plain: self._bpe.encode(decode_leniently(to_bytes(plain))))
 
     def _encode(self, text: str, encode_plain: Callable[[str], list[int]]) -> list[int]:
         if not self._knows_dna:

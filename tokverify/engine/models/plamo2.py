@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -26,8 +26,12 @@ from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.engine.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
 from tokverify.errors import BrokenFileError
+from tokverify.text.utf8 import decode_leniently, encode_leniently, to_bytes
 
 BYTE_ORDER_MARK = "\ufeff"
+
+_TOO_HIGH = re.compile(rb"((?:\xf4[\x90-\xbf]|[\xf5-\xf7][\x80-\xbf])[\x80-\xbf]{2})")
+"""What has the form of UTF-8 but represents a number above U+10FFFF."""
 SPELLED = -1
 UNKNOWN_COST = 10_000_000
 NEVER = 20_000_000
@@ -66,6 +70,21 @@ class Plamo2:
     def encode(self, text: str) -> list[int]:
         """Encode `text`, without a byte order mark at its beginning."""
         return list(self._encode(text.removeprefix(BYTE_ORDER_MARK)))
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes, without a byte order mark at its beginning."""
+        return self.encode_broken(text.removeprefix(BYTE_ORDER_MARK), self._encode)
+
+    def encode_broken(self, text: str, encode: Callable[[str], Sequence[int]]) -> list[int]:
+        """Encode `text` with lone bytes, and `encode` the code points that llama.cpp reads there.
+
+        subtle: llama.cpp never converts them back to UTF-8, so it does not abort on those above U+10FFFF. No piece
+        contains one, so that the text can be split there.
+        """
+        ids: list[int] = []
+        for index, part in enumerate(_TOO_HIGH.split(to_bytes(text))):
+            ids += map(self._byte_ids.__getitem__, part) if index % 2 else encode(decode_leniently(part))
+        return ids
 
     def lines(self, text: str) -> list[str]:
         """Split `text` between lines that no piece crosses; not at all if a piece hides others."""
@@ -136,7 +155,7 @@ class Plamo2:
         start = 0
         while start < len(part):
             id, length = steps[start]
-            ids += [id] if id != SPELLED else map(self._byte_ids.__getitem__, part[start].encode())
+            ids += [id] if id != SPELLED else map(self._byte_ids.__getitem__, encode_leniently(part[start]))
             start += length
         return tuple(ids)
 

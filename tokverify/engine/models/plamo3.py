@@ -36,6 +36,10 @@ class Plamo3:
         """Encode `text`; unlike PLaMo 2, this includes a byte order mark at its beginning."""
         return list(self._encode(text))
 
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes."""
+        return self._plamo2.encode_broken(text, self._encode)
+
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; U+EE00 is dropped."""
         rewriting = Rewriting()

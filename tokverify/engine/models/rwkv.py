@@ -52,7 +52,7 @@ class Rwkv:
         return list(self._encode(text))
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends.
+        """Encode `text` with lone bytes.
 
         Raises:
             EncodeError: As for `encode`.

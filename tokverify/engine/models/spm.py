@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from math import inf, isnan
+from math import inf
 from operator import neg
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.models.symbol import steps
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.errors import EncodeError
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -55,12 +55,24 @@ class Spm:
         return list(self._encode_whole(text) if self._whole_left >= 0 else self._encode_in_parts(text))
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends.
+        """Encode `text` with lone bytes.
 
-        subtle: each lone byte before the first character is a symbol, but those after the last character form a single
-        symbol (`unicode_len_utf8`).
+        subtle: the first byte of a symbol determines its length, whatever follows (`unicode_len_utf8`). Symbols are
+        compared as bytes, here one character each, because two of them can complete a character.
         """
-        return list(self._encode_symbols([step.decode("utf-8", "surrogateescape") for step in steps(text)]))
+        costs, ids = self._in_bytes
+        merged = merge([step.decode("latin-1") for step in steps(text)], costs, "")
+        spelled = (
+            [ids[symbol]] if symbol in ids else map(self._byte_id, symbol.encode("latin-1")) for symbol in merged
+        )
+        return list(chain.from_iterable(spelled))
+
+    @cached_property
+    def _in_bytes(self) -> tuple[dict[str, float], dict[str, int]]:
+        """The costs and ids of the pieces, in which each byte is one character."""
+        pieces = [to_bytes(piece).decode("latin-1") for piece in self._ids]
+        costs = dict(zip(pieces, self._costs.values(), strict=True))
+        return costs, dict(zip(pieces, self._ids.values(), strict=True))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how: words are the parts between hard boundaries, which no merge can cross."""
@@ -107,8 +119,6 @@ class Spm:
 
 
 def _costs(scores: Sequence[float]) -> Iterable[float]:
-    if any(map(isnan, scores)):
-        raise BrokenFileError("tokenizer.ggml.scores contains NaN, which cannot be ranked; write real scores")
     if -inf in scores:
         # subtle: such a piece is still formed, after all others; an infinite cost would exclude it.
         return (min(-score, sys.float_info.max) for score in scores)

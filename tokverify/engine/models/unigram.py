@@ -111,7 +111,7 @@ class Unigram:
         return not sum(map(self._bound_cache.__getitem__, words), self._sums.heaviest) <= self._sums.limit
 
     def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes at its ends.
+        """Encode `text` with lone bytes.
 
         Raises:
             EncodeError: As for `encode`.

@@ -15,20 +15,18 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.engine.charsmap import LEADS, Outline, character_size
+from tokverify.engine.charsmap import Outline
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.character_class import alike, character_class, only
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.rewriting import Rewriting
 from tokverify.text.sequence import common_length
-from tokverify.text.utf8 import to_bytes
+from tokverify.text.utf8 import sequence_length, to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.charsmap import Charsmap, CharsmapWalk
 
 REPLACEMENT = "\ufffd".encode()
-CONTINUATION = 0x80
-"""The lowest byte that can only continue a character."""
 
 
 class UnigramNormalizer:
@@ -74,7 +72,7 @@ class UnigramNormalizer:
         return self._escape_spaces("".join(parts))
 
     def normalize_cut(self, text: str) -> str:
-        """Normalize `text` with lone bytes at its ends.
+        """Normalize `text` with lone bytes.
 
         Raises:
             EncodeError: As for `normalize`.
@@ -144,11 +142,9 @@ class UnigramNormalizer:
         match = self._match(data, start)
         if match:
             return match[1], match[0]
-        length = character_size(data[start])
-        # subtle: in a valid text, this is the rest of a character after a user-defined piece or an added token.
-        if CONTINUATION <= data[start] < LEADS[0] or start + length > len(data):
-            return REPLACEMENT, 1
-        return data[start : start + length], length
+        # subtle: even in a valid text, the rest of a character can follow a user-defined piece or an added token.
+        length = sequence_length(data, start)
+        return (data[start : start + length], length) if length else (REPLACEMENT, 1)
 
     def _passing_length(self, data: bytes, start: int) -> int:
         """Return how many bytes at `start` match the beginning of a user-defined piece.

@@ -15,6 +15,7 @@ from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import Matching, ModelTrace, PreToken, Taken, Word
+from tokverify.text.utf8 import encode_leniently
 
 WORD_START = "▁".encode()
 
@@ -80,7 +81,7 @@ class WordPiece:
         return split_at_spaces(self._normalize(text))
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
-        rest = WORD_START + word.encode()
+        rest = WORD_START + encode_leniently(word)
         ids = []
         start = 0
         while start < len(rest):

@@ -71,6 +71,11 @@ def _spaces(document: Document, normalizer: list[Stage]) -> tuple[Spaces, bool]:
         raise document.unsupported(
             f"normalizer {merging[0]['type']}", "GGUF can declare merging and stripping spaces only together"
         )
+    if splits and any(stage.get("prepend_scheme") == "first" for stage in pre_tokenizer):
+        raise document.unsupported(
+            "pre_tokenizer Metaspace prepend_scheme",
+            "is `first` after WhitespaceSplit, so that only the first word begins with a space; in llama.cpp all do",
+        )
     rest = [stage for stage in normalizer if stage not in merging]
     return read_spaces(document, rest, pre_tokenizer), bool(merging) or splits
 

@@ -50,7 +50,7 @@ _FAILING = frozenset([Status.MISMATCH, Status.ERROR])
 
 def describe(conversion: Conversion, options: RenderOptions) -> Document:
     """Describe a conversion; with `verbose`, all causes and the texts that show which pre-tokenizer it is."""
-    style = Style.GOOD if not conversion.differing else Style.WARNING
+    style = Style.WARNING if conversion.differing or conversion.warnings else Style.GOOD
     return Document(
         title=["tokverify convert: ", message(conversion.target)],
         verdict=verdict(conversion),
@@ -74,6 +74,10 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
     if conversion.differing:
         yield from _describe_differences(conversion, verbose=verbose)
+    # Last, so that nobody misses them in a long report.
+    if conversion.warnings:
+        warnings = [message(warning) for warning in conversion.warnings]
+        yield Section([Paragraph(message("WARNING: check the special tokens", Style.CAVEAT)), Bullets(warnings)])
 
 
 def _describe_files(conversion: Conversion) -> Iterator[_Line]:

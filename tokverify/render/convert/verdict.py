@@ -17,13 +17,22 @@ _TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}
 
 def verdict(conversion: Conversion) -> str:
     """Summarize whether the file was written, and what differs."""
-    target = conversion.target
+    return f"{conversion.target}: {_describe_outcome(conversion)}{_count_warnings(conversion)}"
+
+
+def _describe_outcome(conversion: Conversion) -> str:
     if not conversion.differing:
-        return f"{target}: written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
+        return f"written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
     found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
     if conversion.written:
-        return f"{target}: written because of --force: {found}"
-    return f"{target}: not written: {found}; use --force to write it anyway"
+        return f"written because of --force: {found}" if conversion.unexplained else f"written, but {found}"
+    if conversion.unexplained:
+        return f"not written: {found}; use --force to write it anyway"
+    return f"not written: {found}; without --strict it is written"
+
+
+def _count_warnings(conversion: Conversion) -> str:
+    return f"; {plural(len(conversion.warnings), 'warning')}" if conversion.warnings else ""
 
 
 def _count_texts(conversion: Conversion) -> str:

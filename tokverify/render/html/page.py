@@ -1,4 +1,7 @@
-"""Assemble a page: one file that holds its styles, scripts and data, and can neither load nor send anything."""
+"""Assemble a page: one file that holds its styles, scripts and data, and can neither load nor send anything.
+
+Only a page that tokverify itself serves may send requests, and only to where it came from.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ _CODE = re.compile("`([^`]+)`")
 _IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
-def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -> str:
+def page(template: str, scripts: Iterable[str], context: Mapping[str, object], *, is_served: bool = False) -> str:
     """Fill in a template; it escapes the texts in `context`, which must have passed `visible`.
 
-    The template and the scripts are named relative to `tokverify/render/`.
+    The template and the scripts are named relative to `tokverify/render/`. A page that is served may send requests.
     """
     style, script = _resource("html/page.css"), Markup("\n").join(map(_resource, scripts))
     environment = Environment(
@@ -32,7 +35,7 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object]) -
         lstrip_blocks=True,
     )
     environment.filters["with_code"] = _with_code
-    policy = _policy(style, script)
+    policy = _policy(style, script, is_served=is_served)
     return environment.get_template(template).render(context, style=style, script=script, policy=policy)
 
 
@@ -52,9 +55,11 @@ def _resource(name: str) -> Markup:
     return Markup(files("tokverify.render").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - it is our own
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, script: str, *, is_served: bool) -> str:
     """Return a policy that allows the browser this style and this script only."""
     allowed = [f"script-src {_source(script)}", f"style-src {_source(style)}", "img-src data:"]
+    if is_served:
+        allowed.append("connect-src 'self'")
     return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
 
 

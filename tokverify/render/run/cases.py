@@ -24,8 +24,10 @@ from tokverify.render.document import (
     message,
     shorten,
 )
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING, other_side
+from tokverify.report.run_summary import FAILING, failing_differences, other_side
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 
@@ -135,19 +137,24 @@ def _matches_section(matching: Iterable[CaseResult]) -> Section:
 
 
 def _decoding_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
-    """Show what each side makes of the same ids; this does not change the verdict."""
+    """Show what each side makes of the same ids."""
     decoded = [result for result in report.results if result.decode_difference]
     if not decoded:
         return
     count = len(decoded) if verbose else min(len(decoded), _MAX_DECODED)
     title: list[str | Span] = [
         message("DECODING ", Style.WARNING),
-        f"the two sides decode the ids of {plural(len(decoded), 'case')} differently; this does not change the verdict",
+        f"the two sides decode the ids of {plural(len(decoded), 'case')} differently{_decoding_effect(report)}",
     ]
     lines = [line for result in decoded[:count] for line in _decoding_lines(result, verbose)]
     if count < len(decoded):
         lines.append(("", message(f"... {len(decoded) - count:,} more, shown with -v ...", Style.DIM)))
     yield Section([Details(title, [Fields(lines)])])
+
+
+def _decoding_effect(report: Report) -> str:
+    fails = any(difference.aspect is Aspect.DECODING for difference in failing_differences(report))
+    return "" if fails else "; this does not change the verdict"
 
 
 def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Inline]]:
@@ -169,8 +176,9 @@ def _cut_around(data: bytes, offset: int, style: Style) -> Inline:
 
 def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
     fixed = "match now: take their entries out of the baseline, as --update-baseline does"
-    yield from _group_by_reason("fixed", ((fixed, entry.case) for entry in baseline.fixed))
-    yield from _group_by_reason("not compared", (("but in the baseline", entry.case) for entry in baseline.not_run))
+    yield from _group_by_reason("fixed", ((fixed, subject_of(entry)) for entry in baseline.fixed))
+    not_run = (("but in the baseline", subject_of(entry)) for entry in baseline.not_run)
+    yield from _group_by_reason("not compared", not_run)
 
 
 def _notes(matching: Iterable[CaseResult]) -> Iterator[tuple[str, str]]:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.document import Document, Section, Style, message
 from tokverify.render.run.cases import case_sections
+from tokverify.render.run.differences import difference_sections
 from tokverify.render.run.sections import diagnosis_section, sides_section, suites_section, vocabulary_sections
 from tokverify.render.run.verdict import verdict
+from tokverify.report.finding import Severity
 from tokverify.report.run_summary import run_exit_code, vocabularies_differ
+from tokverify.report.tokenizer_difference import Aspect
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 def describe(report: Report, options: RenderOptions) -> Document:
     """Describe a report."""
     exit_code = run_exit_code(report)
-    is_reserved = exit_code == 0 and vocabularies_differ(report.vocabulary)
+    is_reserved = exit_code == 0 and (vocabularies_differ(report.vocabulary) or _has_doubts(report))
     return Document(
         title=["tokverify: ", message(report.actual.name)],
         verdict=verdict(report),
@@ -29,9 +32,16 @@ def describe(report: Report, options: RenderOptions) -> Document:
     )
 
 
+def _has_doubts(report: Report) -> bool:
+    """Check whether a verdict that passes must not look like a normal one."""
+    serious = (each for each in report.differences if each.severity > Severity.INFO)
+    return report.rules > 0 or any(each.aspect is not Aspect.DECODING for each in serious)
+
+
 def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield sides_section(report, verbose=verbose)
-    yield from vocabulary_sections(report.vocabulary, verbose=verbose)
+    yield from vocabulary_sections(report.vocabulary, verbose=verbose, brief=bool(report.differences))
+    yield from difference_sections(report)
     yield suites_section(report)
     if report.diagnosis:
         yield diagnosis_section(report.diagnosis, verbose=verbose)

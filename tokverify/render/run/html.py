@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline, known_text
 from tokverify.render.html.page import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import causes
+from tokverify.render.run.differences import effect_of
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.diagnosis import command_line
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
@@ -23,13 +26,14 @@ if TYPE_CHECKING:
     from tokverify.render.run.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
+    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _MAX_PIECES = 200
 _PLOT_MARGIN = 6
 _SCRIPTS = ("html/page.js", "run/alignment.js", "run/cases.js")
 _OUTCOMES = {
-    0: ("Passed", "every case matches, or differs in a way that the baseline accepts"),
-    1: ("Failed", "a case differs or cannot be encoded"),
+    0: ("Passed", "everything compared agrees, or differs in a way that is accepted"),
+    1: ("Failed", "the tokenizers differ, or a case differs or cannot be encoded"),
     2: ("Nothing compared", "nothing was compared"),
 }
 
@@ -39,6 +43,7 @@ def render(report: Report) -> str:
     context = {
         **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
+        "differences": list(map(partial(_difference, report), report.differences)),
         **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
     }
@@ -76,6 +81,8 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
     return {
         "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
         "versions": version_list(report.versions),
+        "differences": [],
+        "not_compared": list(map(visible_message, report.not_compared)),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
         "options": list(entries(report.options)),
@@ -137,6 +144,17 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
     }
 
 
+def _difference(report: Report, difference: TokenizerDifference) -> dict[str, object]:
+    notes = [f"accepted: {known_text(difference.known)}"] if difference.known else difference.refusals
+    return {
+        "effect": effect_of(difference, report),
+        "severity": difference.severity.name,
+        "aspect": str(difference.aspect),
+        "message": visible_message(difference.message),
+        "notes": list(map(visible_message, notes)),
+    }
+
+
 def _plot(report: Report) -> dict[str, object]:
     counts = suite_counts(report)
     marks = ticks(counts)
@@ -177,7 +195,7 @@ def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
 
 
 def _entry(entry: KnownDifference) -> tuple[str, str, str]:
-    return visible_message(entry.case), visible_message(known_text(entry)), visible_message(entry.place)
+    return visible_message(subject_of(entry)), visible_message(known_text(entry)), visible_message(entry.place)
 
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:

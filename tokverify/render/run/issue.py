@@ -9,14 +9,18 @@ from tokverify.render.case_text import alignment_lines, description, headline, k
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
+from tokverify.report.finding import Severity
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING, other_side, run_exit_code, vocabularies_differ
+from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
+_SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 
@@ -24,8 +28,7 @@ RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
     Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
-    VOCABULARY_CHECK,
-    DECODING_CHECK,
+    *(Check(f"tokenizer-{aspect}", aspect, f"{about}.".capitalize(), Level.ERROR) for aspect, about in ASPECTS.items()),
     Check("baseline-fixed", "fixed", "A baseline lists a case that matches now.", Level.NOTE),
 )
 """The kinds of issues of a run."""
@@ -100,6 +103,22 @@ def vocabulary_issues(report: Report) -> Iterator[Issue]:
         yield _warning("vocabulary", message, report.actual.source, report.actual.name)
 
 
+def difference_issues(report: Report) -> Iterator[Issue]:
+    """Yield an issue for each difference between the tokenizers."""
+    for difference in report.differences:
+        fails = difference_fails(difference, report.fail_on)
+        lines = [difference.message, *difference.refusals]
+        yield Issue(
+            check=f"tokenizer-{difference.aspect}",
+            level=Level.ERROR if fails else _SHOWN_LEVELS[difference.severity],
+            title=f"tokenizers: {difference.aspect}",
+            message=join_lines(list(map(visible_message, lines))),
+            path=report.actual.source,
+            key=f"{report.actual.name}\0{difference.digest}",
+            accepted=visible_message(known_text(difference.known)) if difference.known else None,
+        )
+
+
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     """Yield an issue at `path` if cases are decoded differently."""
     names = [visible_message(result.case.name) for result in report.results if result.decode_difference]
@@ -111,21 +130,19 @@ def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
 def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
     yield from _diagnosis_issues(report)
-    yield from vocabulary_issues(report)
-    yield from decoding_issues(report, model)
+    yield from difference_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
-        message = (
-            f"{visible_message(entry.case)} matches now; take its entry out of the baseline (--update-baseline does)"
-        )
+        subject = visible_message(subject_of(entry))
+        message = f"{subject} matches now; take its entry out of the baseline (--update-baseline does)"
         yield Issue(
             check="baseline-fixed",
             level=Level.NOTE,
-            title=f"fixed: {visible_message(entry.case)}",
+            title=f"fixed: {subject}",
             message=message,
             path=path or model,
             line=int(line) if line.isdecimal() else 1,
-            key=f"{entry.case}\0{entry.difference}\0{entry.model}",
+            key=f"{subject_of(entry)}\0{entry.difference}\0{entry.model}",
         )
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
 from tokverify.report.run_summary import other_side
+from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 
     from tokverify.report.run import CaseResult, Report
 
+_TOKENIZERS = "tokenizers"
 _ELEMENTS = {Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped", Status.SKIPPED: "skipped"}
 
 
 def render(report: Report) -> str:
     """Write a report as JUnit XML; a failure that a baseline accepts counts as skipped, as `xfail` does elsewhere."""
-    return document(case_suites(report, properties_of(report, verdict(report))))
+    properties = properties_of(report, verdict(report))
+    return document([*tokenizer_suites(report, properties), *case_suites(report, properties)])
 
 
 def properties_of(report: Report, verdict: str) -> dict[str, str]:
@@ -32,9 +36,33 @@ def properties_of(report: Report, verdict: str) -> dict[str, str]:
         "fingerprint": report.actual.fingerprint or "",
         "reference": report.expected.source,
         "caveat": report.expected.caveat,
+        "not compared": "; ".join(report.not_compared),
         "verdict": verdict,
         "diagnosis": "; ".join(explanation_lines(report)),
     }
+
+
+def tokenizer_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield a suite on how the tokenizers themselves differ, with a test for each aspect that was compared."""
+    if report.vocabulary:
+        yield suite(_TOKENIZERS, properties, [_aspect_test(aspect, report) for aspect in _compared_aspects(report)])
+
+
+def _compared_aspects(report: Report) -> list[Aspect]:
+    return [aspect for aspect in Aspect if aspect is not Aspect.RULES or report.rules]
+
+
+def _aspect_test(aspect: Aspect, report: Report) -> Element:
+    differences = [difference for difference in report.differences if difference.aspect is aspect]
+    lines = [visible_message(difference_line(difference)) for difference in differences]
+    failing = [each for each in differences if difference_fails(each, report.fail_on)]
+    if failing:
+        message = visible_message(failing[0].message)
+        return not_passed(passed(aspect, _TOKENIZERS), "failure", aspect, message, lines)
+    known = [f"known: {visible_message(known_text(each.known))}" for each in differences if each.known]
+    if known:
+        return not_passed(passed(aspect, _TOKENIZERS), "skipped", aspect, known[0], lines)
+    return passed(aspect, _TOKENIZERS, "\n".join(lines))
 
 
 def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:

@@ -74,28 +74,33 @@ def _limit(lines: Sequence[Inline], verbose: bool) -> list[Inline]:
     return [*lines[:_MAX_LINES], message(f"... {left_out:,} more, shown with -v ...", Style.DIM)]
 
 
-def vocabulary_sections(vocabulary: VocabularyDifference | None, *, verbose: bool) -> Iterator[Section]:
-    """Describe how the vocabularies differ."""
+def vocabulary_sections(
+    vocabulary: VocabularyDifference | None, *, verbose: bool, brief: bool = False
+) -> Iterator[Section]:
+    """Describe how the vocabularies differ; `brief` leaves out what a section on the tokenizers says."""
     if vocabulary is None:
         yield Section([Fields([("vocabulary", message("not compared", Style.DIM))])])
         return
-    lines = list(vocabulary_lines(vocabulary))
-    yield Section([Fields([("vocabulary" if index == 0 else "", line) for index, line in enumerate(lines)])])
+    lines = list(vocabulary_lines(vocabulary, brief=brief))
+    if lines:
+        yield Section([Fields([("vocabulary" if index == 0 else "", line) for index, line in enumerate(lines)])])
     if vocabulary.pieces:
         yield Section([_pieces_table(vocabulary.pieces, verbose)])
 
 
-def vocabulary_lines(vocabulary: VocabularyDifference) -> Iterator[Span]:
+def vocabulary_lines(vocabulary: VocabularyDifference, *, brief: bool = False) -> Iterator[Span]:
     """Yield how two vocabularies compare; the first line is the most general."""
     if not vocabularies_differ(vocabulary):
-        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides, all equivalent")
+        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides, all with the same bytes")
     if vocabulary.actual_size != vocabulary.expected_size:
         sizes = f"{vocabulary.actual_size:,} tokens in actual, {vocabulary.expected_size:,} in expected"
         yield message(sizes, Style.ACTUAL)
-    for role, (actual, expected) in vocabulary.special_ids.items():
-        yield message(f"{role} is {actual} in actual, {expected} in expected", Style.ACTUAL)
+    elif brief and vocabularies_differ(vocabulary):
+        yield message(f"{plural(vocabulary.actual_size, 'token')} on both sides")
     counts = Counter(map(_kind, vocabulary.pieces))
-    for difference, count in counts.items():
+    for role, (actual, expected) in {} if brief else vocabulary.special_ids.items():
+        yield message(f"{role} is {actual} in actual, {expected} in expected", Style.ACTUAL)
+    for difference, count in {} if brief else counts.items():
         verb = "stands" if count == 1 else "stand"
         yield message(f"{plural(count, 'id')} {verb} for {difference}", Style.ACTUAL)
     if counts[_DIFFERENT] > NEARLY_ALL * min(vocabulary.actual_size, vocabulary.expected_size):

@@ -6,9 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.render.run.differences import count_effects
 from tokverify.report.diagnosis import command_line
 from tokverify.report.run import Status
-from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code, vocabularies_differ
+from tokverify.report.run_summary import (
+    count_decode_differences,
+    count_status,
+    fails_uncompared,
+    run_exit_code,
+    vocabularies_differ,
+)
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -24,8 +31,12 @@ def verdict(report: Report) -> str:
     parts = [f"{plural(len(report.results), 'case')}: {listed or 'none run'}"]
     if decoded := count_decode_differences(report):
         parts.append(f"{decoded:,} decoded differently")
-    if vocabularies_differ(report.vocabulary):
+    if differences := count_effects(report):
+        parts.append(differences)
+    elif vocabularies_differ(report.vocabulary):
         parts.append("the vocabularies differ")
+    if fails_uncompared(report):
+        parts.append("failing because not everything was compared")
     if report.stopped_early:
         parts.append("stopped at the first failure, the rest was not run")
     if report.baseline and report.baseline.fixed:
@@ -43,6 +54,8 @@ def _reservations(report: Report) -> Iterator[str]:
         yield "tokens around texts were not compared"
     if report.expected.caveat:
         yield caveat(report)
+    if report.rules:
+        yield f"{plural(report.rules, 'static rule')} checked that data instead"
 
 
 def caveat(report: Report) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import UnsupportedError
 from tokverify.files.load import load_model
+from tokverify.train.presets.cpp_batch import choose_processes, encode_in_processes
 
 _MODEL = "cpp-hybrid"
 
@@ -20,6 +22,7 @@ class CppTokenizer:
     """
 
     def __init__(self, tokenizer_path: Path | str) -> None:
+        self._path = Path(tokenizer_path).absolute()
         self._encoder = load_model(tokenizer_path)
         if self._encoder.spec.model != _MODEL:
             raise UnsupportedError(
@@ -51,11 +54,22 @@ class CppTokenizer:
         """Encode a text, recognizing special tokens in it."""
         return self._encoder.encode(text)
 
-    def encode_ordinary_batch(self, texts: Iterable[str], num_threads: int = 8) -> list[list[int]]:  # noqa: ARG002 - see below
-        """Encode texts one after the other, without recognizing special tokens.
+    def encode_ordinary_batch(self, texts: Iterable[str], num_threads: int = 8) -> list[list[int]]:
+        """Encode texts without recognizing special tokens, in parallel if there is enough text.
 
-        `num_threads` has no effect; it exists because callers of other tokenizers pass it.
+        Up to `num_threads` processors are used: by threads of the native engine if it knows this tokenizer, otherwise
+        by processes.
+
+        Raises:
+            EncodeError: If a text contains a lone surrogate.
         """
+        texts = list(texts)
+        if self._encoder.engine.name == NATIVE:
+            batch = self._encoder.encode_batch(texts, parse_special=False, threads=num_threads)
+            return [list(ids) for ids in batch]
+        processes = choose_processes(texts, num_threads)
+        if processes > 1:
+            return encode_in_processes(self._path, texts, processes)
         return [self._encoder.encode(text, parse_special=False) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_pattern import LLAMA3
 from tokverify.errors import UnsupportedError
+from tokverify.files.gguf.writer import write_gguf
 from tokverify.files.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -32,6 +33,15 @@ _BYTES = 256
 
 class TrailingSpaceWarning(UserWarning):
     """A text ends in a space, which the model has mostly seen at the beginning of the next word's token."""
+
+
+class Batch(list[list[int]]):
+    """Rows of ids."""
+
+    def __init__(self, rows: Iterable[list[int]], attention_mask: list[list[int]]) -> None:
+        super().__init__(rows)
+        self.attention_mask = attention_mask
+        """For each row, 1 for each id of a text, including its BOS and EOS, and 0 for padding."""
 
 
 class SheepopTokenizer:
@@ -65,6 +75,15 @@ class SheepopTokenizer:
         """Make a tokenizer from pairs of ids: the first pair becomes token 256, the next one 257, and so on."""
         return cls(Encoder(_spec(merges), "sheepop"))
 
+    def save(self, path: Path | str) -> None:
+        """Write a GGUF file that `load`, tokverify and llama.cpp read.
+
+        Raises:
+            UnsupportedError: If there are no merges, without which llama.cpp loads no such file.
+            OSError: If the file cannot be written.
+        """
+        write_gguf(Path(path), self._encoder.spec)
+
     def encode(self, text: str, *, add_bos: bool = False, add_eos: bool = False) -> list[int]:
         """Encode a text without recognizing special tokens: `<eos>` is five characters.
 
@@ -79,31 +98,54 @@ class SheepopTokenizer:
         ids = self._encoder.encode(text, parse_special=False)
         return [self.bos_id] * add_bos + ids + [self.eos_id] * add_eos
 
-    def encode_batch(
-        self, texts: Iterable[str], max_length: int | None = None, *, padding: bool = True, truncation: bool = False
-    ) -> list[list[int]]:
+    def encode_batch(  # noqa: PLR0913 - the optional ones are keywords
+        self,
+        texts: Iterable[str],
+        max_length: int | None = None,
+        *,
+        padding: bool = True,
+        padding_side: Literal["left", "right"] = "right",
+        truncation: bool = False,
+        add_bos: bool = False,
+        add_eos: bool = False,
+    ) -> Batch:
         """Encode texts as rows, by default of equal length.
 
         Args:
             texts: The texts to encode.
             max_length: The length that rows are padded and truncated to; by default that of the longest row.
-            padding: Pad shorter rows with `<pad>` at their end.
-            truncation: Truncate rows to `max_length`; without it, longer rows are not changed.
+            padding: Pad shorter rows with `<pad>`.
+            padding_side: Where to pad: `right` of the tokens, or `left` of them, as for generating text.
+            truncation: Truncate rows to `max_length`, BOS and EOS included; without it, longer rows are not changed.
+            add_bos: Begin each row with `<bos>`.
+            add_eos: End each row with `<eos>`.
 
         Raises:
-            ValueError: If `truncation` is on without a `max_length`, or that is negative.
+            ValueError: If `truncation` is on without a `max_length`, that has no room for BOS and EOS, or there is no
+                such side.
         """
-        if max_length is None and truncation:
+        room = None if max_length is None else max_length - add_bos - add_eos
+        if truncation and room is None:
             raise ValueError("truncation needs a max_length")
-        if max_length is not None and max_length < 0:
-            raise ValueError(f"max_length is {max_length}; it cannot be negative")
-        rows = [self.encode(text) for text in texts]
-        if truncation:
-            rows = [row[:max_length] for row in rows]
-        if not padding:
-            return rows
+        if room is not None and room < 0:
+            raise ValueError(f"max_length is {max_length}; it must be at least {add_bos + add_eos}")
+        if padding_side not in {"left", "right"}:
+            raise ValueError(f"padding_side is {padding_side!r}; it must be 'left' or 'right'")
+        rows = []
+        for text in texts:
+            ids = self.encode(text)[: room if truncation else None]
+            rows.append([self.bos_id] * add_bos + ids + [self.eos_id] * add_eos)
         length = max(map(len, rows), default=0) if max_length is None else max_length
-        return [row + [self.pad_id] * (length - len(row)) for row in rows]
+        return self._pad(rows, length if padding else 0, left=padding_side == "left")
+
+    def _pad(self, rows: Iterable[list[int]], length: int, *, left: bool) -> Batch:
+        padded, masks = [], []
+        for row in rows:
+            missing = length - len(row)
+            pads, mask, blank = [self.pad_id] * missing, [1] * len(row), [0] * missing
+            padded.append(pads + row if left else row + pads)
+            masks.append(blank + mask if left else mask + blank)
+        return Batch(padded, masks)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids up to the first `<eos>`, without special tokens; bytes that are not UTF-8 become U+FFFD.

@@ -1,13 +1,17 @@
 //! The models, one file each, as in `tokverify/engine/models/`.
 
 pub mod bpe;
+pub mod bpe_alphabet;
 pub mod hybriddna;
 pub mod merge;
+pub mod merge_table;
 pub mod plamo2;
+pub mod plamo2_reach;
 pub mod plamo3;
 pub mod rwkv;
 pub mod spm;
 pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;
+pub mod word_normalizer;
 pub mod wordpiece;

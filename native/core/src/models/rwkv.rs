@@ -1,35 +1,117 @@
-//! To be written.
+//! RWKV's "world" tokenizer: take the longest token at each position, from left to right.
+//!
+//! Tokens are bytes and can begin or end inside a character; a GGUF file stores them escaped, like a Python literal
+//! (`\n`, `\xe4`). The Python engine's is `tokverify/engine/models/rwkv.py`.
+//!
+//! Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cpp's `src/llama-vocab.cpp`.
 
 use crate::error::{BuildError, EncodeError};
+use crate::id_buffer::IdBuffer;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
+use crate::trie::Trie;
+use crate::vocabulary::Strings;
 
-/// To be written.
+/// Encodes texts.
 #[derive(Debug)]
-pub struct Rwkv {}
+pub struct Rwkv {
+    trie: Trie,
+    unknown_id: u32,
+}
 
 impl Rwkv {
     /// Build the model.
     ///
     /// # Errors
-    /// If the native engine does not support the tokenizer, or llama.cpp refuses it.
-    pub fn new(_spec: &Spec) -> Result<Self, BuildError> {
-        Err(BuildError::Unsupported("does not support this model yet".into()))
+    /// If llama.cpp never finishes loading such a vocabulary, or a byte needs an unknown token and there is none.
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        let tokens = Strings::collect(spec.vocabulary.pieces().iter().map(unescape));
+        let trie = Trie::new(tokens.iter().zip(0..));
+        let needs_unknown = (0..=255).any(|byte| trie.child(trie.root(), byte).is_none());
+        if needs_unknown && spec.unknown_id.is_none() {
+            return Err(BuildError::Unsupported("needs an unknown token".into()));
+        }
+        let model = Self { trie, unknown_id: spec.unknown_id.unwrap_or_default() };
+        // As llama.cpp does when it loads a vocabulary.
+        model
+            .encode(b"\n", &mut Scratch::default(), &mut Vec::new())
+            .map_err(|error| BuildError::Broken(format!("the vocabulary cannot encode a line feed: {error}")))?;
+        Ok(model)
     }
 
-    /// Append the ids of `text`.
+    /// Append the ids of `text`, which can be any bytes.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// If llama.cpp never finishes encoding it.
+    pub fn encode(&self, text: &[u8], _scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let mut ids = IdBuffer::new(ids);
+        let root = self.trie.root();
+        let mut rest = text;
+        while let Some(&first) = rest.first() {
+            let (length, id) = match self.trie.longest(root, rest) {
+                Some(found) => found,
+                // subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the
+                // text, again and again until it runs out of memory.
+                None if self.trie.child(root, first).is_some() => return Err(EncodeError::Endless(first)),
+                None => (1, self.unknown_id),
+            };
+            ids.push(id);
+            rest = &rest[length..];
+        }
+        Ok(())
     }
 
     /// Append the ids of `text`, which has bytes of cut characters at its ends.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode_cut(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// As for `encode`.
+    pub fn encode_cut(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        self.encode(text, scratch, ids)
+    }
+}
+
+/// Convert a stored token to bytes: `\t`, `\n`, `\r` and `\xNN` are escapes, and `\` quotes other characters.
+///
+/// subtle: llama.cpp treats any two bytes after `\x` as hexadecimal digits, and computes with them modulo 256.
+#[must_use]
+pub fn unescape(piece: &[u8]) -> Vec<u8> {
+    let mut unescaped = Vec::with_capacity(piece.len());
+    let mut stored = piece.iter().copied();
+    while let Some(byte) = stored.next() {
+        if byte != b'\\' {
+            unescaped.push(byte);
+            continue;
+        }
+        match stored.next() {
+            Some(b't') => unescaped.push(b'\t'),
+            Some(b'n') => unescaped.push(b'\n'),
+            Some(b'r') => unescaped.push(b'\r'),
+            Some(b'x') => unescaped.extend(hexadecimal(stored.next(), stored.next())),
+            other => unescaped.extend(other),
+        }
+    }
+    unescaped
+}
+
+fn hexadecimal(high: Option<u8>, low: Option<u8>) -> Option<u8> {
+    Some(digit(high?).wrapping_mul(16).wrapping_add(digit(low?)))
+}
+
+fn digit(byte: u8) -> u8 {
+    // llama.cpp compares signed bytes, so those from 0x80 on are less than `a`.
+    if (b'a'..0x80).contains(&byte) { byte - b'a' + 10 } else { byte.wrapping_sub(b'0') }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_read_as_llama_cpp_reads_them() {
+        assert_eq!(unescape(br"a\n\t\r\\\'"), b"a\n\t\r\\'");
+        assert_eq!(unescape(br"\xe4\x0a"), b"\xe4\x0a");
+        assert_eq!(unescape(br"\x4"), b"");
+        assert_eq!(unescape(br"\xG1\"), [0x71]);
+        assert_eq!(unescape(br"\x\x"), [(b'\\' - b'0').wrapping_mul(16).wrapping_add(b'x' - b'a' + 10)]);
     }
 }

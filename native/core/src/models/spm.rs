@@ -15,39 +15,38 @@ use crate::piece_table::{Found, NONE, PieceTable};
 use crate::scratch::Scratch;
 use crate::space::Spaces;
 use crate::spec::Spec;
-use crate::vocabulary::Strings;
+use crate::vocabulary::Vocabulary;
+use std::sync::Arc;
 
 /// Encodes texts with spaces, which stand for `▁`.
 #[derive(Debug)]
 pub struct Spm {
     spaces: Spaces,
-    table: PieceTable,
+    tables: Arc<Tables>,
+}
+
+/// What depends only on the pieces and their scores.
+#[derive(Debug)]
+struct Tables {
+    vocabulary: Arc<Vocabulary>,
+    scores: Arc<[f64]>,
+    pieces: PieceTable,
     /// The pairs of characters inside pieces. The payload of a character is the id of its piece.
     boundaries: Boundaries,
-    byte_ids: Box<[Option<u32>; 256]>,
+    byte_ids: [Option<u32>; 256],
 }
 
 impl Spm {
-    /// Build the model.
+    /// Build the model. It shares the tables of `previous` if it has the same pieces and scores.
     ///
     /// # Errors
     /// If a score is not a number.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
-        if spec.vocabulary.len() > PieceTable::ROOM {
-            return Err(BuildError::Unsupported("does not support this many tokens".into()));
-        }
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         let spaces = Spaces::new(spec.escape_whitespaces);
-        let pieces = spec.vocabulary.pieces().iter().map(|piece| spaces.convert_piece(piece));
-        let pieces = Strings::collect(pieces);
-        let mut boundaries = Boundaries::new(pieces.iter());
-        for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.len() <= 3) {
-            if let Some(character) = single_character(piece) {
-                boundaries.set_payload(character, id as u32);
-            }
-        }
-        let byte_ids = Box::new(std::array::from_fn(|byte| byte_id(spec, byte as u8)));
-        let table = PieceTable::new(pieces, &ranks(&spec.scores, spec.vocabulary.len())?);
-        Ok(Self { spaces, table, boundaries, byte_ids })
+        let tables = previous.filter(|previous| previous.spaces.same(&spaces) && previous.tables.are_those_of(spec));
+        let tables =
+            tables.map_or_else(|| Tables::new(spec, &spaces).map(Arc::new), |other| Ok(other.tables.clone()))?;
+        Ok(Self { spaces, tables })
     }
 
     /// Append the ids of `text`.
@@ -60,7 +59,7 @@ impl Spm {
         let mut ids = IdBuffer::new(ids);
         let length = padded.len();
         padded.resize(length + PADDING, 0);
-        self.boundaries.for_each_chunk(padded, length, |start, end, single| {
+        self.tables.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
             let payload = single.map_or(boundary::NONE, Character::payload);
             if payload != boundary::NONE {
                 ids.push(payload);
@@ -101,9 +100,10 @@ impl Spm {
     }
 
     fn merge(&self, padded: &[u8], symbols: &mut Symbols, ids: &mut IdBuffer<'_>) -> Result<(), EncodeError> {
-        Merger::new(symbols, |start, end| self.table.find(padded, start, end)).run();
+        Merger::new(symbols, |start, end| self.tables.pieces.find(padded, start, end)).run();
         symbols.iter().try_for_each(|(start, end, id)| {
-            let Found { id, .. } = if id == NONE { self.table.find(padded, start, end) } else { Found { id, rank: 0 } };
+            let Found { id, .. } =
+                if id == NONE { self.tables.pieces.find(padded, start, end) } else { Found { id, rank: 0 } };
             if id == NONE {
                 return self.spell(&padded[start..end], ids);
             }
@@ -115,9 +115,35 @@ impl Spm {
     /// Append the byte pieces of a symbol that is not a piece.
     fn spell(&self, symbol: &[u8], ids: &mut IdBuffer<'_>) -> Result<(), EncodeError> {
         for &byte in self.spaces.original(symbol) {
-            ids.push(self.byte_ids[usize::from(byte)].ok_or(EncodeError::MissingByte(byte))?);
+            ids.push(self.tables.byte_ids[usize::from(byte)].ok_or(EncodeError::MissingByte(byte))?);
         }
         Ok(())
+    }
+}
+
+impl Tables {
+    fn new(spec: &Spec, spaces: &Spaces) -> Result<Self, BuildError> {
+        if spec.vocabulary.len() > PieceTable::ROOM {
+            return Err(BuildError::Unsupported("does not support this many tokens".into()));
+        }
+        let pieces = spaces.convert_pieces(spec.vocabulary.pieces().iter());
+        let mut boundaries = Boundaries::new(pieces.iter());
+        for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.len() <= 3) {
+            if let Some(character) = single_character(piece) {
+                boundaries.set_payload(character, id as u32);
+            }
+        }
+        Ok(Self {
+            vocabulary: spec.vocabulary.clone(),
+            scores: spec.scores.clone(),
+            pieces: PieceTable::new(pieces, &ranks(&spec.scores, spec.vocabulary.len())?),
+            boundaries,
+            byte_ids: std::array::from_fn(|byte| byte_id(spec, byte as u8)),
+        })
+    }
+
+    fn are_those_of(&self, spec: &Spec) -> bool {
+        Arc::ptr_eq(&self.vocabulary, &spec.vocabulary) && Arc::ptr_eq(&self.scores, &spec.scores)
     }
 }
 

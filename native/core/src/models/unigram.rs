@@ -70,10 +70,9 @@ impl Unigram {
         let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
         let unknown_score = f64::from((f64::from(lowest) - UNKNOWN_PENALTY) as f32);
 
-        let spaces = Spaces::new(true);
         let pieces = spec.vocabulary.pieces();
         let matched = pieces.iter().enumerate().map(|(id, piece)| if is_matched(id) { piece } else { b"" });
-        let matched = Strings::collect(matched.map(|piece| spaces.convert_piece(piece)));
+        let matched = Spaces::new(true).convert_pieces(matched);
         let user_defined = (0..count).filter(|&id| type_of(id) == token_type::USER_DEFINED).map(|id| pieces.get(id));
         let model = Self {
             normalizer: Normalizer::new(charsmap, user_defined, spec.remove_extra_whitespaces, spec.add_space_prefix),
@@ -124,7 +123,7 @@ impl Unigram {
         }
         if !self.sums.are_exact(length) {
             let mut total = 0.0;
-            let Ok(()) = self.boundaries.for_each_chunk(padded, length, |start, end, _| {
+            let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
                 let joint = ids.len();
                 total = self.segment(&padded[start..end], total, cells, ids);
                 self.merge_unknown(first, joint, ids);
@@ -132,7 +131,7 @@ impl Unigram {
             });
             return;
         }
-        let Ok(()) = self.boundaries.for_each_chunk(padded, length, |start, end, _| {
+        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
             let joint = ids.len();
             let Ok(()) = cache.append(padded, (start, end), ids, |ids| {
                 self.segment(&padded[start..end], 0.0, cells, ids);

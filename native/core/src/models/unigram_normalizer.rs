@@ -154,14 +154,13 @@ impl Normalizer {
             writer.write(replacement);
             return Ok(start + length);
         }
-        let size = character_size(rest[0]);
-        // subtle: in a valid text, this is the rest of a character after a user-defined piece or an added token.
-        if (0x80..0xC0).contains(&rest[0]) || size > rest.len() {
+        // subtle: even in a valid text, the rest of a character can follow a user-defined piece or an added token.
+        let Some(character) = first_character(rest) else {
             writer.write(REPLACEMENT);
             return Ok(start + 1);
-        }
-        writer.write(&rest[..size]);
-        Ok(start + size)
+        };
+        writer.write(character);
+        Ok(start + character.len())
     }
 
     /// Return how many bytes of `text` match the beginning of a user-defined piece.
@@ -176,6 +175,13 @@ impl Normalizer {
         }
         text.len()
     }
+}
+
+/// Return the first bytes of `text` that have the form of a character in UTF-8.
+fn first_character(text: &[u8]) -> Option<&[u8]> {
+    let character = text.get(..character_size(text[0]))?;
+    let is_whole = character[1..].iter().all(|byte| byte & 0xC0 == 0x80);
+    (is_whole && text[0] & 0xC0 != 0x80 && text[0] < 0xF8).then_some(character)
 }
 
 /// Writes normalized bytes, with a space for every step of llama.cpp that is a `▁`.

@@ -1,27 +1,79 @@
-//! To be written.
+//! WordPiece, BERT's algorithm: take the longest piece at each position of a word.
+//!
+//! The text is normalized and split into words. Each word gets a `▁` before it; from its beginning on, the longest
+//! matching piece is taken repeatedly. If no piece matches, the whole word becomes one unknown token. The Python
+//! engine's is `tokverify/engine/models/wordpiece.py`.
+//!
+//! Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
+use crate::id_buffer::IdBuffer;
+use crate::models::word_normalizer::{SEPARATOR, WordNormalizer};
 use crate::scratch::Scratch;
+use crate::space::ESCAPED;
 use crate::spec::Spec;
+use crate::trie::Trie;
+use std::convert::Infallible;
 
-/// To be written.
+/// Encodes texts.
 #[derive(Debug)]
-pub struct WordPiece {}
+pub struct WordPiece {
+    trie: Trie,
+    normalizer: WordNormalizer,
+    unknown_id: u32,
+}
 
 impl WordPiece {
     /// Build the model.
     ///
     /// # Errors
-    /// If the native engine does not support the tokenizer, or llama.cpp refuses it.
-    pub fn new(_spec: &Spec) -> Result<Self, BuildError> {
-        Err(BuildError::Unsupported("does not support this model yet".into()))
+    /// If there is no unknown token.
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        let unknown_id = spec.unknown_id.ok_or_else(|| BuildError::Unsupported("needs an unknown token".into()))?;
+        Ok(Self {
+            // subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
+            trie: Trie::new(spec.vocabulary.pieces().iter().zip(0..)),
+            normalizer: WordNormalizer::new(spec.lowercase, spec.strip_accents),
+            unknown_id,
+        })
     }
 
-    /// Append the ids of `text`.
+    /// Append the ids of `text`, which is UTF-8.
     ///
     /// # Errors
-    /// If llama.cpp aborts on this text.
-    pub fn encode(&self, _text: &[u8], _scratch: &mut Scratch, _ids: &mut Vec<u32>) -> Result<(), EncodeError> {
-        unreachable!()
+    /// Never.
+    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let Scratch { padded, word, cache, .. } = scratch;
+        self.normalizer.normalize(text, padded);
+        let length = padded.len();
+        padded.resize(length + PADDING, 0);
+        let mut ids = IdBuffer::new(ids);
+        let mut start = 0;
+        for end in memchr::memchr_iter(SEPARATOR, &padded[..length]) {
+            let Ok(()) = cache.append(padded, (start, end), &mut ids, |ids| {
+                self.encode_word(&padded[start..end], word, ids);
+                Ok::<(), Infallible>(())
+            });
+            start = end + 1;
+        }
+        Ok(())
+    }
+
+    fn encode_word(&self, letters: &[u8], word: &mut Vec<u8>, ids: &mut IdBuffer<'_>) {
+        word.clear();
+        word.extend_from_slice(ESCAPED);
+        word.extend_from_slice(letters);
+        let first = ids.len();
+        let mut rest = word.as_slice();
+        while !rest.is_empty() {
+            let Some((length, id)) = self.trie.longest(self.trie.root(), rest) else {
+                ids.truncate(first);
+                ids.push(self.unknown_id);
+                return;
+            };
+            ids.push(id);
+            rest = &rest[length..];
+        }
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> &str {
-        let scanner = CasedWords { letters: LETTER, contractions: true, digits: 3 };
+        let scanner = CasedWords { letters: crate::character::LETTER, contractions: true, digits: 3 };
         &text[..scanner.part_end(Classified::new(text.as_bytes()), 0)]
     }
 

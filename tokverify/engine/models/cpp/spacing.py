@@ -32,8 +32,13 @@ def piece_bytes(piece: str) -> bytes:
     return from_byte_level(text.removeprefix(CONTINUATION) if continues(text) else text)
 
 
+def has_space(before: bytes, word: bytes) -> bool:
+    """Check whether the rule puts a space between two words."""
+    return before not in _TIGHT_AFTER and word not in _TIGHT_WORDS
+
+
 class Spacing:
-    """Joins pieces one by one; a word is complete when the next one begins."""
+    """Joins pieces one by one by the rule; a word is complete when the next one begins."""
 
     def __init__(self) -> None:
         self._word = b""
@@ -54,8 +59,7 @@ class Spacing:
         if not word:
             return b""
         before, self._before = self._before, word
-        tight = before is None or before in _TIGHT_AFTER or word in _TIGHT_WORDS
-        return word if tight else b" " + word
+        return b" " + word if before is not None and has_space(before, word) else word
 
 
 def library_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, str]]:

@@ -1,0 +1,143 @@
+//! The merge list of byte-pair encoding as a table of pairs of symbols.
+//!
+//! Symbols are numbers: the ids of pieces, and further numbers for strings that occur only in merges.
+
+use crate::hash::fold;
+use crate::merge::{Merges, NO_RANK};
+use crate::vocabulary::{Strings, Vocabulary};
+use rustc_hash::FxHashMap;
+
+/// A string that is neither a piece nor part of a merge, and therefore can never be merged.
+pub const UNKNOWN: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    left: u32,
+    right: u32,
+    /// `NO_RANK` in an empty slot.
+    rank: u32,
+    merged: u32,
+}
+
+const EMPTY: Slot = Slot { left: UNKNOWN, right: UNKNOWN, rank: NO_RANK, merged: UNKNOWN };
+
+/// The ranks of pairs, in an open-addressing hash table.
+#[derive(Debug)]
+pub struct MergeTable {
+    slots: Box<[Slot]>,
+    /// The number of pieces: symbols from here on are in `others`.
+    pieces: u32,
+    /// The strings that are not pieces.
+    others: Vec<Box<[u8]>>,
+    numbers: FxHashMap<Box<[u8]>, u32>,
+}
+
+impl MergeTable {
+    /// Index `merges`, each of which is a pair joined by a space; of equal ones, the first counts.
+    ///
+    /// No symbol contains a space, so a merge that does not consist of two parts is never looked up.
+    #[must_use]
+    pub fn new(vocabulary: &Vocabulary, merges: &Strings) -> Self {
+        let size = (merges.len() * 3 / 2).next_power_of_two().max(16);
+        let pieces = u32::try_from(vocabulary.len()).expect("ids fit in 32 bits");
+        let mut table =
+            Self { slots: vec![EMPTY; size].into(), pieces, others: Vec::new(), numbers: FxHashMap::default() };
+        let mut joined = Vec::new();
+        for (merge, rank) in merges.iter().zip(0..) {
+            if let Some((left, right)) = parts(merge) {
+                joined.clear();
+                joined.extend_from_slice(left);
+                joined.extend_from_slice(right);
+                let [left, right, merged] = [left, right, &joined].map(|text| table.intern(vocabulary, text));
+                table.insert(Slot { left, right, rank, merged });
+            }
+        }
+        table
+    }
+
+    /// Return the symbol of a string, which gets a number if it is not a piece.
+    pub fn intern(&mut self, vocabulary: &Vocabulary, text: &[u8]) -> u32 {
+        let known = vocabulary.id(text).or_else(|| self.numbers.get(text).copied());
+        known.unwrap_or_else(|| {
+            let number = self.pieces + u32::try_from(self.others.len()).expect("symbols fit in 32 bits");
+            self.others.push(text.into());
+            self.numbers.insert(text.into(), number);
+            number
+        })
+    }
+
+    /// Return the symbol of a string; `UNKNOWN` if there is none.
+    #[must_use]
+    pub fn symbol(&self, vocabulary: &Vocabulary, text: &[u8]) -> u32 {
+        vocabulary.id(text).or_else(|| self.numbers.get(text).copied()).unwrap_or(UNKNOWN)
+    }
+
+    /// Return the string of a symbol that is not a piece; None if it is one.
+    #[must_use]
+    pub fn other(&self, symbol: u32) -> Option<&[u8]> {
+        let index = symbol.checked_sub(self.pieces)?;
+        Some(self.others.get(index as usize).map_or(&[], |text| text))
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut index = hash(slot.left, slot.right) & mask;
+        while self.slots[index].rank != NO_RANK {
+            if self.slots[index].left == slot.left && self.slots[index].right == slot.right {
+                return;
+            }
+            index = (index + 1) & mask;
+        }
+        self.slots[index] = slot;
+    }
+}
+
+impl Merges for MergeTable {
+    #[inline]
+    fn find(&self, left: u32, right: u32) -> (u32, u32) {
+        let mask = self.slots.len() - 1;
+        let mut index = hash(left, right) & mask;
+        loop {
+            let slot = self.slots[index];
+            if (slot.left == left && slot.right == right) || slot.rank == NO_RANK {
+                return (slot.rank, slot.merged);
+            }
+            index = (index + 1) & mask;
+        }
+    }
+}
+
+/// Split a merge into its two parts; None if it does not consist of two.
+#[must_use]
+pub fn parts(merge: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = memchr::memchr(b' ', merge)?;
+    let (left, right) = (&merge[..space], &merge[space + 1..]);
+    let is_pair = !left.is_empty() && !right.is_empty() && !right.contains(&b' ');
+    is_pair.then_some((left, right))
+}
+
+#[inline]
+fn hash(left: u32, right: u32) -> usize {
+    #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+    let hash = fold(u64::from(left), u64::from(right)) as usize;
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_merges_counts_and_others_than_pairs_are_ignored() {
+        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0b\0ab", 3));
+        let merges = Strings::from_joined(b"x y z\0a b\0a b\0ab c\0 a", 5);
+        let table = MergeTable::new(&vocabulary, &merges);
+        assert_eq!(table.find(0, 1), (1, 2));
+        let (c, abc) = (table.symbol(&vocabulary, b"c"), table.symbol(&vocabulary, b"abc"));
+        assert_eq!(table.find(2, c), (3, abc));
+        assert_eq!(table.other(abc), Some(b"abc".as_slice()));
+        assert_eq!(table.other(2), None);
+        assert_eq!(table.find(1, 0).0, NO_RANK);
+        assert_eq!(table.symbol(&vocabulary, b"x"), UNKNOWN);
+    }
+}

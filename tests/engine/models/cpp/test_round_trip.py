@@ -1,0 +1,102 @@
+"""Decoded text of the C++ hybrid tokenizer encodes to the same ids, and decoded diffs can be applied."""
+
+import difflib
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.cpp_maker import train_cpp
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.models.cpp.line import write_line
+from tokverify.files.load import load_model
+from tokverify.train.presets import cpp_batch
+from tokverify.train.presets.cpp_tokenizer import CppTokenizer
+
+SYSTEM_HEADERS = Path("/usr/include/c++")
+PARTS = [
+    *"+-/*\"'\\a<>#=&|_é._ \t\n", "++", "--", "->", "//", "/*", "'a'", '"x y"', "int", "  ", "\n\n", "EOS", "##",
+    "include", "@@", "a/", "b/", "---", "+++", "diff", "--git", "42", "1'000", "0x1f", "<DIFF_ADD>", "%d", "u8",
+    "<EOS>", "-42,6", "\\n", "\n \n", "\u00a0",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_cpp(tmp_path_factory.mktemp("cpp"))
+
+
+@pytest.fixture(scope="module")
+def encoder(gguf: Path) -> Encoder:
+    return load_model(gguf)
+
+
+@pytest.mark.parametrize("parse_special", [True, False])
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=14))
+def test_the_ids_survive_decoding(encoder: Encoder, parts: list[str], parse_special: bool):
+    ids = encoder.encode("".join(parts), parse_special=parse_special)
+    decoded = encoder.decode(ids).decode()
+    assert encoder.encode(decoded, parse_special=parse_special) == ids
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not SYSTEM_HEADERS.is_dir(), reason="needs the headers of a C++ compiler")
+def test_the_ids_of_real_headers_survive_decoding(encoder: Encoder):
+    files = sorted(path for path in SYSTEM_HEADERS.rglob("*") if path.is_file())[::12]
+    texts = [path.read_text("utf-8", errors="replace") for path in files]
+    changed = [path for path, text in zip(files, texts, strict=True) if not _survives(encoder, text)]
+    assert changed == []
+
+
+def _survives(encoder: Encoder, text: str) -> bool:
+    ids = encoder.encode(text)
+    return encoder.encode(encoder.decode(ids).decode()) == ids
+
+
+def test_only_the_spaces_that_matter_are_inserted():
+    assert write_line(["x", "=", '"a', "+", 'b"', ";"]) == 'x="a + b";'
+    assert write_line(["a", "-", "-", "b"]) == "a- -b"
+    assert write_line(["int", "x", "=", "1", ";"]) == "int x=1;"
+
+
+def test_a_long_literal_is_written_at_once():
+    words = ['"a', *["+", "b"] * 500, 'c"']
+    assert write_line(words) == " ".join(words)
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not shutil.which("patch"), reason="needs `patch`")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_decoded_diff_can_be_applied(encoder: Encoder, tmp_path: Path, seed: int):
+    choose = random.Random(seed)  # noqa: S311 - texts, not secrets
+    source = ["int x = 1;", "return x - 1;", "", "// a comment", "}", "#include <vector>", "x += -1;", "", "f(a, b);"]
+    lines = [f"{line}\n" for line in choose.choices(source, k=60)]
+    old = encoder.decode(encoder.encode("".join(lines))).decode()
+    changed = [line for line in lines if choose.random() > 0.1 or line == "\n"]
+    changed.insert(choose.randrange(40), "added_line = 3;\n")
+    new = encoder.decode(encoder.encode("".join(changed))).decode()
+    diff = "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/f.h", "b/f.h"))
+    decoded = encoder.decode(encoder.encode(diff))
+    assert encoder.encode(decoded) == encoder.encode(diff)
+    (tmp_path / "f.h").write_text(old)
+    subprocess.run(["patch", "-p1", "-s"], cwd=tmp_path, input=decoded, check=True)  # noqa: S607
+    assert (tmp_path / "f.h").read_text() == new
+
+
+@pytest.mark.process
+def test_a_batch_in_several_processes_has_the_same_ids(gguf: Path, monkeypatch: pytest.MonkeyPatch):
+    tokenizer = CppTokenizer(gguf)
+    texts = [f"int x{index} = {index}; // <EOS>" for index in range(50)]
+    expected = tokenizer.encode_ordinary_batch(texts, num_threads=1)
+    monkeypatch.setattr(cpp_batch, "WORTHWHILE", 100)
+    monkeypatch.setattr(cpp_batch.os, "cpu_count", lambda: 4)
+    assert cpp_batch.choose_processes(texts, 3) == 3
+    assert tokenizer.encode_ordinary_batch(texts, num_threads=3) == expected
+
+
+def test_few_texts_are_encoded_in_this_process():
+    assert cpp_batch.choose_processes(["a"] * 100, 8) == 1

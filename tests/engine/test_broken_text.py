@@ -1,0 +1,127 @@
+"""Texts that are not valid UTF-8 are encoded exactly as llama.cpp does."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.broken_vocabulary import FAMILIES, PARTS, with_parts
+from support.real_data import SHARED
+from support.spec_maker import bpe_spec, spm_spec, unigram_spec
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import EncodeError
+from tokverify.references.llama_cpp import LlamaCppTokenizer
+from tokverify.references.llama_cpp_library import Library
+
+BYTES = (
+    b"\x80", b"\xbf", b"\xc0\x80", b"\xc1\x81", b"\xc3", b"\xa9", b"\xe2\x82", b"\x82\xac", b"\xe0\x80\xa0",
+    b"\xe0\x81\xa1", b"\xed\xa0\x80", b"\xed\xb2\x80", b"\xed\xbf\xbf", b"\xf0\x9f", b"\x98\x80",
+    b"\xf0\x80\x81\xa1", b"\xf8", b"\xff", b"\xfe",
+)  # fmt: skip
+"""Lone bytes, parts of characters, overlong forms and surrogates."""
+TOO_HIGH = (b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf7\xbf\xbf\xbf")
+VALID = tuple(
+    map(str.encode, ["a", "b", "€", "é", "😀", " ", "  ", "\n", "1", "'s", "\ufffd", "ab", "▁", "\ufeff", "x"])
+)
+REAL = ("gemma-3", "gemma-4", "gpt-2", "qwen2", "llama-spm", "bert-bge", "t5", "xlnet", "nomic-bert-moe", "mpt")
+
+
+def texts(choose: random.Random, count: int, longest: int = 12) -> list[bytes]:
+    parts = [*BYTES, *VALID, *VALID]
+    return [b"".join(choose.choices(parts, k=choose.randrange(1, longest))) for _ in range(count)]
+
+
+def pieces(encoder: Encoder, text: bytes) -> list[str]:
+    return list(map(encoder.piece, encoder.encode(text)))
+
+
+def assert_agrees(encoder: Encoder, text: bytes, expected: list[int] | EncodeError, **options: bool) -> None:
+    """Assert that a text has the expected ids, or that it cannot be encoded either."""
+    try:
+        ids = encoder.encode(text, **options)
+    except EncodeError:
+        assert isinstance(expected, EncodeError), text
+    else:
+        assert ids == expected, text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_valid_bytes_are_the_same_as_their_text(text: str):
+    encoder = Encoder(spm_spec({"a": -1, "é": -2, "▁a": -1}))
+    assert encoder.encode(text.encode()) == encoder.encode(text)
+
+
+def test_spm_reads_as_many_bytes_as_the_first_one_announces():
+    encoder = Encoder(spm_spec({"\udce2ab": -1.0, "c": -1.0}, add_space_prefix=False))
+    assert pieces(encoder, b"\xe2abc") == ["\udce2ab", "c"]
+    assert pieces(encoder, b"\x82c") == ["<0x82>", "c"]
+
+
+def test_two_symbols_can_complete_a_character():
+    encoder = Encoder(spm_spec({"\udce2aé": -1.0}, add_space_prefix=False))
+    assert pieces(encoder, b"\xe2a\xc3\xa9") == ["\udce2aé"]
+
+
+def test_unigram_replaces_one_byte_at_a_time():
+    encoder = Encoder(unigram_spec({"▁": -1, "a": -1, "\ufffd": -1}, add_space_prefix=False))
+    assert pieces(encoder, b"\xe2a\xff") == ["\ufffd", "a", "\ufffd"]
+
+
+def test_bpe_reads_overlong_forms_as_their_characters():
+    encoder = Encoder(bpe_spec(["a b"]))
+    assert pieces(encoder, b"\xc1\xa1b") == ["ab"]
+    assert encoder.encode(b"\xed\xa0\x80") == [0xED, 0xA0, 0x80]
+    assert encoder.encode(b"\x80") == list("\ufffd".encode())
+
+
+def test_added_tokens_are_found_between_broken_bytes():
+    spec = with_parts(bpe_spec([]), ["<x>"])
+    encoder = Encoder(spec)
+    assert encoder.encode(b"\xff<x>\xff")[3] == encoder.settings.ids["<x>"]
+
+
+@pytest.mark.parametrize("data", TOO_HIGH)
+def test_a_number_above_unicode_is_an_error_where_llama_cpp_aborts(data: bytes):
+    with pytest.raises(EncodeError, match=r"llama\.cpp aborts"):
+        Encoder(bpe_spec([])).encode(b"a" + data)
+    assert Encoder(spm_spec({"a": -1})).encode(data)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokenizer]], family: str, seed: int):
+    choose = random.Random(seed)  # noqa: S311 - texts, not secrets
+    spec = FAMILIES[family](choose)
+    parts = [part for part in choose.sample(PARTS, seed % 3) if part not in spec.tokens]
+    encoder, reference = llama_cpp(with_parts(spec, parts))
+    data = texts(choose, 300)
+    if family == "hybriddna":
+        data += [b"<dna>" + text + b"ACG</dna>" + text for text in data]
+    for add_special, parse_special in [(False, True), (family in {"spm", "wordpiece"}, False)]:
+        expected = reference.encode_many(data, add_special=add_special, parse_special=parse_special)
+        for text, ids in zip(data, expected, strict=True):
+            assert_agrees(encoder, text, ids, add_special=add_special, parse_special=parse_special)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_llama_cpp_aborts_on_the_same_texts(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokenizer]], family: str):
+    choose = random.Random(0)  # noqa: S311 - texts, not secrets
+    encoder, reference = llama_cpp(FAMILIES[family](choose))
+    data = [b"a" + number + b"b" for number in TOO_HIGH]
+    for text, ids in zip(data, reference.encode_many(data, add_special=False, parse_special=True), strict=True):
+        assert_agrees(encoder, text, ids)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", REAL)
+def test_llama_cpp_agrees_on_real_vocabularies(encoder_of: Callable[[str], Encoder], library: Library, name: str):
+    choose = random.Random(name)  # noqa: S311 - texts, not secrets
+    encoder = encoder_of(name)
+    reference = LlamaCppTokenizer(SHARED / "vocabs" / f"{name}.gguf", library)
+    data = texts(choose, 400, 20)
+    expected = reference.encode_many(data, add_special=True, parse_special=True)
+    reference.close()
+    for text, ids in zip(data, expected, strict=True):
+        assert_agrees(encoder, text, ids, add_special=True)

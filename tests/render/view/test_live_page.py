@@ -1,0 +1,178 @@
+"""The live page in a real Chromium: typing, keyboard, copying, saved reports, accessibility, and hostile tokens."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from support.make_golden import hostile_report
+from support.paths import SAMPLE
+from tokverify.engine.encoder import Encoder
+from tokverify.files.load import load_gguf
+from tokverify.report.codec import encode
+from tokverify.spec import TokenType
+from tokverify.system.local_server import LocalServer
+from tokverify.tasks.opening import open_model, open_reference
+from tokverify.tasks.view import View, serve_view
+
+pytestmark = pytest.mark.process
+
+INJECTION = '</script><img src=x onerror="hacked = 1">'
+
+
+def start(server: LocalServer):
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    return server, thread
+
+
+def stop(server: LocalServer, thread: threading.Thread) -> None:
+    server.stop()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def url():
+    """Serve the broken sample next to its reference."""
+    server, thread = start(serve_view(SAMPLE / "sample-broken.gguf", SAMPLE / "sample.tokenizer.model"))
+    yield server.url
+    stop(server, thread)
+
+
+@pytest.fixture
+def open_page(browser, url):
+    contexts, complaints = [], []
+
+    def open_(address: str = url, *, width: int = 1000, dark: bool = False):
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        # Chromium logs every answer with the status 400, which the page shows.
+        page.on("console", lambda message: "400" in message.text or complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def wait_for(page, place: str, text: str) -> None:
+    page.locator(place).filter(has_text=text).wait_for()
+
+
+def type_text(page, text: str, summary: str) -> None:
+    page.fill("#text", text)
+    wait_for(page, "#summary", summary)
+
+
+def test_tokens_follow_the_text(open_page):
+    page = open_page()
+    type_text(page, "ab", "Equal: 2 tokens")
+    assert page.locator("#list .token").count() == 4
+    type_text(page, "a   b", "Different in 1 place")
+    assert page.locator("#list .differs .token.actual").count() == 3
+
+
+def test_an_option_that_one_side_lacks_is_named(open_page):
+    page = open_page()
+    type_text(page, "ab", "Equal: 2 tokens")
+    page.check("#add_special")
+    wait_for(page, "#facts", "does not support these options")
+
+
+def test_alt_n_moves_from_one_difference_to_the_next(open_page):
+    page = open_page()
+    type_text(page, "a   b   c", "Different in 2 places")
+    columns = []
+    for _ in range(3):
+        page.keyboard.press("Alt+n")
+        columns.append(
+            page.evaluate(
+                "[...document.querySelectorAll('.differs')].indexOf(document.activeElement.closest('.differs'))"
+            )
+        )
+    assert columns == [0, 1, 0]
+
+
+def test_the_case_is_copied_as_yaml(open_page):
+    page = open_page()
+    type_text(page, "a\tb", "")
+    page.wait_for_timeout(200)
+    page.click("#copy")
+    wait_for(page, "#copy", "Copied")
+    assert 'text: "a\\tb"' in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_stages_are_shown_when_they_are_opened_and_then_follow_the_text(open_page):
+    page = open_page()
+    type_text(page, "abc", "")
+    page.click("#stages summary")
+    wait_for(page, "#explained", "3 characters")
+    page.fill("#text", "abcd")
+    wait_for(page, "#explained", "4 characters")
+
+
+def test_a_saved_report_opens_in_its_own_page(open_page, tmp_path):
+    saved = tmp_path / "report.json"
+    saved.write_text(encode(hostile_report()), encoding="utf-8")
+    page = open_page()
+    page.set_input_files("#report", saved)
+    page.wait_for_selector("#opened a")
+    with page.context.expect_page() as opened:
+        page.click("#opened a")
+    assert opened.value.locator("#outcome").count() == 1
+
+
+def test_a_file_that_is_no_report_is_an_error_on_the_page(open_page, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
+    page = open_page()
+    page.set_input_files("#report", other)
+    wait_for(page, "#opened", "the report: $: Expected")
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
+def test_axe_finds_nothing(open_page, dark: bool, width: int):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
+    page = open_page(dark=dark, width=width)
+    type_text(page, "a   b <start_of_turn>\n日本 🙂", "Different")
+    page.click("#stages summary")
+    wait_for(page, "#explained", "characters")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_hostile_tokens_stay_text(open_page):
+    spec = load_gguf(SAMPLE / "sample.gguf").spec
+    model = open_model(SAMPLE / "sample.gguf")
+    spec = replace(spec, tokens=[*spec.tokens[:-1], INJECTION], types=[*spec.types[:-1], TokenType.USER_DEFINED])
+    opened = replace(model, encoder=Encoder(spec, INJECTION))
+    server, thread = start(LocalServer(View(opened, open_reference(model, SAMPLE / "sample.tokenizer.model")).respond))
+    try:
+        page = open_page(server.url)
+        type_text(page, INJECTION, "Different")
+        page.click("#stages summary")
+        page.wait_for_timeout(100)
+        assert INJECTION.replace(" ", "·") in page.locator("#list").text_content()
+        assert page.evaluate("typeof hacked") == "undefined"
+        assert page.locator("main img, main script").count() == 0
+    finally:
+        stop(server, thread)
+
+
+def test_a_stopped_program_is_reported(open_page):
+    server, thread = start(serve_view())
+    page = open_page(server.url)
+    type_text(page, "ab", "Equal")
+    stop(server, thread)
+    page.evaluate("() => { window.fetch = () => Promise.reject(new Error()); }")
+    type_text(page, "abc", "tokverify does not answer")

@@ -1,0 +1,103 @@
+"""The server for this machine: which requests it answers, and which it rejects."""
+
+import http.client
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+
+from tokverify.errors import TokverifyError
+from tokverify.system.local_server import MAX_BODY, Answer, LocalServer
+
+JSON = {"Content-Type": "application/json"}
+
+
+def respond(method: str, path: str, body: bytes) -> Answer | None:
+    if path == "broken":
+        raise TokverifyError("the text is too long")
+    return Answer(f"{method} {path} ".encode() + body) if path in {"", "echo"} else None
+
+
+@pytest.fixture
+def server():
+    server = LocalServer(respond)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    yield server
+    server.stop()
+    thread.join()
+
+
+def ask(server: LocalServer, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
+    """Send a request; `path` is below the secret unless it begins with a slash."""
+    url = urlsplit(server.url)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path if path.startswith("/") else url.path + path, body or None, named)
+    answer = connection.getresponse()
+    got = answer.status, answer.read()
+    connection.close()
+    return got
+
+
+def test_the_page_and_its_requests_are_answered(server):
+    assert ask(server, "GET", "") == (200, b"GET  ")
+    assert ask(server, "POST", "echo", b"{}", **JSON) == (200, b"POST echo {}")
+    assert ask(server, "POST", "echo", b"{}", Origin=f"http://localhost:{server.port}", **JSON)[0] == 200
+
+
+def test_an_error_is_answered_with_its_message(server):
+    assert ask(server, "POST", "broken", b"{}", **JSON) == (400, b"the text is too long")
+
+
+@pytest.mark.parametrize("path", ["/", "/echo", "//", "/../etc/passwd", "/%2e%2e/", "nowhere", "/wrong-secret-123456/"])
+def test_other_paths_are_not_found(server, path: str):
+    assert ask(server, "GET", path)[0] == 404
+
+
+def test_the_secret_without_a_slash_is_not_found(server):
+    assert ask(server, "GET", urlsplit(server.url).path.rstrip("/"))[0] == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
+def test_requests_for_another_host_are_rejected(server, host: str):
+    assert ask(server, "GET", "", Host=host)[0] == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "https://localhost"])
+def test_requests_of_another_origin_are_rejected(server, origin: str):
+    assert ask(server, "POST", "echo", b"{}", Origin=origin, **JSON)[0] == 403
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_types_that_a_form_of_another_site_can_send_are_rejected(server, kind: str):
+    assert ask(server, "POST", "echo", b"{}", Content_Type=kind)[0] == 415
+
+
+@pytest.mark.parametrize("length", [str(MAX_BODY + 1), "-1", "1e3", "9" * 5000, "²"])
+def test_bodies_that_are_too_large_or_of_unknown_length_are_rejected_unread(server, length: str):
+    assert ask(server, "POST", "echo", Content_Length=length.encode().decode("latin-1"), **JSON)[0] == 413
+
+
+def test_an_answer_cannot_be_framed_cached_or_guessed(server):
+    url = urlsplit(server.url)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+    connection.request("GET", url.path)
+    headers = connection.getresponse().headers
+    connection.close()
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_each_server_has_its_own_secret_of_at_least_128_bits(server):
+    other = LocalServer(respond)
+    assert urlsplit(other.url).path != urlsplit(server.url).path
+    assert len(urlsplit(other.url).path) >= 22 + 2
+    other.close()
+
+
+def test_a_port_that_is_taken_is_an_error(server):
+    with pytest.raises(TokverifyError, match=f"cannot serve on port {server.port} of 127.0.0.1: .*--port"):
+        LocalServer(respond, server.port)

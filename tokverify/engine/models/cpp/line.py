@@ -1,0 +1,94 @@
+"""Write the words of a line so that encoding the text gives the same words again.
+
+The rule of the design document leaves out most spaces, and some of them matter: `a - -b` is not `a--b`, and a line that
+begins with `+` is a line of a diff. So the text is split again, and a space is inserted, or left out, where the words
+would differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from tokverify.engine.models.cpp.pattern import rewrite, split, words
+from tokverify.engine.models.cpp.spacing import has_space
+from tokverify.engine.models.cpp.vocabulary import MARKERS, SPECIAL
+from tokverify.engine.normalizer import split_at_spaces
+from tokverify.text.sequence import common_length
+
+_SPECIAL = re.compile("|".join(map(re.escape, SPECIAL)))
+_NEAR = 4
+"""How many places before and after the first difference are tried."""
+_MOST_CHANGES = 200
+
+
+def write_line(line: Sequence[str], spaced: frozenset[int] = frozenset()) -> str:
+    """Return a text that is split into the words of `line`; the rule's text if none is found.
+
+    The markers of a diff are given by their pieces, such as `<DIFF_ADD>`. There is always a space before the words
+    whose indexes are in `spaced`.
+    """
+    by_rule = [index in spaced for index in range(len(line))]
+    for index, (before, word) in enumerate(pairwise(line), start=1):
+        by_rule[index] |= has_space(_text(before).encode(), _text(word).encode())
+    # subtle: a word can contain the text of a special token only if these were not recognized.
+    read = _read if not any(map(_SPECIAL.search, line)) else _read_ordinary
+    if not line or read(_write(line, by_rule)) == line:
+        return _write(line, by_rule)
+    start = [place or inside for place, inside in zip(by_rule, _inside_literals(line), strict=True)]
+    found = _adjust(line, start, spaced, read) or _adjust(line, [False] + [True] * (len(line) - 1), spaced, read)
+    return _write(line, found or by_rule)
+
+
+def _text(word: str) -> str:
+    return MARKERS.get(word, word)
+
+
+def _write(line: Sequence[str], spaces: Sequence[bool]) -> str:
+    return "".join(" " * space + _text(word) for space, word in zip(spaces, line, strict=True))
+
+
+def _read(text: str) -> list[str]:
+    """Split a line into words; a special token in it is one word, which no line contains."""
+    special = _SPECIAL.search(text)
+    return list(words(text)) if special is None else [*words(text[: special.start()]), special[0]]
+
+
+def _read_ordinary(text: str) -> list[str]:
+    return list(words(text))
+
+
+def _inside_literals(line: Sequence[str]) -> list[bool]:
+    """Check for each word whether it continues a literal, if all words are separated by spaces."""
+    inside: list[bool] = []
+    for chunk in split(rewrite(" ".join(map(_text, line)))):
+        inside += (index > 0 for index in range(len(split_at_spaces(chunk))))
+    return inside if len(inside) == len(line) else [False] * len(line)
+
+
+def _adjust(
+    line: Sequence[str], spaces: list[bool], spaced: frozenset[int], read: Callable[[str], list[str]]
+) -> list[bool] | None:
+    """Insert or remove one space after the other until the words are right; None if that does not succeed."""
+    result = read(_write(line, spaces))
+    same = common_length(result, line)
+    for _ in range(_MOST_CHANGES):
+        if result == line:
+            return spaces
+        for place in _places_near(same, len(line)):
+            changed = [*spaces]
+            changed[place] = not changed[place]
+            result = read(_write(line, changed))
+            if place not in spaced and (result == line or common_length(result, line) > same):
+                spaces, same = changed, common_length(result, line)
+                break
+        else:
+            return None
+    return None
+
+
+def _places_near(place: int, length: int) -> Iterator[int]:
+    for distance in range(_NEAR + 1):
+        yield from (near for near in {place + distance, place - distance} if 0 < near < length)
+    yield 0

@@ -1,0 +1,67 @@
+"""The section on how the tokenizers themselves differ, and the words that other formats use for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import known_text
+from tokverify.render.document import Fields, Inline, Section, Span, Style, code, message
+from tokverify.render.severity import SEVERITY_STYLES
+from tokverify.report.run_summary import failing_differences
+from tokverify.report.tokenizer_difference import Aspect, difference_fails
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.run import Report
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+
+    _Line = tuple[str, Inline]
+
+FAILS, KNOWN, SHOWN = "fails", "known", "shown"
+"""What a difference does to the verdict."""
+
+
+def effect_of(difference: TokenizerDifference, report: Report) -> str:
+    """Return what a difference does to the verdict of its report."""
+    if difference.known:
+        return KNOWN
+    return FAILS if difference_fails(difference, report.fail_on) else SHOWN
+
+
+def difference_sections(report: Report) -> Iterator[Section]:
+    """Describe how the tokenizers differ, and what about them could not be compared."""
+    lines = [line for difference in report.differences for line in _difference_lines(difference, report)]
+    lines += [("not compared", message(reason, Style.DIM)) for reason in report.not_compared]
+    if lines:
+        yield Section([Fields(lines)], "Tokenizers")
+
+
+def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterator[_Line]:
+    effect = effect_of(difference, report)
+    severity = Span(f"{difference.severity.name} ", SEVERITY_STYLES[difference.severity])
+    aspect = message(f"{difference.aspect}: ", Style.STRONG)
+    style = Style.DIM if effect == SHOWN else Style.PLAIN
+    # Code in `markdown`, where the escapes of quoted tokens would otherwise be escaped again.
+    yield effect, [severity, aspect, code(difference.message, style)]
+    if difference.known:
+        yield "", message(f"accepted: {known_text(difference.known)}", Style.NOTICE)
+    yield from (("", message(refusal, Style.NOTICE)) for refusal in difference.refusals)
+
+
+def count_effects(report: Report) -> str:
+    """Sum up how the tokenizers differ, for a verdict; empty if there is nothing to say."""
+    failing = len(failing_differences(report))
+    # A verdict counts the cases that are decoded differently by itself.
+    others = [each for each in report.differences if each.aspect is not Aspect.DECODING or each.known]
+    known = sum(difference.known is not None for difference in others)
+    shown = sum(effect_of(difference, report) == SHOWN for difference in others)
+    rest = [f"{count:,} {word}" for count, word in ((known, "known"), (shown, "only shown")) if count]
+    if failing:
+        return ", ".join([f"{plural(failing, 'failing difference')} between the tokenizers", *rest])
+    return f"differences between the tokenizers: {', '.join(rest)}" if rest else ""
+
+
+def difference_line(difference: TokenizerDifference) -> str:
+    """Return a difference as a line that has not passed `visible_message` yet."""
+    return f"{difference.severity.name} {difference.aspect}: {difference.message}"

@@ -1,0 +1,91 @@
+"""Differences between two tokenizers themselves, independent of any text, and which of them make a gate fail."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tokverify.report.fields import Digest
+from tokverify.report.finding import Severity
+from tokverify.report.known_difference import KnownDifference
+
+
+class Aspect(StrEnum):
+    """What about two tokenizers can differ."""
+
+    BYTES = "bytes"
+    MISSING = "missing"
+    EXTRA = "extra"
+    PADDING = "padding"
+    SIZE = "size"
+    TYPES = "types"
+    SPECIAL_IDS = "special-ids"
+    ENDS = "ends"
+    AFFIXES = "affixes"
+    DECODING = "decoding"
+    RULES = "rules"
+
+
+ASPECTS: Mapping[Aspect, str] = {
+    Aspect.BYTES: "an id represents different bytes",
+    Aspect.MISSING: "only the reference has a token with this id",
+    Aspect.EXTRA: "only the model has a token with this id",
+    Aspect.PADDING: "only one side has a token with this id, and it is padding or reserved",
+    Aspect.SIZE: "the vocabularies have different sizes",
+    Aspect.TYPES: "a token is matched in a text on one side only, or under other conditions",
+    Aspect.SPECIAL_IDS: "a role such as BOS, EOS or UNK belongs to different tokens",
+    Aspect.ENDS: "different tokens end a generation",
+    Aspect.AFFIXES: "different tokens are added around a text",
+    Aspect.DECODING: "the same ids are decoded differently",
+    Aspect.RULES: "a static rule reports a problem in the model, and the reference cannot contradict it",
+}
+"""What each aspect means."""
+
+NOT_COMPARED = "not-compared"
+"""In a list of what makes a run fail: something that could not be compared."""
+
+FAIL_ON = ("error",)
+"""What makes a run fail by default."""
+
+FAIL_ON_NAMES: tuple[str, ...] = (*(severity.name.lower() for severity in Severity), *Aspect, NOT_COMPARED, "none")
+"""What can be listed: the lowest severity that fails, aspects that always fail, `not-compared`, or only `none`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenizerDifference:
+    """A difference between two tokenizers that needs no text to be seen."""
+
+    aspect: Aspect
+    severity: Severity
+    """ERROR if it can change a prompt or what ends a generation."""
+    message: str
+    """One sentence."""
+    ids: tuple[int, ...] = ()
+    """All token ids involved."""
+    digest: Digest = ""
+    """Identifies the difference in a baseline."""
+    known: KnownDifference | None = None
+    """The entry of a baseline that accepts it."""
+    refusals: tuple[str, ...] = ()
+    """Sentences on why entries of a baseline about this aspect do not accept it."""
+
+
+def difference_fails(difference: TokenizerDifference, fail_on: Collection[str]) -> bool:
+    """Check whether a difference makes a run fail that fails on these severities and aspects."""
+    if difference.known:
+        return False
+    severities = {severity.name.lower() for severity in Severity if severity <= difference.severity}
+    return difference.aspect in fail_on or not severities.isdisjoint(fail_on)
+
+
+def lowest_severity(fail_on: Collection[str]) -> Severity:
+    """Return the lowest severity that is listed; an audit, which knows no aspects, fails at least on errors."""
+    return next((severity for severity in Severity if severity.name.lower() in fail_on), Severity.ERROR)
+
+
+def select_failing(
+    differences: Iterable[TokenizerDifference], fail_on: Collection[str]
+) -> tuple[TokenizerDifference, ...]:
+    """Return the differences that make a run fail."""
+    return tuple(difference for difference in differences if difference_fails(difference, fail_on))

@@ -1,0 +1,98 @@
+"""Report special tokens that differ: the tokens of the roles, and those that end a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.report.finding import ERROR, INFO, WARNING
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.tokenizer import EndListing, GenerationEnds
+from tokverify.verify.digest import make_difference
+from tokverify.verify.failure import NotComparedError
+
+if TYPE_CHECKING:
+    from tokverify.report.finding import Severity
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.tokenizer import Tokenizer
+
+_HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
+"""Roles whose tokens occur neither in a prompt nor at the end of an answer."""
+_SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
+_ESSENTIAL = ("bos", "eos")
+_UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
+
+
+def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Return the roles that both sides know and that belong to different ids, with the actual and expected id."""
+    return {role: (actual[role], expected[role]) for role in actual if expected.get(role, actual[role]) != actual[role]}
+
+
+def find_role_differences(
+    actual: Tokenizer, expected: Tokenizer, differing: Mapping[str, tuple[int, int]]
+) -> Iterator[TokenizerDifference]:
+    """Yield the roles whose tokens differ, and those that only the reference has.
+
+    Raises:
+        NotComparedError: If the reference does not know an essential role, after everything else was yielded.
+    """
+    for role, (ours, theirs) in differing.items():
+        message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
+        yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
+    for role, id in expected.special_ids.items():
+        if role not in actual.special_ids and actual.special_ids.get(_SYNONYMS.get(role, "")) != id:
+            message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
+            yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
+    _require_known(actual.special_ids, expected)
+
+
+def _name(tokenizer: Tokenizer, id: int) -> str:
+    return f"{id} {quote(tokenizer.piece(id))}"
+
+
+def _judge_missing(role: str, id: int, actual: Tokenizer) -> Severity:
+    """Return how serious it is that the model lacks a role: what is added around a text is compared elsewhere."""
+    if role not in _ESSENTIAL:
+        return INFO
+    ends = actual.generation_ends().ids if isinstance(actual, EndListing) else frozenset()
+    return ERROR if role == "eos" and id not in ends else WARNING
+
+
+def _require_known(actual: Collection[str], expected: Tokenizer) -> None:
+    known = {*expected.special_ids, *(_SYNONYMS.get(role, role) for role in expected.special_ids)}
+    unknown = [role for role in _ESSENTIAL if role in actual and role not in known]
+    if unknown:
+        raise NotComparedError(f"{' and '.join(unknown)}: {expected.name} does not name them")
+
+
+def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield the tokens that end a generation on one side only.
+
+    Raises:
+        NotComparedError: If one side knows none.
+    """
+    ours, theirs = _ends_of(actual), _ends_of(expected)
+    eos = {tokenizer.special_ids.get("eos") for tokenizer in (actual, expected)}
+    # A different EOS is reported as such.
+    reported = eos if len(eos) > 1 else set()
+    lost = sorted(theirs.ids - ours.ids - reported)
+    extra = sorted(ours.ids - theirs.ids - reported)
+    if lost and ours.are_all:
+        yield _end_difference(lost, "reference", expected)
+    if extra and theirs.are_all:
+        yield _end_difference(extra, "model", actual)
+
+
+def _ends_of(tokenizer: Tokenizer) -> GenerationEnds:
+    ends = tokenizer.generation_ends() if isinstance(tokenizer, EndListing) else _UNKNOWN_ENDS
+    if not ends.ids and not ends.are_all:
+        raise NotComparedError(f"the tokens that end a generation: {tokenizer.name} does not name them")
+    return ends
+
+
+def _end_difference(ids: list[int], side: str, tokenizer: Tokenizer) -> TokenizerDifference:
+    verb = "ends" if len(ids) == 1 else "end"
+    names = list_tokens(ids, {id: tokenizer.piece(id) for id in ids})
+    message = f"{plural(len(ids), 'token')} {verb} a generation in the {side} only: {names}"
+    return make_difference(Aspect.ENDS, ERROR, message, ids, facts=side)

@@ -1,0 +1,39 @@
+"""Token texts: which look like special tokens, and which fill up a vocabulary."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
+
+_PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
+_NAMED = (
+    r"</?(?:s|bos|eos|unk|pad|mask|sep|cls)>|<(?:start|end)_of_[a-z]+>|<fim[-_][a-z]+>|<extra_id_[0-9]+>"
+    r"|\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS|EOT|gMASK|sMASK)\]"
+)
+
+STRONG = re.compile(f"{_PIPED}|{_NAMED}")
+"""Texts that are hardly ever anything but a special token."""
+
+PLACEHOLDER = re.compile(
+    r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
+)
+"""Texts that fill up a vocabulary during training."""
+
+PADDING = re.compile(
+    r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
+)
+"""Texts with which a converter fills up a vocabulary."""
+
+_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values())])
+
+
+def is_marker(text: str) -> bool:
+    """Check whether a text looks like a special token."""
+    return text in _KNOWN or STRONG.fullmatch(text) is not None
+
+
+def is_filler(text: str) -> bool:
+    """Check whether a token with this text stands for nothing: it was reserved, or pads the vocabulary."""
+    return (PADDING.fullmatch(text) or PLACEHOLDER.fullmatch(text)) is not None
