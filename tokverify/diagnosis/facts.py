@@ -12,6 +12,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, TypeListing, pieces_of
 
 if TYPE_CHECKING:
+    from tokverify.diagnosis.probing import Probing
     from tokverify.files.huggingface.document import Document
     from tokverify.probe import ProbedTokens
     from tokverify.spec import AddedToken, TokenizerSpec
@@ -132,6 +133,13 @@ class Facts:
             return probe_tokens(self.expected, guess)
         except TokverifyError:
             return None
+
+    @cached_property
+    def probing(self) -> Probing:
+        """Finds out what the reference does not declare."""
+        from tokverify.diagnosis.probing import Probing
+
+        return Probing(self.expected)
 
     @cached_property
     def normalizer(self) -> tuple[str, Callable[[str], str]] | None:
