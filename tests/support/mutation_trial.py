@@ -26,7 +26,7 @@ from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, count_results, make_plan, write_fixed
+from tokverify.fix.fixing import Plan, make_plan, write_fixed
 from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
@@ -35,6 +35,7 @@ from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fix import Verification
 from tokverify.report.fuzz import DifferenceKind
+from tokverify.report.run_summary import count_decode_differences
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -175,7 +176,7 @@ def _findings(path: Path) -> list[tuple[str, str]]:
 def _usual_decoding(vocabulary: str, reference: str | None) -> int:
     """Return how many cases the intact file decodes differently from its reference."""
     expected = facts(vocabulary, reference).expected
-    return count_results(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases())).decoded_differently
+    return count_decode_differences(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases()))
 
 
 def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True, with_bare: bool = True) -> Outcome:
@@ -189,8 +190,8 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
     return Outcome(
         mutation,
         audited,
-        plan.before,
-        _fuzz(path, known) if with_fuzz and not plan.before.refusal else None,
+        plan.before.verification(),
+        _fuzz(path, known) if with_fuzz and plan.before.encoder else None,
         _best(plan),
         _is_repaired(mutation, path, fixed, plan),
         _best(_plan(path, Facts(Bare(known.expected)))) if with_bare else None,
@@ -225,9 +226,9 @@ def _is_repaired(mutation: Mutation, path: Path, fixed: Path, plan: Plan) -> boo
     fixed.unlink(missing_ok=True)
     if plan.change is None:
         return False
-    known = facts(mutation.vocabulary, mutation.reference)
     try:
-        after = write_fixed(path, fixed, plan, known.expected, cases())
+        write_fixed(path, fixed, plan)
     except TokverifyError:
         return False
+    after = plan.after.verification()
     return not after.fail and after.decoded_differently <= _usual_decoding(mutation.vocabulary, mutation.reference)

@@ -17,6 +17,8 @@ from tokverify.report.fix import FixReport, fix_exit_code
 from tokverify.tasks.fix import fix_model
 from tokverify.tasks.opening import OpenedReference
 
+_SHOWN_BY_IDS = ("refused", "encoding", "decoding", "size")
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -30,7 +32,10 @@ class Trial:
     audit: Sequence[str]
     """The codes of the rules that report the fault."""
     differences: Sequence[str]
-    """In what the file that `fix` leaves, repaired or not, differs from the intact one."""
+    """In what the file that `fix` leaves, repaired or not, differs from the intact one.
+
+    A reference that returns only ids cannot show more than how texts are encoded, and ids decoded.
+    """
 
     @property
     def best(self) -> Explanation | None:
@@ -40,11 +45,15 @@ class Trial:
     @property
     def found(self) -> bool:
         before = self.report.before if self.report else None
-        return bool(self.audit or self.error or (before and (before.fail or before.decoded_differently)))
+        checks = self.report.checks if self.report else ()
+        differing = any(check.before for check in checks if check.is_required)
+        return bool(self.audit or self.error or differing or (before and (before.fail or before.decoded_differently)))
 
     @property
     def named(self) -> bool:
-        return names(self.mutation, self.best) and explains_all(self.best)
+        repair = self.report.repair if self.report else None
+        by_repair = repair is not None and set(repair.kind.split("+")) <= set(self.mutation.kinds)
+        return by_repair if self.best is None else names(self.mutation, self.best) and explains_all(self.best)
 
     @property
     def repaired(self) -> bool:
@@ -83,4 +92,6 @@ def try_fault(mutation: Mutation, directory: Path, *, bare: bool) -> Trial:
         error = str(problem)
     left = fixed if fixed.exists() else path
     differences = judge(left, intact(mutation.vocabulary))
+    if bare:
+        differences = [difference for difference in differences if difference.startswith(_SHOWN_BY_IDS)]
     return Trial(mutation, report, error, new_findings(path, mutation.vocabulary), differences)

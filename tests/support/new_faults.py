@@ -3,6 +3,7 @@
 The first table was written before anybody saw what the diagnosis makes of any fault in it.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,15 +12,20 @@ from support.mutation import (
     JSON,
     Mutate,
     Mutation,
+    cut_tokens,
     fields,
     has,
+    in_lower_case,
     merges,
     padded,
+    respelled,
     retype,
     retyped,
+    reverse_slice,
     scores,
     special,
     swapped,
+    with_spaces,
 )
 from tokverify.spec import TokenizerSpec
 
@@ -167,3 +173,77 @@ FIRST: tuple[Mutation, ...] = (
     Mutation("padding for two markers", "made-bpe", padded("<|turn|>", "<|end|>"), TOKENS),
 )  # fmt: skip
 """Written before any output was seen."""
+
+
+def decomposed(spec: TokenizerSpec) -> TokenizerSpec:
+    """Store tokens in Unicode's form NFD, as a careless script might."""
+    return replace(spec, tokens=[unicodedata.normalize("NFD", token) for token in spec.tokens])
+
+
+SECOND: tuple[Mutation, ...] = (
+    # SPM.
+    Mutation("EOS and EOT exchanged", "made-spm", exchanged_roles("eos", "eot"), ("eos_id", "eot_id")),
+    Mutation("types missing", "made-spm", fields(types=None), TYPES),
+    Mutation("BOS off", "made-spm", fields(add_bos=False), ("add_bos",)),
+    Mutation("scores of a range reversed", "made-spm", scores(reverse_slice(400, 900)), SCORES),
+    Mutation("CONTROL typed USER_DEFINED", "made-spm", retyped(CONTROL, USER_DEFINED), TYPES),
+    Mutation(
+        "scores negated, and one marker typed NORMAL", "made-spm",
+        both(scores(lambda old: [-score for score in old]), retype("<tool>", NORMAL)), ("scores", "types"),
+    ),
+    Mutation(
+        "two pieces swapped, and EOS on", "made-spm",
+        both(swapped(("▁the", "▁and")), fields(add_eos=True)), ("tokens", "add_eos"),
+    ),
+    Mutation("pieces with spaces", "made-spm", respelled(with_spaces), TOKENS),
+    Mutation("accents decomposed", "made-spm", decomposed, TOKENS),
+    # Byte-level BPE.
+    Mutation("the first ten merges last", "made-bpe", merges(lambda old: [*old[10:], *old[:10]]), MERGES),
+    Mutation("the last added tokens missing", "made-bpe", cut_tokens(3), ("added",)),
+    Mutation("pre llama-bpe", "made-bpe", fields(pre="llama-bpe"), PRE),
+    Mutation("EOS on", "made-bpe", fields(add_eos=True), ("add_eos",)),
+    Mutation(
+        "merges cut, and CONTROL typed NORMAL", "made-bpe",
+        both(merges(lambda old: old[:600]), retyped(CONTROL, NORMAL)), ("merges", "types"),
+    ),
+    Mutation("chat template cut", "made-bpe", lambda spec: replace(
+        spec, chat_template=spec.chat_template[: len(spec.chat_template) // 2]
+    ), ("chat_template",)),
+    Mutation("Ġ written as a space", "made-bpe", respelled(lambda token: token.replace("Ġ", " ")), TOKENS),
+    Mutation("a token deleted", "made-bpe", deleted(700), TOKENS),
+    # Gemma 4.
+    Mutation("model llama", "made-gemma4", fields(model="llama"), ("model",)),
+    Mutation("every third merge lost", "made-gemma4", merges(lambda old: [
+        merge for rank, merge in enumerate(old) if rank % 3
+    ]), MERGES),
+    Mutation("a token inserted", "made-gemma4", inserted(600, "<new>"), TOKENS),
+    Mutation("USER_DEFINED typed NORMAL", "made-gemma4", retyped(USER_DEFINED, NORMAL), TYPES),
+    Mutation("byte tokens in lower case", "made-gemma4", respelled(in_lower_case), TOKENS),
+    # WordPiece.
+    Mutation("lowercase on", "made-wordpiece", fields(lowercase=True), ("lowercase",)),
+    Mutation("unknown id wrong", "made-wordpiece", special(unk=0), ("unk_id",)),
+    Mutation("a token deleted", "made-wordpiece", deleted(300), TOKENS),
+    Mutation("words swapped", "made-wordpiece", swapped(("▁the", "▁and"), ("▁a", "▁of")), TOKENS),
+    # Unigram.
+    Mutation("scores rounded", "made-unigram", rounded(2.0), SCORES),
+    Mutation("EOS off, and no space prefix", "made-unigram", both(
+        fields(add_eos=False), fields(add_space_prefix=False, remove_extra_whitespaces=False)
+    ), ("add_eos", "add_space_prefix", "remove_extra_whitespaces")),
+    Mutation("words typed UNUSED", "made-unigram", retyped(NORMAL, 5, where=has("th")), TYPES),
+    Mutation("BOS on", "made-unigram", both(special(bos=1), fields(add_bos=True)), ("add_bos",)),
+    # RWKV and PLaMo.
+    Mutation("a token inserted", "made-rwkv", inserted(300, "zz"), TOKENS),
+    Mutation("two pieces swapped", "made-rwkv", swapped(("the", "and")), TOKENS),
+    Mutation("byte tokens typed NORMAL", "made-plamo", retyped(BYTE, NORMAL), TYPES),
+    Mutation("BOS off", "made-plamo", fields(add_bos=False), ("add_bos",)),
+    Mutation("scores rounded", "made-plamo", rounded(4.0), SCORES),
+    # Real vocabularies.
+    Mutation("merges cut, and BOS on", "gpt-2", both(
+        merges(lambda old: old[:20_000]), fields(add_bos=True)
+    ), ("merges", "add_bos"), JSON),
+    Mutation("a token deleted", "bert-bge", deleted(2000), TOKENS),
+    Mutation("a token deleted", "llama-spm", deleted(15_000), TOKENS, JSON),
+    Mutation("scores negated", "xlnet", scores(lambda old: [-score for score in old]), SCORES),
+    Mutation("EOS on", "mpt", fields(add_eos=True), ("add_eos",)),
+)  # fmt: skip
+"""Written while the diagnosis was improved, without trying them."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, cases_option, model_argument, reference_option
+from tokverify.cli.options import (
+    PATH,
+    ModelCommand,
+    cases_option,
+    model_argument,
+    no_color_option,
+    quiet_option,
+    reference_option,
+)
 from tokverify.cli.stream import write_text
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
+    from tokverify.report.fix import FixReport
 
 
 @click.command(cls=ModelCommand)
@@ -20,8 +29,19 @@ if TYPE_CHECKING:
 @reference_option("The tokenizer to agree with, as for `tokverify run`.")
 @click.option("-o", "--output", type=PATH, metavar="FIXED", help="The file to write; MODEL itself is never changed.")
 @cases_option("The texts to verify with")
-@click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent command.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
 @click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")
+@click.option("--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up.")
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    help="The format of the report (default: table).",
+)
+@quiet_option
+@no_color_option
 def fix(  # noqa: PLR0913 - one parameter for each option
     *,
     model: Path,
@@ -30,33 +50,59 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     cases: Sequence[SuiteSource],
     dry_run: bool,
     force: bool,
+    thorough: bool,
+    format_name: str,
+    quiet: bool,
+    no_color: bool,
 ) -> int:
     """Write a copy of MODEL whose tokenizer agrees with its reference.
 
     MODEL is a GGUF file.
 
     tokverify searches for the cause of failures, as `tokverify run` does, and writes the part of the repair that GGUF
-    can express to FIXED. Tensors and all other metadata are copied byte for byte. The copy is verified on all cases
-    before it is named FIXED. If all ids match but some decode differently, the decoding is repaired.
+    can express to FIXED, one fault after the other. Tensors and all other metadata are copied byte for byte. The copy
+    is compared with the reference by all cases, by generated texts for each token that was changed, by decoding, and by
+    the bytes, types and roles of all tokens as far as the reference tells, before it is named FIXED.
 
-    The exit code is 0 if all cases match in the end, 1 if some do not or nothing could be repaired, and 2 if the
-    command could not run. With --dry-run, it is 1 if a case fails.
+    The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
+    could not run. With --dry-run, it is 1 if something differs now.
     """
-    from tokverify.render.fix import render_plan, render_result
+    from tokverify.render.fix import render_result, render_verdict
+    from tokverify.report.codec import encode
     from tokverify.report.fix import fix_exit_code
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.fix import fix_model
 
+    del no_color  # The text has no colors.
     if output is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or use --dry-run")
+    is_table = format_name == "table"
     result = fix_model(
         model,
         None if dry_run else output,
         reference,
         select_cases(cases),
         force=force,
-        on_plan=lambda plan: write_text(render_plan(plan, model, output)),
+        thorough=thorough,
+        on_plan=_plan_writer(model, output, with_commands=dry_run) if is_table and not quiet else _write_nothing,
     )
-    if result.after and output:
-        write_text(render_result(result.after, output))
+    if not is_table:
+        write_text(encode(result))
+        return fix_exit_code(result)
+    if result.after and output and not quiet:
+        write_text(render_result(result, output))
+    write_text(render_verdict(result))
     return fix_exit_code(result)
+
+
+def _plan_writer(model: Path, output: Path | None, *, with_commands: bool) -> Callable[[FixReport], None]:
+    from tokverify.render.fix import render_plan
+
+    def write(plan: FixReport) -> None:
+        write_text(render_plan(plan, model, output, with_commands=with_commands))
+
+    return write
+
+
+def _write_nothing(_plan: FixReport) -> None:
+    """Write no plan: only the result was requested."""

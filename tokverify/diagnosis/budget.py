@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis.evidence import Goal
 
 ENCODINGS = 120_000
 """The default limit: about ten seconds with a vocabulary of a usual size."""
 THOROUGH = 20 * ENCODINGS
+_LONG = 100
+"""The number of tokens from which on a text counts twice, and so on."""
 _TOKENS_PER_ENCODING = 50
 """To build the model of a vocabulary takes as long as to encode one text for this many tokens."""
 
@@ -22,9 +29,9 @@ class Budget:
         """Whether nothing is left."""
         return self.left <= 0
 
-    def spend_on_texts(self, count: int) -> None:
-        """Account for texts that were encoded, or ids that were decoded."""
-        self.left -= count
+    def spend_on(self, goals: Sequence[Goal]) -> None:
+        """Account for texts that were encoded, or ids that were decoded; long ones count several times."""
+        self.left -= sum(1 + len(goal.expected) // _LONG for goal in goals)
 
     def spend_on_model(self, vocab_size: int) -> None:
         """Account for a model that was built."""

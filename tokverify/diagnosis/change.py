@@ -72,7 +72,7 @@ class TokenizerChange:
             TokverifyError: If llama.cpp would refuse the changed tokenizer.
         """
         changed = self.transform(spec)
-        _require_loadable(changed)
+        require_loadable(changed)
         settings = resolve(changed)
         if self.deviation or base is None or base.engine.name == PYTHON:
             return self._python_encoder(changed, settings, base)
@@ -85,8 +85,12 @@ class TokenizerChange:
         return Encoder(changed, settings=settings, model=model)
 
 
-def _require_loadable(spec: TokenizerSpec) -> None:
-    """Refuse what the reader of GGUF files refuses; a repair must also work on a file that was refused."""
+def require_loadable(spec: TokenizerSpec) -> None:
+    """Refuse what the reader of GGUF files refuses; a repair must also work on a file that was refused.
+
+    Raises:
+        BrokenFileError: If the reader would refuse it.
+    """
     size = len(spec.tokens)
     if any(values is not None and len(values) != size for values in (spec.scores, spec.types)):
         raise BrokenFileError("the number of scores or types is not the number of tokens")

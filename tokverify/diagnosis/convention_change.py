@@ -66,6 +66,8 @@ def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
 
 def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
     """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply."""
+    if not all(" " in merge for merge in merges):
+        return False
     made = [merge.replace(" ", "", 1) for merge in merges]
     composed = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
     return made == composed

@@ -30,6 +30,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "matching": matching_change.matching,
     "texts": piece_change.reference_texts,
     "conventional texts": piece_change.conventional_texts,
+    "lost bytes": piece_change.lost_bytes,
     "texts by bytes": piece_change.texts_by_bytes,
     "added tokens": added_token_change.reference_tokens,
     "name": setting_change.names,
@@ -43,6 +44,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
     "conventional model": convention_change.models,
+    "probed types": type_change.probed_types,
     "normalizer": runtime_change.normalizers,
     "runtime": runtime_change.runtimes,
 }
@@ -50,6 +52,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
     "types": decoding_change.types,
+    "pre-tokenizer": decoding_change.pre_tokenizers,
     "texts": decoding_change.texts,
     "special tokens": decoding_change.special_tokens,
     "words": decoding_change.words,

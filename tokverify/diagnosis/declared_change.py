@@ -11,11 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import added_token_change, array_change, piece_change, setting_change, type_change
+from tokverify.diagnosis.evidence import Evidence
 from tokverify.diagnosis.shift_change import shifts
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.change import TokenizerChange
-    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.diagnosis.facts import Facts
+    from tokverify.engine.encoder import Encoder
+    from tokverify.spec import TokenizerSpec
 
 _GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
     array_change.models,
@@ -32,10 +35,15 @@ _GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
 )
 
 
-def declared_changes(evidence: Evidence) -> list[TokenizerChange]:
-    """Return one change for each way in which the reference declares something else; none if it declares nothing."""
-    if evidence.facts.spec is None:
-        return []
+def declared_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> list[TokenizerChange]:
+    """Return one change for each way in which the reference declares something else.
+
+    Args:
+        spec: What our side declares.
+        encoder: Our side; None if it cannot be loaded.
+        facts: What is known about the reference. If it declares only special ids, these are compared.
+    """
+    evidence = Evidence(spec, encoder, facts, ())
     moved = next(shifts(evidence), None)
     changes = [moved] if moved else []
     # The tokens that were moved must not be reported as different ones.

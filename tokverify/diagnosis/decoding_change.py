@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.deviation import Deviation
+from tokverify.diagnosis.setting_change import COMMON_FIRST, set_pre_tokenizer
 from tokverify.diagnosis.spelling import attribute_of, spell_token
 from tokverify.diagnosis.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
 from tokverify.engine.attribute import VERBATIM, Attribute
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.wording import quote
 
@@ -34,10 +38,25 @@ def types(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     candidates: set[tuple[int, TokenType]] = set()
     for id in evidence.differing:
         type = _type_for(expected_bytes[id], settings.pieces[id], settings)
-        if type is not None and not settings.attributes[id] & VERBATIM:
+        is_byte = BYTE_PIECE.fullmatch(settings.pieces[id]) and type is TokenType.BYTE
+        # Many references decode control tokens in their own way.
+        is_plain = settings.attributes[id] == Attribute.USER_DEFINED or not settings.attributes[id] & VERBATIM
+        if type is not None and (is_byte or is_plain):
             candidates.add((settings.attributes[id], type))
     for attribute, type in sorted(candidates):
         yield set_type(evidence.spec, _retype(evidence, attribute, type), type, cost.TYPES)
+
+
+def pre_tokenizers(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
+    """Try a pre-tokenizer that splits texts in the same way, but whose name cleans up decoded text in another one."""
+    settings = evidence.encoder.settings
+    if not settings.family.uses_pre_tokenizer or settings.family.pre:
+        return
+    current = PRE_TOKENIZERS[settings.pre]
+    for name in COMMON_FIRST:
+        if PRE_TOKENIZERS[name] == replace(current, clean_spaces=not current.clean_spaces):
+            yield set_pre_tokenizer(name, confirmed=False)
+            return
 
 
 def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patches:

@@ -13,6 +13,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
 
 if TYPE_CHECKING:
+    from tokverify.diagnosis.probing import Probing
     from tokverify.files.huggingface.document import Document
     from tokverify.spec import AddedToken, TokenizerSpec
     from tokverify.tokenizer import Tokenizer
@@ -101,6 +102,13 @@ class Facts:
         if isinstance(self.expected, Encoder):
             return {token.id: token for token in self.expected.settings.added_tokens}
         return _added_tokens(self.document, self.pieces) if self.document else None
+
+    @cached_property
+    def probing(self) -> Probing:
+        """Finds out what the reference does not declare."""
+        from tokverify.diagnosis.probing import Probing
+
+        return Probing(self.expected)
 
     @cached_property
     def normalizer(self) -> tuple[str, Callable[[str], str]] | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.diagnosis.spelling import Respelling
 
+_NOT_ASCII = 0x80
 _NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
 
 
@@ -82,6 +83,23 @@ def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, 
             expected = respelling.respell(text)
             if expected != text and (id >= len(expected_bytes) or respelling.read(expected) == expected_bytes[id]):
                 yield id, TokenPatch(expected)
+
+
+def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Restore byte tokens of a family that needs them, by the bytes that tokens represent in the reference."""
+    spec, family = evidence.spec, find_family(evidence.spec.model)
+    if evidence.facts.spec is not None or family is None or not family.has_byte_pieces:
+        return
+    known = set(spec.tokens)
+    patches: dict[int, TokenPatch] = {}
+    for id, data in enumerate(evidence.facts.token_bytes[: len(spec.tokens)]):
+        text = f"<0x{data.hex().upper()}>"
+        # A character may have a token of its own besides its byte token, but no other byte has.
+        if len(data) == 1 and data[0] >= _NOT_ASCII and text not in known:
+            patches[id] = TokenPatch(text, TokenType.BYTE)
+    if patches:
+        sentence = f"restoring {name_tokens(patches, spec)} as byte tokens"
+        yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
 
 
 def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:

@@ -52,7 +52,7 @@ def id_problem(
     failing, matching = _targets(results, facts.expected)
     if not failing:
         return None
-    declared = declared_changes(Evidence(spec, encoder, facts, failing))
+    declared = declared_changes(spec, encoder, facts)
     return Problem(failing, matching, partial(_id_changes, facts), tuple(declared))
 
 

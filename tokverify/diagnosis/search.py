@@ -182,7 +182,7 @@ class _Search(Generic[_Goal]):
             return None
         explained = {goal.name for goal, left in zip(self._sample, distances, strict=True) if not left}
         if explained and len(self._sample) < len(self._failing):
-            self._budget.spend_on_texts(len(self._failing))
+            self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
         broken = self._broken(encoder, len(explained) // BROKEN_WEIGHT)
         return None if broken is None else Trial(parts, encoder, frozenset(explained), broken, sum(distances))
@@ -191,13 +191,13 @@ class _Search(Generic[_Goal]):
         """Return how far each result of the sample is from the expected one."""
         if encoder is self._encoder and self._before is not None:
             return self._before
-        self._budget.spend_on_texts(len(self._sample))
+        self._budget.spend_on(self._sample)
         return [distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
     def _broken(self, encoder: Encoder, most: int) -> frozenset[str] | None:
         """Return the names of the matching cases that now fail; None if there are more than `most`."""
         broken: set[str] = set()
-        self._budget.spend_on_texts(len(self._problem.controls))
+        self._budget.spend_on(self._problem.controls)
         for goal in self._problem.controls:
             if not is_reached(goal, encoder):
                 broken.add(goal.name)

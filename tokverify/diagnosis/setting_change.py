@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.repair import key_of, set_flag, set_pre_tokenizer, set_special_id
+from tokverify.audit.repair import key_of, set_flag, set_special_id
+from tokverify.audit.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.engine.families import find_family
@@ -27,6 +28,9 @@ _NAMES_THAT_STRIP = ("phi-3", "phi3", "modern-bert")
 """llama.cpp strips spaces around added tokens if the model's name contains one of these, in any case."""
 ROLES = frozenset(role for role, _ in SPECIAL_IDS)
 """The roles that GGUF has a key for."""
+_COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
+COMMON_FIRST = tuple(dict.fromkeys([*_COMMON, *PRE_TOKENIZERS]))
+"""The names of pre-tokenizers; of several that ids cannot tell apart, the one that most models use comes first."""
 _GUESSES = 3
 """How many of the most frequent missing ids are tried for the token of a role."""
 
@@ -135,30 +139,31 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     for name in _distinct_pre_tokenizers(old, first=declared):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
-            yield _pre_tokenizer(name, confirmed=name == declared)
+            yield set_pre_tokenizer(name, confirmed=name == declared)
 
 
 def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the pre-tokenizer that the reference declares."""
     name = evidence.facts.spec.pre if evidence.facts.spec else None
     if name in PRE_TOKENIZERS and name != evidence.spec.pre:
-        yield _pre_tokenizer(name, confirmed=True)
+        yield set_pre_tokenizer(name, confirmed=True)
 
 
-def _pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
+def set_pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
+    """Return the change that names a pre-tokenizer."""
     return TokenizerChange(
         kind="pre",
         sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
         cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
         transform=partial(replace, pre=name),
-        gguf_command=set_pre_tokenizer(name),
+        gguf_command=pre_tokenizer_command(name),
     )
 
 
 def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None) -> Iterator[str]:
     """Yield one name for each behavior other than the old one; `first` takes precedence."""
     seen = {_behavior(old)} if old else set()
-    for name in sorted(PRE_TOKENIZERS, key=lambda name: name != first):
+    for name in sorted(COMMON_FIRST, key=lambda name: name != first):
         behavior = _behavior(PRE_TOKENIZERS[name])
         if behavior not in seen:
             seen.add(behavior)

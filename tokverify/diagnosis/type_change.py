@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
+from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import (
     RUNS,
     Patches,
@@ -23,14 +25,17 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.evidence import Evidence
+    from tokverify.diagnosis.facts import Facts
     from tokverify.spec import TokenizerSpec
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
+_CONTEXTS = 3
+"""Ordinary tokens do not appear in the ids as often as in a text that contains them in this many contexts."""
 _RUN_BEGINNINGS = frozenset({" ", "▁", "\t", "\n"})
 
 
@@ -58,10 +63,47 @@ def declared_types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield from _all_types(evidence)
         return
     groups: dict[TokenType, dict[int, TokenPatch]] = {}
-    for id, patch in (_differing_types(evidence) or {}).items():
+    for id, patch in (_declared_differences(evidence) or {}).items():
         groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
     for type, group in groups.items():
         yield set_type(evidence.spec, group, type, cost.TYPES)
+
+
+def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
+    """Return patches for all types that differ, if the reference declares types as a GGUF file does.
+
+    Unlike other references, these also declare which tokens are bytes or unused, which matters for decoding.
+    """
+    reference = evidence.facts.spec
+    if reference is None or reference.types is None or not isinstance(evidence.facts.expected, Declaring):
+        return _differing_types(evidence)
+    patches: dict[int, TokenPatch] = {}
+    for id, (old, new) in enumerate(zip(types_of(evidence.spec), reference.types, strict=False)):
+        # Converters write either of the two for `<unk>`.
+        if old != new and not {old, new} <= _SPECIAL:
+            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(new)), int(new))
+    return patches
+
+
+def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the types that probing the reference reveals, of all tokens rather than of those in failing texts."""
+    patches = patches_by_probing(evidence.facts, evidence.spec)
+    groups: dict[TokenType, dict[int, TokenPatch]] = {}
+    for id, patch in patches.items():
+        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    changes = [set_type(evidence.spec, group, type, cost.TYPES) for type, group in groups.items()]
+    if len(changes) > 1:
+        yield replace(reduce(TokenizerChange.then, changes), kind="types", cost=cost.SEVERAL_TYPES)
+    yield from changes
+
+
+def patches_by_probing(facts: Facts, spec: TokenizerSpec) -> dict[int, TokenPatch]:
+    """Return patches for the tokens that the reference matches under other conditions, if it declares no types."""
+    if facts.spec is not None or facts.added_tokens is not None:
+        return {}
+    probed = facts.probing.types(spec) or ()
+    pairs = enumerate(zip(types_of(spec), probed, strict=False))
+    return {id: TokenPatch(type=new) for id, (old, new) in pairs if type_effect(old, spec) != type_effect(new, spec)}
 
 
 def _group_changes(
@@ -245,19 +287,25 @@ def type_effect(type: int, spec: TokenizerSpec) -> str:
 def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
     """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
 
-    Of the former, only tokens that look special are included: matching any word that the merges miss would explain its
-    case, regardless of the real reason.
+    Of the former, only tokens are included that look special, or that the reference matches wherever a text contains
+    them: matching any word that the merges miss would explain its case, regardless of the real reason.
     """
     tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     patches: dict[int, TokenPatch] = {}
     for id in evidence.missing:
         if not 0 <= id < len(current) or current[id] in {TokenType.UNKNOWN, TokenType.USER_DEFINED}:
             continue
-        kind = kind_of(tokens[id])
-        if kind and unescape_spaces(tokens[id]) in evidence.text:
-            is_control = kind == "tags" and id not in evidence.missing_unparsed
+        kind, text = kind_of(tokens[id]), unescape_spaces(tokens[id])
+        if (kind and text in evidence.text) or _is_always_matched(evidence, id, text):
+            is_control = kind in {"tags", ""} and id not in evidence.missing_unparsed
             patches[id] = TokenPatch(type=TokenType.CONTROL if is_control else TokenType.USER_DEFINED)
     for id in evidence.surplus:
         if current[id] in _MATCHED:
             patches[id] = TokenPatch(type=TokenType.NORMAL)
     return patches
+
+
+def _is_always_matched(evidence: Evidence, id: int, text: str) -> bool:
+    """Whether the reference matches a token wherever a text contains it, in several contexts."""
+    found = (target for target in evidence.targets if target.text.count(text) >= _CONTEXTS and len(text) > 1)
+    return any(target.expected.count(id) == target.text.count(text) for target in found)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis import diagnose
-from tokverify.engine.encoder import Encoder
+from tokverify.diagnosis import TokenizerChange
+from tokverify.diagnosis.budget import ENCODINGS
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.declaration import read_spec
@@ -16,45 +17,55 @@ from tokverify.files.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.files.gguf.metadata import Value, read_metadata
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
-from tokverify.report.fix import FileRepair, FixReport, Verification
-from tokverify.report.run import CaseResult, Status
-from tokverify.report.run_summary import count_decode_differences, count_status
+from tokverify.fix.candidate import Candidates
+from tokverify.fix.changed import changed_ids, type_ranges, unverified_ids
+from tokverify.fix.measure import Measuring, to_checks
+from tokverify.fix.target_text import general_cases, target_cases
+from tokverify.report.fix import FileRepair, FixReport
 from tokverify.system.output_file import move_into_place, temporary_beside
-from tokverify.verify.comparison import verify_tokenizers
-from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.diagnosis import DiagnosisResult, Facts, TokenizerChange
+    from tokverify.diagnosis import Facts
     from tokverify.files.gguf.declaration import Declaration
+    from tokverify.fix.measure import Measure
     from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import Report
     from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+
+_ROUNDS = 6
+"""At most this many faults are repaired one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The problem with a file, and the changes that repair it."""
 
-    before: Verification
-    """The verification of the original file."""
+    measuring: Measuring
+    """Compares tokenizers with the reference, by everything that the plan has looked at."""
+    before: Measure
+    """How the original file differs from the reference."""
+    after: Measure
+    """How the repaired file should."""
     diagnosis: Diagnosis | None
     """The diagnosis of the original file."""
     change: TokenizerChange | None
-    """The repair; None if nothing needs or can be repaired.
-
-    It includes repairs of the decoding, which show only once the ids are right.
-    """
+    """The repair; None if nothing needs or can be repaired."""
     values: Mapping[str, Value | None]
     """The metadata to write, by key; None removes a key."""
+    repair: FileRepair | None
+    """The repair in words."""
 
 
-def to_report(plan: Plan, after: Verification | None = None) -> FixReport:
+def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
     """Return the report of a plan, and of the file that was written by it."""
-    change = plan.change
-    repair = FileRepair(change.sentence, tuple(plan.values), change.gguf_command) if change else None
-    return FixReport(plan.before, plan.diagnosis, repair, after)
+    return FixReport(
+        plan.before.verification(),
+        plan.diagnosis,
+        plan.repair,
+        plan.after.verification() if is_written else None,
+        to_checks(plan.before, plan.after),
+        plan.measuring.token_list.not_compared,
+    )
 
 
 def require_fixable(model: Path) -> None:
@@ -72,66 +83,55 @@ def require_fixable(model: Path) -> None:
         )
 
 
-def make_plan(model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case]) -> Plan:
-    """Verify a file, and find the change that repairs it."""
+def make_plan(
+    model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case], *, encodings: int = ENCODINGS
+) -> Plan:
+    """Verify a file, and repair one fault after the other until none is left or nothing helps."""
     spec = declaration.spec
-    encoder, refusal = _load_encoder(declaration, model.stem)
-    if encoder is None:
-        modes = Modes(facts.expected) if facts.expected else Modes()
-        results = [_error_result(case, modes, refusal) for case in cases]
-        before = Verification(0, len(cases), refusal=refusal)
-    else:
-        report = verify_tokenizers(encoder, facts.expected, cases)
-        results, before = list(report.results), count_results(report)
-    result = diagnose(spec, facts, results, encoder=encoder)
+    measuring = Measuring(declaration, model.stem, facts, cases)
+    first = measuring.measure(spec)
+    measuring.add_cases(general_cases(first.encoder, facts.expected))
+    candidates = Candidates(facts, measuring, encodings)
+    before = measure = measuring.measure(spec)
+    parts: list[TokenizerChange] = []
+    current = spec
+    while not measure.is_clean and len(parts) < _ROUNDS:
+        found = _next_change(candidates, measuring, current, measure)
+        if found is None:
+            break
+        change, measure = found
+        parts.append(change)
+        current = change.transform(current)
+        targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
+        if measuring.add_cases(targets):
+            before, measure = measuring.measure(spec), measuring.measure(current)
+    result = candidates.diagnosis
     diagnosis = result.diagnosis if result else None
-    change = _choose_change(result, spec)
-    if change and diagnosis and not diagnosis.decoding:
-        change = _add_decoding_repair(change, spec, facts, cases)
-    if change is None:
-        return Plan(before, diagnosis, None, {})
-    new = change.transform(spec)
-    values = changed_values(spec, new) | _size_values(model, declaration, len(new.tokens))
-    return Plan(before, diagnosis, change, values)
+    if not parts:
+        return Plan(measuring, before, before, diagnosis, None, {}, None)
+    change = reduce(TokenizerChange.then, parts)
+    values = changed_values(spec, current) | _size_values(model, declaration, len(current.tokens))
+    repair = FileRepair(
+        change.sentence,
+        tuple(values),
+        change.gguf_command,
+        change.kind,
+        changed_tokens=len(changed_ids(spec, current)),
+        inferred_tokens=len(unverified_ids(spec, current, facts, measure)),
+        types=type_ranges(spec, current),
+    )
+    return Plan(measuring, before, measure, diagnosis, change, values, repair)
 
 
-def _load_encoder(declaration: Declaration, name: str) -> tuple[Encoder | None, str]:
-    try:
-        if declaration.refusal:
-            raise declaration.refusal
-        return Encoder(declaration.spec, name=name), ""
-    except TokverifyError as error:
-        return None, str(error)
-
-
-def _error_result(case: Case, modes: Modes, refusal: str) -> CaseResult:
-    mode = modes.choose(case.text, Mode(case.add_special, case.parse_special))
-    return CaseResult(case, Status.ERROR, message=refusal, **mode._asdict())
-
-
-def count_results(report: Report) -> Verification:
-    """Count the results of a report."""
-    fail = count_status(report, Status.MISMATCH) + count_status(report, Status.ERROR)
-    return Verification(count_status(report, Status.MATCH), fail, count_decode_differences(report))
-
-
-def _choose_change(result: DiagnosisResult | None, spec: TokenizerSpec) -> TokenizerChange | None:
-    """Return the best change that GGUF can express: a complete explanation or, failing that, a part of one."""
-    changes = result.changes if result else ()
-    whole = [change for change in changes if change.expressible]
-    parts = [change.expressible_part() for change in changes if not change.expressible]
-    return next((change for change in whole + parts if changed_values(spec, change.transform(spec))), None)
-
-
-def _add_decoding_repair(
-    change: TokenizerChange, spec: TokenizerSpec, facts: Facts, cases: Sequence[Case]
-) -> TokenizerChange:
-    """Add the change that repairs the decoding, if all ids are right with the first one."""
-    encoder = change.encoder(spec)
-    report = verify_tokenizers(encoder, facts.expected, cases)
-    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
-    more = _choose_change(result, encoder.spec) if result and result.diagnosis.decoding else None
-    return change.then(more) if more else change
+def _next_change(
+    candidates: Candidates, measuring: Measuring, spec: TokenizerSpec, measure: Measure
+) -> tuple[TokenizerChange, Measure] | None:
+    """Return the first change that makes the tokenizer better in one way and worse in none, and its measure."""
+    for change in candidates.changes(spec, measure):
+        found = measuring.measure(change.transform(spec))
+        if found.improves(measure):
+            return change, found
+    return None
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
@@ -150,21 +150,17 @@ def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, 
     return {f"{architecture}.{VOCAB_SIZE}": Value(ValueType.UINT32, size)}
 
 
-def write_fixed(model: Path, output: Path, plan: Plan, expected: Tokenizer, cases: Sequence[Case]) -> Verification:
+def write_fixed(model: Path, output: Path, plan: Plan) -> None:
     """Write the repaired file under a temporary name, verify it, and only then give it its name.
 
     Raises:
-        TokverifyError: If it cannot be written, or is no better than the original.
+        TokverifyError: If it cannot be written, or differs from the reference in another way than planned.
     """
     with temporary_beside(output) as temporary:
-        write_patched(model, temporary, plan.values)
-        # Cases may refer to the model by this name in what they expect.
-        fixed = Encoder(read_spec(temporary), model.stem)
-        after = count_results(verify_tokenizers(fixed, expected, cases))
-        if (after.fail, after.decoded_differently) >= (plan.before.fail, plan.before.decoded_differently):
+        write_patched(model, temporary, plan.values, name=output)
+        written = plan.measuring.measure(read_spec(temporary))
+        if written.counts != plan.after.counts:
             raise TokverifyError(
-                f"{output}: not written: with the repair, {after.fail} cases fail and {after.decoded_differently} "
-                "decode differently, which is no improvement"
+                f"{output}: not written: the file on disk does not behave as planned; this is a bug in tokverify"
             )
         move_into_place(temporary, output)
-    return after

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect
-from tokverify.text.command_line import fill_in
+from tokverify.report.fix import fix_exit_code, remaining
+from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.report.fix import FixReport, Verification
+    from tokverify.report.fix import FileRepair, FixReport, Verification
+
+_SET_TYPES = (
+    "import gguf; t = gguf.GGUFReader({file}, 'r+').fields['tokenizer.ggml.token_type']; "
+    "[t.parts[t.data[i]].fill(v) for a, b, v in {ranges} for i in range(a, b + 1)]"
+)
+"""A Python program that sets types in place; `{ranges}` contains only numbers."""
 
 
-def render_plan(report: FixReport, model: Path, output: Path | None) -> str:
-    """Render what fails in the file `model`, and what would be written to `output`, if that is known."""
+def render_plan(report: FixReport, model: Path, output: Path | None, *, with_commands: bool = False) -> str:
+    """Render what fails in the file `model`, and what would be written to `output`, if that is known.
+
+    With `with_commands`, also render commands that set the types of tokens without tokverify.
+    """
     lines = [f"before: {_format_counts(report.before)}"]
     if report.before.refusal:
         lines.append(f"        llama.cpp cannot load it: {report.before.refusal}")
+    lines += [f"        {check.name}: {plural(check.before, 'difference')}" for check in report.checks if check.before]
     best = report.diagnosis.explanations[0] if report.diagnosis and report.diagnosis.explanations else None
     if report.diagnosis and best:
         lines.append(f"cause:  {effect(best, report.diagnosis)}")
@@ -28,15 +41,35 @@ def render_plan(report: FixReport, model: Path, output: Path | None) -> str:
         is_cause = best is not None and best.sentence == report.repair.sentence
         lines += [] if is_cause else [f"repair: {report.repair.sentence}"]
         lines.append(f"{'repair:' if is_cause else '':7} writes {', '.join(report.repair.keys)}")
+        lines += _describe_tokens(report.repair)
         if report.repair.gguf_command:
             command = " ".join(fill_in(report.repair.gguf_command, str(model), str(output) if output else None))
             lines.append(f"        the same with the gguf package: {command}")
+        if with_commands and report.repair.types:
+            lines.append(f"        the same types with the gguf package: {_type_command(report.repair, model, output)}")
     return _join_lines(lines)
 
 
+def _describe_tokens(repair: FileRepair) -> Iterator[str]:
+    if repair.changed_tokens:
+        yield f"        changes the text, type or score of {plural(repair.changed_tokens, 'token')}"
+    if repair.inferred_tokens:
+        yield f"        of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified"
+
+
+def _type_command(repair: FileRepair, model: Path, output: Path | None) -> str:
+    """Return a command line that copies the file and sets the types in the copy."""
+    source = quote_argument(str(model), "MODEL")
+    target = quote_argument(str(output), "FIXED.gguf") if output else "FIXED.gguf"
+    ranges = [(found.first, found.last, found.type) for found in repair.types]
+    program = _SET_TYPES.format(file=repr(shlex.split(target)[0]), ranges=ranges)
+    return f"cp {source} {target} && python -c {shlex.quote(program)}"
+
+
 def _explain_no_repair(report: FixReport) -> str:
-    if not report.before.fail and report.before.decoded_differently:
-        return "repair: none found for the decoding"
+    left = [check.name for check in remaining(report)]
+    if not report.before.fail and left:
+        return f"repair: none found for the {', '.join(left)}"
     if not report.before.fail:
         return "repair: none needed, as every case matches; name cases that show a fault with --cases"
     if report.diagnosis is None or not report.diagnosis.explanations:
@@ -44,9 +77,28 @@ def _explain_no_repair(report: FixReport) -> str:
     return "repair: none that GGUF can express"
 
 
-def render_result(after: Verification, output: Path) -> str:
+def render_result(report: FixReport, output: Path) -> str:
     """Render what was written, and the result of its verification."""
-    return _join_lines([f"after:  {_format_counts(after)}", f"written to {output}"])
+    lines = [f"after:  {_format_counts(report.after)}"] if report.after else []
+    lines += [f"        {check.name}: {plural(check.after, 'difference')}" for check in report.checks if check.after]
+    return _join_lines([*lines, f"written to {output}"])
+
+
+def render_verdict(report: FixReport) -> str:
+    """Render one line that sums up the report."""
+    return _join_lines([_verdict(report)])
+
+
+def _verdict(report: FixReport) -> str:
+    unknown = f"; the reference does not tell {', '.join(report.not_compared)}" if report.not_compared else ""
+    if not fix_exit_code(report):
+        return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
+    failing = (report.after or report.before).fail
+    left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
+    left += [f"{check.name} differ" for check in remaining(report)]
+    if report.repair and report.repair.inferred_tokens and report.after:
+        left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
+    return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"
 
 
 def _format_counts(found: Verification) -> str:

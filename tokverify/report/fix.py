@@ -1,4 +1,4 @@
-"""The report of `tokverify fix`: what is wrong with a file, and what repairs it."""
+"""The report of `tokverify fix`: what is wrong with a file, what repairs it, and what proves that."""
 
 from __future__ import annotations
 
@@ -25,6 +25,30 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
+class FixCheck:
+    """One way in which the file was compared with its reference."""
+
+    name: str
+    """What was compared, such as `generated texts`."""
+    before: Count
+    """How many differences there were."""
+    after: Count
+    """How many there are with the repair; without a repair, the same number."""
+    is_required: bool = True
+    """Whether success requires that there is none; False if the reference may legitimately do something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRange:
+    """Consecutive tokens that get the same type."""
+
+    first: Count
+    last: Count
+    type: Count
+    """The value of `tokenizer.ggml.token_type`."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileRepair:
     """The change that repairs a file."""
 
@@ -34,6 +58,14 @@ class FileRepair:
     """The metadata keys to write."""
     gguf_command: str | None = None
     """The command of the `gguf` package that does the same, where there is one; MODEL and FIXED stand for the files."""
+    kind: str = ""
+    """The kinds of its changes, joined with `+`, as in an explanation."""
+    changed_tokens: Count = 0
+    """How many tokens it gives another text, type or score."""
+    inferred_tokens: Count = 0
+    """How many of these follow from other tokens of the same kind, and were neither declared nor verified."""
+    types: tuple[TypeRange, ...] = ()
+    """The types that it changes, for people who want to set them with another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +80,24 @@ class FixReport:
     """What to write; None if nothing needs or can be repaired."""
     after: Verification | None = None
     """The verification of the repaired file; None if none was written."""
+    checks: tuple[FixCheck, ...] = ()
+    """Everything that was compared besides the cases."""
+    not_compared: tuple[str, ...] = ()
+    """What the reference does not tell, so that a fault in it would go unnoticed."""
+
+
+def remaining(report: FixReport) -> tuple[FixCheck, ...]:
+    """Return the required checks that still find differences in the file that is left: the repaired one, if any."""
+    is_written = report.after is not None
+    return tuple(
+        check for check in report.checks if check.is_required and (check.after if is_written else check.before)
+    )
 
 
 def fix_exit_code(report: FixReport) -> int:
-    """Return 0 if all cases match in the end, else 1."""
-    return int((report.after or report.before).fail > 0)
+    """Return 0 if all cases match in the end and every required check finds nothing, else 1."""
+    inferred = report.repair.inferred_tokens if report.repair and report.after else 0
+    return int((report.after or report.before).fail > 0 or bool(remaining(report)) or inferred > 0)
 
 
 def summarize_fix(report: FixReport) -> Mapping[str, object]:

@@ -15,7 +15,7 @@ from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
-from tokverify.tasks.opening import open_model, open_reference
+from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.run import expectation_side, verify_model
 from tokverify.version import __version__
 
@@ -56,7 +56,7 @@ def check_models(requests: Iterable[CheckRequest], on_progress: OnProgress | Non
         exception.
     """
     checks = tuple(check_model(request, on_progress) for request in requests)
-    versions = {"tokverify": __version__}
+    versions = {"tokverify": __version__, **engine_version()}
     for check in checks:
         for part in (check.run, check.audit, check.chat):
             versions |= part.versions if part else {}

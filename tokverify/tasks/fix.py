@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Facts
+from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.system.output_file import check_place
@@ -26,6 +27,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
+    thorough: bool = False,
     on_plan: Callable[[FixReport], object] = lambda _: None,
 ) -> FixReport:
     """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
@@ -36,6 +38,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         reference: The tokenizer to agree with; None to look for one.
         cases: The texts to verify with; the shipped cases by default.
         force: Overwrite the output.
+        thorough: Let each diagnosis try much more before it gives up.
         on_plan: Called with the report before anything is written.
 
     Returns:
@@ -52,12 +55,14 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(path, "gguf")
     found = open_reference(opened, reference)
-    plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases)
+    encodings = THOROUGH if thorough else ENCODINGS
+    plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases, encodings=encodings)
     report = to_report(plan)
     on_plan(report)
     if plan.change is None or target is None:
         return report
-    return to_report(plan, write_fixed(path, target, plan, found.tokenizer, cases))
+    write_fixed(path, target, plan)
+    return to_report(plan, is_written=True)
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

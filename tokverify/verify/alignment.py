@@ -14,7 +14,7 @@ from tokverify.text.utf8 import to_text
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
 
-_MAX_ID_PAIRS = 2_000_000
+_MAX_ID_PAIRS = 200_000
 _EXCERPT_CHARACTERS = 8
 _MAX_UTF8_BYTES = 4
 _EXCERPT_BYTES = _EXCERPT_CHARACTERS * _MAX_UTF8_BYTES

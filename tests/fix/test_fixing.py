@@ -1,0 +1,151 @@
+"""Plan repairs of tokenizers small enough to see every fault at a glance."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.cases.case import Case
+from tokverify.diagnosis import Facts
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import BrokenFileError
+from tokverify.files.gguf.declaration import Declaration
+from tokverify.fix.changed import type_ranges
+from tokverify.fix.fixing import Plan, make_plan, to_report
+from tokverify.fix.measure import ROLES, TEMPLATE, TEXTS, TYPES
+from tokverify.report.fix import FixReport, TypeRange, fix_exit_code, remaining
+from tokverify.spec import TokenizerSpec, TokenType
+
+NORMAL = TokenType.NORMAL.value
+SPM = spm_spec(
+    {"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "new word": 0, "<x>": 0},
+    {"new word": USER_DEFINED, "<x>": CONTROL},
+    special_ids={"bos": 1, "eos": 2, "unk": 0},
+    chat_template="{{ messages }}",
+)
+BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL, "<y>": CONTROL})
+CASES = [
+    Case(id=f"{text}-{add_special}", suite="s", text=text, add_special=add_special)
+    for text in ("ab", "abc 12", " a", "")
+    for add_special in (False, True)
+]
+
+
+def planned(wrong: TokenizerSpec, right: TokenizerSpec, *, bare: bool = False) -> Plan:
+    expected = Encoder(right, "right")
+    facts = Facts(Bare(expected) if bare else expected)
+    return make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+
+
+def typed(spec: TokenizerSpec, text: str, type: int) -> TokenizerSpec:
+    pairs = zip(spec.tokens, spec.types, strict=True)
+    return replace(spec, types=[type if token == text else old for token, old in pairs])
+
+
+def written(plan: Plan) -> FixReport:
+    return to_report(plan, is_written=True)
+
+
+def test_a_tokenizer_that_agrees_needs_no_repair():
+    plan = planned(SPM, SPM)
+    assert plan.change is None
+    assert fix_exit_code(to_report(plan)) == 0
+    assert to_report(plan).not_compared == ()
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_fault_that_no_case_shows_is_found_by_generated_texts_and_repaired(bare: bool):
+    wrong = typed(SPM, "new word", NORMAL)
+    plan = planned(wrong, SPM, bare=bare)
+    assert plan.before.verification().fail == 0
+    assert plan.before.counts[TEXTS] > 0
+    assert fix_exit_code(to_report(plan)) == 1
+    assert plan.change.transform(wrong).types == SPM.types
+    assert (plan.repair.kind, plan.repair.changed_tokens, plan.repair.inferred_tokens) == ("types", 1, 0)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_two_faults_are_repaired_in_one_call():
+    wrong = replace(typed(SPM, "new word", NORMAL), add_space_prefix=False, special_ids={"bos": 1, "eos": 1, "unk": 0})
+    plan = planned(wrong, SPM)
+    new = plan.change.transform(wrong)
+    assert (new.types, new.add_space_prefix, new.special_ids["eos"]) == (SPM.types, True, 2)
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "kind"),
+    [
+        ({"special_ids": {"bos": 1, "eos": 265, "unk": 0}}, ROLES, "eos_id"),
+        ({"chat_template": None}, TEMPLATE, "chat_template"),
+        ({"chat_template": "{{ other }}"}, TEMPLATE, "chat_template"),
+    ],
+)
+def test_metadata_that_no_text_shows_is_repaired_if_the_reference_declares_it(
+    fault: dict[str, object], check: str, kind: str
+):
+    plan = planned(replace(SPM, **fault), SPM)
+    assert plan.before.counts[check] > 0
+    assert plan.repair.kind == kind
+    assert plan.after.is_clean
+
+
+def test_what_ids_cannot_show_is_reported_as_not_compared():
+    report = to_report(planned(replace(SPM, chat_template=None), SPM, bare=True))
+    assert fix_exit_code(report) == 0
+    assert set(report.not_compared) == {"types of tokens", "ids of special tokens", "chat template"}
+
+
+def test_nothing_is_claimed_if_a_difference_remains():
+    # Nothing can turn this vocabulary into one of another size without knowing the tokens' texts.
+    plan = planned(SPM, replace(SPM, scores=[-score for score in SPM.scores], model="t5"), bare=True)
+    report = written(plan) if plan.change else to_report(plan)
+    assert fix_exit_code(report) == 1
+
+
+def test_a_change_that_makes_anything_worse_is_no_improvement():
+    plan = planned(typed(SPM, "new word", NORMAL), SPM)
+    better = replace(plan.before, counts={**plan.before.counts, TEXTS: 0})
+    worse_elsewhere = replace(better, counts={**better.counts, TYPES: better.counts[TYPES] + 1})
+    assert better.improves(plan.before)
+    assert not worse_elsewhere.improves(plan.before)
+    assert not plan.before.improves(plan.before)
+
+
+def test_bos_is_turned_off_if_the_template_adds_it_and_the_reference_adds_nothing():
+    class Silent(Bare):
+        """Does not know which tokens to add."""
+
+        def __init__(self, spec: TokenizerSpec) -> None:
+            super().__init__(Encoder(spec))
+            self.adds_special = False
+
+    spec = replace(typed(SPM, "new word", NORMAL), add_bos=True, chat_template="<s>{{ messages }}")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=spec), Facts(Silent(SPM)), CASES)
+    assert plan.change.transform(spec).types == SPM.types
+    assert "turning add_bos off, because the chat template begins with BOS" in plan.change.sentence
+
+
+def test_a_file_that_llama_cpp_refuses_is_repaired():
+    wrong = replace(BPE, merges=None)
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("there are no merges"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE)), CASES)
+    assert plan.before.verification().refusal == "there are no merges"
+    assert plan.change.transform(wrong).merges == BPE.merges
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_the_report_names_the_checks_that_are_left():
+    report = to_report(planned(typed(SPM, "new word", NORMAL), SPM))
+    assert {check.name for check in remaining(report)} == {TEXTS, TYPES}
+
+
+def test_type_ranges_join_neighbors_of_the_same_type():
+    types = list(BPE.types)
+    types[3:6] = [USER_DEFINED] * 3
+    types[8] = CONTROL
+    new = replace(BPE, types=types)
+    assert type_ranges(BPE, new) == (TypeRange(3, 5, USER_DEFINED), TypeRange(8, 8, CONTROL))
+    assert type_ranges(BPE, replace(new, tokens=new.tokens[:-1], types=types[:-1])) == ()

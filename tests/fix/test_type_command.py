@@ -1,0 +1,36 @@
+"""The command that sets types of tokens without tokverify does what the repair does."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import SAMPLE
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.render.fix import render_plan
+from tokverify.report.fix import FileRepair, FixReport, TypeRange, Verification
+
+
+def rendered(*, with_commands: bool) -> str:
+    repair = FileRepair(
+        "setting types", ("tokenizer.ggml.token_type",), types=(TypeRange(4, 33, 4), TypeRange(40, 40, 3))
+    )
+    report = FixReport(Verification(1, 1), repair=repair)
+    return render_plan(report, Path("model.gguf"), Path("it's.gguf"), with_commands=with_commands)
+
+
+def test_only_a_dry_run_shows_the_command():
+    assert "GGUFReader" not in rendered(with_commands=False)
+
+
+@pytest.mark.process
+def test_the_command_sets_the_types_in_a_copy(tmp_path: Path):
+    shutil.copy(SAMPLE / "sample-broken.gguf", tmp_path / "model.gguf")
+    command = rendered(with_commands=True).partition("with the gguf package: ")[2]
+    shell = command.replace("python -c", f"{sys.executable} -c")
+    subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, check=True)
+    types = read_spec(tmp_path / "it's.gguf").types
+    assert (set(types[4:34]), types[40]) == ({4}, 3)
+    assert types[41:] == read_spec(tmp_path / "model.gguf").types[41:]

@@ -1,0 +1,84 @@
+"""Changes that need no search, because the file contradicts itself or llama.cpp's own tables in a known way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.audit.marker import read_template
+from tokverify.audit.repair import key_of, set_special_id
+from tokverify.diagnosis import TokenizerChange
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.spec import TokenType
+from tokverify.text.wording import plural, quote
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis import Facts
+    from tokverify.engine.encoder import Encoder
+    from tokverify.spec import TokenizerSpec
+
+_BYTES = 256
+_COST = 1.0
+
+
+def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
+    """Yield the repairs of faults that show in the file itself."""
+    yield from _byte_tokens(spec)
+    if encoder is not None and spec.chat_template is not None:
+        yield from _turn_end(spec, encoder)
+        yield from _double_bos(encoder, facts)
+
+
+def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
+    """Type all 256 byte tokens BYTE if a vocabulary has them and some are typed otherwise."""
+    ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
+    if spec.types is None or len(ids) != _BYTES:
+        return
+    wrong = [id for id in ids if spec.types[id] != TokenType.BYTE]
+    if wrong:
+        types = list(spec.types)
+        for id in wrong:
+            types[id] = TokenType.BYTE.value
+        yield TokenizerChange(
+            kind="types",
+            sentence=f"setting the type of {plural(len(wrong), 'byte token')} to BYTE",
+            cost=_COST,
+            transform=lambda spec: replace(spec, types=types),
+        )
+
+
+def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
+    """Declare the token that ends a turn in the chat template, if it does not end a generation."""
+    settings, markers = encoder.settings, read_template(spec.chat_template or "")
+    ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
+    if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
+        return
+    id = ends[0]
+    yield TokenizerChange(
+        kind="eot_id",
+        sentence=f"making token {id} {quote(settings.pieces[id])} the eot token ({key_of('eot')})",
+        cost=_COST,
+        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, "eot": id}),
+        gguf_command=set_special_id("eot", id),
+    )
+
+
+def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
+    """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
+    settings = encoder.settings
+    bos = settings.special_ids.get("bos")
+    if not settings.add_bos or bos is None or (facts.expected is not None and facts.expected.adds_special):
+        return False
+    return read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+
+
+def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
+    """Turn add_bos off if the chat template adds BOS as well."""
+    if adds_bos_twice(encoder, facts):
+        yield TokenizerChange(
+            kind="add_bos",
+            sentence="turning add_bos off, because the chat template begins with BOS",
+            cost=_COST,
+            transform=lambda spec: replace(spec, add_bos=False),
+        )

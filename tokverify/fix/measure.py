@@ -1,0 +1,178 @@
+"""Measure: how much a tokenizer differs from its reference, in every way in which that can be found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tokverify.audit import audit
+from tokverify.audit.rules import RULES
+from tokverify.audit.subject import Subject
+from tokverify.diagnosis.change import require_loadable
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
+from tokverify.fix.certain import adds_bos_twice
+from tokverify.fix.target_text import is_generated
+from tokverify.fix.token_list import TokenList
+from tokverify.report.finding import Severity
+from tokverify.report.fix import FixCheck, Verification
+from tokverify.report.run import CaseResult, Status
+from tokverify.verify.comparison import verify_tokenizers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokverify.cases.case import Case
+    from tokverify.diagnosis import Facts
+    from tokverify.files.gguf.declaration import Declaration
+    from tokverify.spec import TokenizerSpec
+
+CASES = "cases"
+TEXTS = "generated texts"
+DECODING = "decoding"
+DECODING_TEXTS = "decoding of generated texts"
+BYTES = "bytes of tokens"
+TYPES = "types of tokens"
+ROLES = "special tokens"
+TEMPLATE = "chat template"
+DOUBLE_BOS = "BOS added by tokenizer and template"
+FINDINGS = "errors found by audit"
+
+_FAILING = frozenset({Status.MISMATCH, Status.ERROR})
+_WORTH = 4
+"""A difference that the reference may be responsible for counts this many times less than one that it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The differences that were found."""
+
+    counts: Mapping[str, int]
+    """The number of differences, by what was compared."""
+    optional: frozenset[str]
+    """What may differ for reasons that no file can change."""
+    results: Sequence[CaseResult]
+    """The results of all cases, generated ones included."""
+    encoder: Encoder | None
+    """None if llama.cpp refuses the tokenizer."""
+    refusal: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is no difference that a repair could remove."""
+        return not any(count for name, count in self.counts.items() if name not in self.optional)
+
+    def improves(self, other: Measure) -> bool:
+        """Whether this is better in at least one way, and worse in none."""
+        changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
+        required = [change for name, change in changes.items() if name not in self.optional]
+        gain = -sum(required)
+        if max(required) > 0:
+            return False
+        loss = sum(change for name, change in changes.items() if name in self.optional)
+        return loss * _WORTH < gain or (gain == 0 and loss < 0)
+
+    def verification(self) -> Verification:
+        """Return the counts of the cases, without the generated ones."""
+        results = [result for result in self.results if not is_generated(result.case)]
+        fail = self.counts[CASES]
+        skipped = sum(result.status is Status.SKIPPED for result in results)
+        decoded = sum(result.decode_difference is not None for result in results)
+        return Verification(len(results) - fail - skipped, fail, decoded, self.refusal or None)
+
+
+def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
+    """Return what was compared besides the ids of the cases, before and after a repair."""
+    return tuple(
+        FixCheck(name, count, after.counts[name], name not in after.optional)
+        for name, count in before.counts.items()
+        if name != CASES
+    )
+
+
+class Measuring:
+    """Measures tokenizers against one reference."""
+
+    def __init__(self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case]) -> None:
+        self._declaration = declaration
+        self._name = name
+        self._facts = facts
+        self._cases = list(cases)
+        self.token_list = TokenList(facts)
+
+    def add_cases(self, cases: Iterable[Case]) -> bool:
+        """Also compare these cases from now on; return whether any of them is new."""
+        known = {case.name for case in self._cases}
+        new = [case for case in cases if case.name not in known]
+        self._cases += new
+        return bool(new)
+
+    def measure(self, spec: TokenizerSpec) -> Measure:
+        """Compare a tokenizer, as a file would declare it, with the reference."""
+        is_original = spec is self._declaration.spec
+        try:
+            if is_original and self._declaration.refusal:
+                raise self._declaration.refusal
+            require_loadable(spec)
+            encoder = Encoder(spec, self._name)
+        except TokverifyError as error:
+            return self._refused(str(error), len(spec.tokens))
+        expected = self._facts.expected
+        results = verify_tokenizers(encoder, expected, self._cases).results
+        shipped = [result for result in results if not is_generated(result.case)]
+        generated = [result for result in results if is_generated(result.case)]
+        counts = {
+            CASES: _count_failing(shipped),
+            DECODING: _count_decoding(shipped),
+            TEXTS: _count_failing(generated),
+            DECODING_TEXTS: _count_decoding(generated),
+            BYTES: len(self.token_list.differing_bytes(encoder)),
+            TYPES: len(self.token_list.differing_types(encoder)),
+            ROLES: len(self.token_list.differing_roles(encoder)),
+            TEMPLATE: int(self.token_list.has_other_template(spec)),
+            DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
+            FINDINGS: self._count_errors(spec),
+        }
+        return Measure(counts, self._optional, results, encoder)
+
+    @property
+    def _optional(self) -> frozenset[str]:
+        # Other libraries decode special tokens and spaces in their own way.
+        decodes_alike = self._facts.expected is not None and self._facts.expected.decodes_as_llama_cpp
+        decoding = frozenset() if decodes_alike or self.token_list.settings else frozenset({DECODING, DECODING_TEXTS})
+        # Many intact files have some; they must only not become more.
+        return decoding | {FINDINGS}
+
+    def _count_errors(self, spec: TokenizerSpec) -> int:
+        declaration = replace(self._declaration, spec=spec, refusal=None)
+        findings = audit(Subject(declaration), RULES.values()).findings
+        return sum(finding.severity is Severity.ERROR for finding in findings)
+
+    def _refused(self, message: str, size: int) -> Measure:
+        results = [_error_result(case, message, self._facts) for case in self._cases]
+        generated = sum(is_generated(case) for case in self._cases)
+        counts = dict.fromkeys((DECODING, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS), size)
+        counts |= {CASES: len(self._cases) - generated, TEXTS: generated}
+        order = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS)
+        return Measure({name: counts[name] for name in order}, self._optional, results, None, message)
+
+
+def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
+    expected = facts.expected
+    return CaseResult(
+        case,
+        Status.ERROR,
+        message=message,
+        add_special=case.add_special and (expected is None or expected.adds_special),
+        parse_special=case.parse_special and (expected is None or expected.parses_special),
+    )
+
+
+def _count_failing(results: Iterable[CaseResult]) -> int:
+    return sum(result.status in _FAILING for result in results)
+
+
+def _count_decoding(results: Iterable[CaseResult]) -> int:
+    """Count the cases that decode differently, and those without ids to decode."""
+    return sum(result.decode_difference is not None or result.status is Status.ERROR for result in results)

@@ -1,0 +1,111 @@
+"""Compare the complete token lists: what each id represents, its type, and the roles, as far as a reference tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.diagnosis.type_change import patches_by_probing
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.settings import resolve
+from tokverify.errors import TokverifyError
+from tokverify.files.config import chat_templates
+from tokverify.tokenizer import Declaring
+
+if TYPE_CHECKING:
+    from tokverify.diagnosis import Facts
+    from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Settings
+    from tokverify.spec import TokenizerSpec
+
+_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
+"""The roles that change prompts or end generations."""
+
+
+class TokenList:
+    """What a reference tells about all of its tokens."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @cached_property
+    def settings(self) -> Settings | None:
+        """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
+        if not isinstance(self._facts.expected, Declaring) or self._facts.spec is None:
+            return None
+        try:
+            return resolve(self._facts.spec)
+        except TokverifyError:
+            return None
+
+    @cached_property
+    def template(self) -> str | None:
+        """The reference's default chat template."""
+        declared = self._facts.spec.chat_template if self._facts.spec else None
+        if declared is not None or self._facts.path is None:
+            return declared
+        try:
+            return chat_templates(self._facts.path).get("default")
+        except TokverifyError:
+            return None
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """What the reference does not tell."""
+        known = {
+            "bytes of tokens": bool(self._facts.token_bytes),
+            "types of tokens": self.settings is not None,
+            "ids of special tokens": bool(self._roles),
+            "chat template": self.template is not None,
+        }
+        return tuple(name for name, is_known in known.items() if not is_known)
+
+    @cached_property
+    def _roles(self) -> Mapping[str, int]:
+        ids = self.settings.special_ids if self.settings else self._facts.special_ids
+        return {role: id for role, id in ids.items() if role in ROLES}
+
+    def differing_bytes(self, encoder: Encoder) -> list[int]:
+        """Return the ids that represent other bytes than in the reference, or that only the reference has."""
+        expected = self._facts.token_bytes
+        pieces, others = encoder.settings.pieces, self._facts.pieces
+        differing = list(range(encoder.vocab_size, len(expected)))
+        for id, data in enumerate(expected[: encoder.vocab_size]):
+            same_piece = id < len(others) and others[id] == pieces[id]
+            if encoder.token_bytes(id) != data and not (same_piece and self.settings is None):
+                differing.append(id)
+        if self.settings is not None:
+            differing += range(len(expected), encoder.vocab_size)
+        return differing
+
+    def differing_types(self, encoder: Encoder) -> list[int]:
+        """Return the ids whose types llama.cpp would treat in another way."""
+        if self.settings is None:
+            return sorted(patches_by_probing(self._facts, encoder.spec))
+        pairs = zip(encoder.settings.attributes, self.settings.attributes, strict=False)
+        return [id for id, (ours, theirs) in enumerate(pairs) if _class_of(ours) != _class_of(theirs)]
+
+    def differing_roles(self, encoder: Encoder) -> list[str]:
+        """Return the roles that have another token, or that end a generation on one side only."""
+        ours = encoder.settings.special_ids
+        roles = [role for role, id in self._roles.items() if ours.get(role) != id]
+        if self.settings is not None:
+            roles += [role for role in ROLES if role in ours and role not in self._roles]
+            if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
+                roles.append("eog")
+        return roles
+
+    def has_other_template(self, spec: TokenizerSpec) -> bool:
+        """Whether the chat template differs in more than whitespace."""
+        return self.template is not None and _words(spec.chat_template) != _words(self.template)
+
+
+def _class_of(attribute: int) -> int:
+    """Return an attribute without the difference between CONTROL and UNKNOWN: converters write either for `<unk>`."""
+    return _SPECIAL if attribute & _SPECIAL else attribute
+
+
+def _words(template: str | None) -> Sequence[str] | None:
+    return None if template is None else template.split()
