@@ -25,6 +25,7 @@ _COMMANDS = (
     "fix",
     "chat",
     "convert",
+    "learn",
     "train",
     "encode",
     "decode",
