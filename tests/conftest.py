@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import hypothesis
@@ -11,8 +12,10 @@ import pytest
 from support.real_data import SHARED
 from support.spec_file import write_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import requested_engine
 from tokverify.errors import BrokenFileError, MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
+from tokverify.fuzz.earlier import VARIABLE
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import VOCAB_ONLY_AT, Library, find_library
 from tokverify.spec import TokenizerSpec
@@ -31,6 +34,8 @@ REAL_FIXTURE = "shared"
 PROCESS_FIXTURES = {"browser", "library", "lfs_versions", "own_git", "pytester", "site", "versions"}
 """Fixtures that start a process, or whose tests do."""
 
+
+_CACHES = count()
 
 NEWEST_LLAMA_CPP = next(iter(VOCAB_ONLY_AT))
 """The newest supported version; older ones lack some families."""
@@ -54,6 +59,12 @@ def needs_process(item: pytest.Item) -> bool:
     return uses_subprocess or "slow" in item.keywords or not PROCESS_FIXTURES.isdisjoint(item.fixturenames)
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a cache of its own, which is created on first use."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path_factory.getbasetemp() / f"cache-{next(_CACHES)}"))
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     if not (SHARED / "vocabs").is_dir():
@@ -74,8 +85,9 @@ def spec_of(vocabs: Path) -> Callable[[str], TokenizerSpec]:
 
 @pytest.fixture(scope="session")
 def encoder_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], Encoder]:
-    """Return a function that builds the encoder of a real vocabulary, once for all tests."""
-    return cache(lambda name: Encoder(spec_of(name), name))
+    """Return a function that builds the encoder of a real vocabulary, once for each engine."""
+    make = cache(lambda name, engine: Encoder(spec_of(name), name))
+    return lambda name: make(name, requested_engine())
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,23 @@
 class TokverifyError(Exception):
     """The command could not run as requested; the message says what happened, where, and what to do."""
 
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong, one sentence each; a value that a sentence quotes may contain line breaks."""
+        return (str(self),)
+
+
+class SeveralError(TokverifyError):
+    """Several things are wrong; the arguments are the complaints."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.complaints)
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong, one sentence each."""
+        return self.args
+
 
 class BrokenFileError(TokverifyError):
     """An input file is invalid: no reader could use it."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-MAX_TOKENS = 1 << 21
-"""The limit for the number of tokens of any tokenizer; the largest known vocabularies have about a million."""
+MAX_TOKENS = 1 << 20
+"""The limit for the number of tokens of any tokenizer; the largest known vocabulary has 901,629."""
 
 MAX_GAP = 1 << 20
 """The limit for the number of ids without a token."""

@@ -90,6 +90,18 @@ def test_the_saved_suite_has_no_hints_and_fails_only_with_the_broken_model(tmp_p
         assert again.exit_code == code
 
 
+def test_texts_that_differed_are_tried_first_in_the_next_run():
+    first, second = (run(BROKEN, "-r", REFERENCE, *FEW, "-f", "json") for _ in range(2))
+    documents = [json.loads(result.stdout) for result in (first, second)]
+    assert "earlier" not in documents[0]["generators"]
+    assert documents[1]["generators"]["earlier"] == {"strings": 2, "failing": 2}
+    assert documents[1]["strings"] == 302
+    without = run(BROKEN, "-r", REFERENCE, *FEW, "-f", "json", "--no-replay")
+    assert "earlier" not in json.loads(without.stdout)["generators"]
+    # They belong to this model and reference.
+    assert "earlier" not in run(MODEL, "-r", REFERENCE, *FEW).stdout
+
+
 def test_an_error_does_not_change_the_saved_file(tmp_path):
     path = tmp_path / "found.yaml"
     path.write_text("old")
@@ -100,7 +112,8 @@ def test_an_error_does_not_change_the_saved_file(tmp_path):
 
 
 def test_the_json_is_the_same_with_two_processes():
-    first, second = (run(BROKEN, "-r", REFERENCE, "--count", "1500", "-f", "json", "-j", jobs) for jobs in "12")
+    options = ("--count", "1500", "-f", "json", "--no-replay")
+    first, second = (run(BROKEN, "-r", REFERENCE, *options, "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
     document = json.loads(first.stdout)
     assert document["report"]["options"]["count"] == 1500

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from support.paths import ROOT
 from tokverify.cli import main
 from tokverify.cli.group import TokverifyGroup
-from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.errors import SeveralError, TokverifyError, UnsupportedError
 
 REPORT = ROOT / "reports" / "sample.json"
 
@@ -41,7 +41,8 @@ def test_a_command_returns_its_exit_code(returned, code):
     ("error", "code", "message"),
     [
         (TokverifyError("no such file"), 2, "error: no such file\n"),
-        (UnsupportedError("a\nb"), 2, "error: a\nerror: b\n"),
+        (UnsupportedError("a\nb"), 2, "error: a↵b\n"),
+        (SeveralError("a", "b"), 2, "error: a\nerror: b\n"),
         (TokverifyError("token '\x1b[31m'"), 2, "error: token '\\x1b[31m'\n"),
         (TokverifyError("write \\t for \x1b"), 2, "error: write \\t for \\x1b\n"),
         (click.UsageError("wrong"), 2, "Error: wrong"),

@@ -21,7 +21,7 @@ def test_text_is_read_unchanged(tmp_path: Path):
 def test_an_endless_text_is_an_error(monkeypatch, name: str):
     if not Path("/dev/zero").exists():
         pytest.skip("no /dev/zero on this system")
-    monkeypatch.setattr(input_file, "_MAX_TEXT_BYTES", 1 << 16)
+    monkeypatch.setattr(input_file, "MAX_TEXT_BYTES", 1 << 16)
     with Path("/dev/zero").open("rb") as endless:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
         with pytest.raises(TokverifyError, match=f"{name}: larger than .*, the limit for the text; reduce or split it"):

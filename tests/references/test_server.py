@@ -149,7 +149,7 @@ def test_no_server_at_the_address_is_an_error():
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": 10**30}]}), UnsupportedError, "the bytes of ids"),
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": 10**10}]}), UnsupportedError, "the bytes of ids"),
         ("/tokenize", (200, {"tokens": [{"id": 0, "piece": [True]}]}), UnsupportedError, "the bytes of ids"),
-        ("/v1/models", (200, {"data": [{"meta": {"n_vocab": 10**18}}]}), UnsupportedError, "more than 2,097,152"),
+        ("/v1/models", (200, {"data": [{"meta": {"n_vocab": 10**18}}]}), UnsupportedError, "more than 1,048,576"),
         ("/v1/models", (200, {"data": [{"meta": {"n_vocab": True}}]}), UnsupportedError, "does not report n_vocab"),
         ("/v1/models", (500, {"error": {"message": "x" * 70_000}}), TokverifyError, "HTTP 500: x{200}$"),
     ],

@@ -39,7 +39,7 @@ def read_waivers(path: Path, codes: Collection[str]) -> list[Waiver]:
             checker.complain(node.line, f"there is no rule {quote(values['code'])}; choose one of {', '.join(codes)}")
         return Waiver(**values, place=f"{path}:{node.line}")
 
-    return read_entries(path, "waiver", read)
+    return read_entries(path, "waiver", read, marks=("code", "reason"))
 
 
 def _read_fingerprint(checker: Checker, node: Node, what: str) -> str | None:

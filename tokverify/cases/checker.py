@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -38,10 +39,19 @@ class Checker:
     A check that fails adds a complaint and returns None. The argument `what` names the checked value in the complaint.
     """
 
-    def __init__(self, file: str, content: str) -> None:
-        """Collect complaints about `file`; `content` is the least it must contain, such as "a `cases` list"."""
+    def __init__(self, file: str, content: str, marks: Collection[str]) -> None:
+        """Collect complaints about a file.
+
+        Args:
+            file: Its name in messages.
+            content: The least it must contain, such as "a `cases` list".
+            marks: The field names that show that it is such a file. If it has none of them, it may be any file that a
+                stranger named, even one with secrets, and no complaint quotes it.
+        """
         self._file = file
         self._content = content
+        self._marks = marks
+        self._is_recognized = False
         self._complaints: list[tuple[int, str]] = []
 
     @property
@@ -73,6 +83,8 @@ class Checker:
             return None
         if root is None:
             self.complain(1, f"the file is empty; write at least {self._content}")
+            return None
+        self._is_recognized = _has_field(root, self._marks)
         return root
 
     def mapping(self, node: Node, what: str, known: Collection[str]) -> dict[str, Node] | None:
@@ -82,19 +94,21 @@ class Checker:
             if name in known:
                 fields[name] = value
                 continue
-            self.complain(value.line, f"{what} has an unknown field {quote(name)}; {suggest_name(name, known)}")
+            field = f"an unknown field {quote(name)}" if self._is_recognized else "an unknown field"
+            self.complain(value.line, f"{what} has {field}; {suggest_name(name, known)}")
         return fields if isinstance(node, Mapping) else None
 
     def entries(self, node: Node, what: str) -> Iterator[tuple[str, Node]]:
         """Iterate over a mapping, checking that its keys are unique strings."""
         if not isinstance(node, Mapping):
-            self.complain(node.line, f"{what} is {_describe(node)}; write it as lines of `name: value`")
+            self.complain(node.line, f"{what} is {self._describe(node)}; write it as lines of `name: value`")
             return
         first_lines: dict[str, int] = {}
         for key, value in node.pairs():
             name = self.string(key, f"a field name of {what}")
             if name in first_lines:
-                message = f"{what} has {quote(name)} twice, first on line {first_lines[name]}; remove one"
+                field = quote(name) if self._is_recognized else "a field"
+                message = f"{what} has {field} twice, first on line {first_lines[name]}; remove one"
                 self.complain(key.line, message)
             elif name is not None:
                 first_lines[name] = key.line
@@ -104,15 +118,15 @@ class Checker:
         """Check that a node is a list; return its items."""
         if isinstance(node, Sequence):
             return node.items
-        self.complain(node.line, f"{what} is {_describe(node)}; write a list, such as [a, b]")
+        self.complain(node.line, f"{what} is {self._describe(node)}; write a list, such as [a, b]")
         return None
 
     def string(self, node: Node, what: str) -> str | None:
         """Check that a node is a string that can be represented in UTF-8."""
         if not isinstance(node, Scalar):
-            self.complain(node.line, f"{what} is {_describe(node)}; write a string")
+            self.complain(node.line, f"{what} is {self._describe(node)}; write a string")
         elif node.tag != "str":
-            self.complain(node.line, _describe_non_string(node, what))
+            self.complain(node.line, self._describe_non_string(node, what))
         elif any("\ud800" <= character <= "\udfff" for character in node.value):
             self.complain(
                 node.line, f"{what} contains a lone surrogate, which is not valid text; write \\U and eight digits"
@@ -133,7 +147,7 @@ class Checker:
         """Check that a node is exactly `true` or `false`."""
         if isinstance(node, Scalar) and node.tag == "bool" and node.value in {"true", "false"}:
             return node.value == "true"
-        self.complain(node.line, f"{what} is {_describe(node)}; write true or false")
+        self.complain(node.line, f"{what} is {self._describe(node)}; write true or false")
         return None
 
     def integer(self, node: Node, what: str, low: int, high: int) -> int | None:
@@ -143,8 +157,38 @@ class Checker:
             number = int(node.value)
             if low <= number <= high:
                 return number
-        self.complain(node.line, f"{what} is {_describe(node)}; write a whole number from {low} to {high}")
+        self.complain(node.line, f"{what} is {self._describe(node)}; write a whole number from {low} to {high}")
         return None
+
+    def _describe(self, node: Node) -> str:
+        if isinstance(node, Sequence):
+            return "a list"
+        if isinstance(node, Mapping):
+            return "a mapping"
+        if node.tag == "null" and not node.value:
+            return "empty"
+        if not self._is_recognized:
+            return "a string" if node.tag == "str" else _KINDS.get(node.tag, "something else")
+        return f"the string {quote(node.value)}" if node.tag == "str" else _raw(node)
+
+    def _describe_non_string(self, node: Scalar, what: str) -> str:
+        if node.tag not in _KINDS:
+            tag = f"the tag {quote(node.tag)}" if self._is_recognized else "a tag"
+            return f"{what} has {tag}; remove the tag and quote the value"
+        if node.tag == "null" and not node.value:
+            return f'{what} is empty, which YAML reads as nothing, not as a string; write "" for an empty text'
+        kind = _KINDS[node.tag]
+        if not self._is_recognized:
+            return f"{what} is {kind}, not a string; quote it"
+        return f"{what} is {_raw(node)}, which YAML reads as {kind}, not as a string; quote it"
+
+
+def _has_field(root: Node, names: Collection[str]) -> bool:
+    """Whether a mapping, or one in a list, has a field with one of these names."""
+    nodes = root.items if isinstance(root, Sequence) else [root]
+    mappings = [node for node in nodes if isinstance(node, Mapping)]
+    keys = chain.from_iterable(mapping.items[::2] for mapping in mappings)
+    return any(isinstance(key, Scalar) and key.value in names for key in keys)
 
 
 def quote(value: str) -> str:
@@ -152,24 +196,5 @@ def quote(value: str) -> str:
     return repr(value if len(value) <= _MAX_SHOWN else value[:_MAX_SHOWN] + "…")
 
 
-def _describe(node: Node) -> str:
-    if isinstance(node, Sequence):
-        return "a list"
-    if isinstance(node, Mapping):
-        return "a mapping"
-    if node.tag == "null" and not node.value:
-        return "empty"
-    return f"the string {quote(node.value)}" if node.tag == "str" else _raw(node)
-
-
 def _raw(node: Scalar) -> str:
     return node.value[:_MAX_SHOWN] if node.value.isprintable() else quote(node.value)
-
-
-def _describe_non_string(node: Scalar, what: str) -> str:
-    if node.tag not in _KINDS:
-        return f"{what} has the tag {quote(node.tag)}; remove the tag and quote the value"
-    if node.tag == "null" and not node.value:
-        return f'{what} is empty, which YAML reads as nothing, not as a string; write "" for an empty text'
-    kind = _KINDS[node.tag]
-    return f"{what} is {_raw(node)}, which YAML reads as {kind}, not as a string; quote it"

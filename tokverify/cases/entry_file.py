@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokverify.cases.checker import Checker
-from tokverify.errors import TokverifyError
+from tokverify.errors import SeveralError
 from tokverify.system.input_file import read_text
 
 if TYPE_CHECKING:
@@ -23,23 +23,26 @@ _Entry = TypeVar("_Entry")
 _MAX_FILE_BYTES = 16 << 20
 
 
-def read_entries(path: Path, what: str, read: Callable[[Checker, Node], _Entry | None]) -> list[_Entry]:
+def read_entries(
+    path: Path, what: str, read: Callable[[Checker, Node], _Entry | None], *, marks: Collection[str]
+) -> list[_Entry]:
     """Read a file that contains a list.
 
     Args:
         path: The file.
         what: The name of an entry in messages, such as `waiver`.
         read: Converts a node to an entry, or adds complaints and returns None.
+        marks: The fields that show that the file is such a list, as for `Checker`.
 
     Raises:
-        TokverifyError: If anything is wrong; lists all complaints, one per line.
+        TokverifyError: If anything is wrong; lists all complaints.
     """
-    checker = Checker(str(path), f"a list of {what}s")
+    checker = Checker(str(path), f"a list of {what}s", marks)
     root = checker.parse(read_text(path, f"{what}s", _MAX_FILE_BYTES))
     nodes = checker.sequence(root, f"the file of {what}s") if root is not None else None
     entries = [read(checker, node) for node in nodes or ()]
     if checker.complaints:
-        raise TokverifyError("\n".join(checker.complaints))
+        raise SeveralError(*checker.complaints)
     return [entry for entry in entries if entry is not None]
 
 

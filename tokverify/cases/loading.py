@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import SHIPPED, Case, SuiteSource
-from tokverify.errors import TokverifyError
+from tokverify.errors import SeveralError, TokverifyError
 
 if TYPE_CHECKING:
     from tokverify.cases.suite import Suite
@@ -30,7 +30,7 @@ def load_cases(sources: Iterable[SuiteSource] | None = None) -> list[Case]:
     Directories are searched for `*.yaml` and `*.yml` files, skipping hidden ones. A file found twice is read once.
 
     Raises:
-        TokverifyError: If anything is wrong; lists the complaints about all files, one per line.
+        TokverifyError: If anything is wrong; lists the complaints about all files.
     """
     return list(chain.from_iterable(suite.cases for suite in load_suites(sources)))
 
@@ -51,7 +51,7 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
         suites.append(suite)
     complaints = [*chain.from_iterable(suite.complaints for suite in suites), *_find_name_clashes(suites)]
     if complaints:
-        raise TokverifyError("\n".join(complaints))
+        raise SeveralError(*complaints)
     return suites
 
 

@@ -60,7 +60,7 @@ def read_suite(path: Path, display_name: str | None = None) -> Suite:
 
 def parse_suite(source: str, file: str, stem: str) -> Suite:
     """Read the text of a file; the suite is named after the `stem` of the file name unless the text names it."""
-    checker = Checker(file, "a `cases` list")
+    checker = Checker(file, "a `cases` list", ("cases", "suite", "defaults"))
     suite = Suite(file, _default_name(stem))
     root = checker.parse(source)
     if root is not None:

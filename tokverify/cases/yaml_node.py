@@ -90,7 +90,7 @@ def parse(text: str) -> Node | None:
     except yaml.MarkedYAMLError as error:
         raise _explain(error, text) from error
     except (yaml.YAMLError, ValueError) as error:
-        raise YamlError(1, f"not valid YAML: {str(error).splitlines()[0]}; fix or remove it") from error
+        raise YamlError(1, "not valid YAML; check that the file is text") from error
     return builder.root
 
 
@@ -106,7 +106,9 @@ def _explain(error: yaml.MarkedYAMLError, text: str) -> YamlError:
         advice = "indent with spaces, not tabs, and in a text write \\t in double quotes"
     else:
         advice = "check indentation, colons and quotes"
-    return YamlError(line, f"not valid YAML: {error.problem}; {advice}")
+    # The only problem that the parsers describe with more than one character of the file.
+    problem = "found an undefined tag handle" if "tag handle" in (error.problem or "") else error.problem
+    return YamlError(line, f"not valid YAML: {problem}; {advice}")
 
 
 def _end(node: Sequence | Mapping, event: yaml.CollectionEndEvent) -> int:
@@ -163,7 +165,7 @@ class _Builder:
 
     def _expand(self, name: str | None, line: int) -> tuple[Node, None, int]:
         if name is None or name not in self._anchors:
-            raise YamlError(line, f"the alias *{name} has no finished anchor &{name} above it; write one")
+            raise YamlError(line, "an alias (*) has no finished anchor (&) of the same name above it; write one")
         node, size = self._anchors[name]
         return node, None, size
 

@@ -32,7 +32,7 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
     def read(checker: Checker, node: Node) -> Conversation | None:
         return _read(checker, node, file, seen)
 
-    conversations = read_entries(path or SHIPPED, "conversation", read)
+    conversations = read_entries(path or SHIPPED, "conversation", read, marks=("messages",))
     if not conversations:
         raise TokverifyError(f"{path}: no conversations; write at least one")
     return conversations

@@ -18,10 +18,18 @@ import click
 from tokverify.cli.stream import fail_on_stdout, flush_stdout, write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
+from tokverify.text.wording import truncate
 
 _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
+
+_MAX_COMPLAINT = 2000
+"""In characters. Values are truncated where they are quoted; this is for lists of many."""
+
+_MEMORY_MESSAGE = (
+    "error: out of memory; close other programs, raise the limit for memory, or use smaller input or fewer jobs (-j)"
+)
 
 _BUG_MESSAGE = (
     "this is a bug in tokverify, not in your files. Please report it in the issue tracker of the project,"
@@ -113,6 +121,9 @@ def _handle_failures() -> Iterator[None]:
     except TokverifyError as error:
         _write_error(error)
         code = _CANNOT_RUN
+    except MemoryError:
+        write_stderr(_MEMORY_MESSAGE)
+        code = _CANNOT_RUN
     except Exception:  # noqa: BLE001 - anything else is a bug, and must not look like a mismatch
         code = _report_bug()
     else:
@@ -167,9 +178,9 @@ def _write_visible(text: str) -> None:
 
 
 def _write_error(error: TokverifyError) -> None:
-    """Write an error to stderr; each of its lines is a separate complaint."""
-    for line in str(error).split("\n"):
-        write_stderr(f"error: {visible_message(line)}")
+    """Write an error to stderr, one line for each complaint."""
+    for complaint in error.complaints:
+        write_stderr(f"error: {visible_message(truncate(complaint, _MAX_COMPLAINT))}")
 
 
 def _open_missing_streams() -> None:

@@ -115,8 +115,8 @@ def _insert_name(path: Path, name: str, *, several: bool) -> Path:
 
 def _write(name: str, options: RunOptions, result: ModelResult) -> int:
     if isinstance(result, TokverifyError):
-        for line in str(result).split("\n"):
-            write_stderr(f"error: {name}: {visible_message(line)}")
+        for complaint in result.complaints:
+            write_stderr(f"error: {name}: {visible_message(complaint)}")
         return _CANNOT_RUN
     report, files = result
     return write_reports(options, present("run", report), files)

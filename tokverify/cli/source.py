@@ -28,7 +28,7 @@ def read_text(argument: str | None, file: Path | None) -> str:
     if argument is not None:
         return decode_verbatim(_to_bytes(argument), "the text")
     if file is not None:
-        return read_verbatim(file)
+        return read_verbatim(file, stream=True)
     return read_stream(sys.stdin.buffer, "stdin")
 
 
@@ -42,7 +42,7 @@ def read_raw_text(argument: str | None, file: Path | None) -> bytes:
     _require_one(argument, file)
     if argument is not None:
         return _to_bytes(argument)
-    return read_raw(file) if file is not None else read_raw_stream(sys.stdin.buffer, "stdin")
+    return read_raw(file, stream=True) if file is not None else read_raw_stream(sys.stdin.buffer, "stdin")
 
 
 def _require_one(argument: str | None, file: Path | None) -> None:

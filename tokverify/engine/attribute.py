@@ -5,6 +5,7 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
@@ -12,6 +13,7 @@ from tokverify.engine.override import Override
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
+from tokverify.text.wording import short_repr
 
 
 class Attribute(IntFlag):
@@ -33,6 +35,9 @@ VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).valu
 """The attributes of tokens that represent their own text."""
 
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
+
+# In UTF-8, with each byte as a lone surrogate.
+_BEYOND_UNICODE = re.compile("\udcf4[\udc90-\udcbf][\udc80-\udcbf]{2}|[\udcf5-\udcf7][\udc80-\udcbf]{3}")
 
 _MATCHING = tuple(
     (Attribute[type.name].value, type)
@@ -108,7 +113,23 @@ class Attributes:
         byte = Attribute.BYTE.value  # looked up once: there can be a quarter of a million tokens
         for id in [id for id, attribute in enumerate(self.values) if attribute == byte]:
             if refuses(self._pieces[id]):
-                raise BrokenFileError(f"token {id} {self._pieces[id]!r} is typed BYTE; llama.cpp aborts on such a file")
+                raise BrokenFileError(
+                    f"token {id} {short_repr(self._pieces[id])} is typed BYTE; llama.cpp aborts on such a file"
+                )
+
+    def check_characters(self, decodes: Callable[[int], bool]) -> None:
+        """Refuse tokens with characters beyond U+10FFFF, on which llama.cpp fails if it decodes them.
+
+        Raises:
+            BrokenFileError: If there is such a token; `decodes` decides by its attribute.
+        """
+        # Rare, so the pieces are searched all at once.
+        if not _BEYOND_UNICODE.search("\0".join(self._pieces)):
+            return
+        for id, piece in enumerate(self._pieces):
+            if _BEYOND_UNICODE.search(piece) and decodes(self.values[id]):
+                problem = "contains a character beyond U+10FFFF; llama.cpp refuses such a file"
+                raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
 
     def _make_control(self, id: int) -> None:
         if not self.values[id] & Attribute.CONTROL:
@@ -116,7 +137,7 @@ class Attributes:
 
     def _set(self, id: int, attribute: int, reason: str) -> None:
         if self.values[id] != attribute:
-            setting = f"type of {id} {self._pieces[id]!r}"
+            setting = f"type of {id} {short_repr(self._pieces[id])}"
             self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
             self.values[id] = attribute
 

@@ -14,9 +14,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 
 KEY = "tokenizer.ggml.precompiled_charsmap"
+MAX_REPLACEMENT = 1 << 10
+"""The limit for the length of a replacement, in bytes; the longest one of Unicode's NFKC has 33."""
 WORD = 4
 BYTE = 0xFF
 LABEL = 1 << 31 | BYTE
@@ -73,6 +75,7 @@ class Charsmap:
 
     Raises:
         BrokenFileError: If llama.cpp refuses to load the blob. It does load one that is damaged elsewhere.
+        UnsupportedError: If a replacement is so long that a short text would become a huge one.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -85,6 +88,8 @@ class Charsmap:
             )
         self._entries: tuple[int, ...] = struct.unpack_from(f"<{size // WORD}I", data, WORD)
         self._strings = data[WORD + size :]
+        if max(map(len, self._strings.split(b"\0"))) > MAX_REPLACEMENT:
+            raise UnsupportedError(f"{KEY} contains a replacement of more than {MAX_REPLACEMENT:,} bytes, the limit")
 
     def match(self, data: bytes, start: int) -> tuple[int, bytes] | None:
         """Find the longest string of the map at `start`; return its length in bytes and its replacement.

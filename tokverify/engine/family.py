@@ -214,6 +214,10 @@ class Family(ABC):
         """Whether llama.cpp aborts on a file in which `piece` is typed BYTE."""
         return len(to_bytes(piece)) < len("<0x")
 
+    def decodes_characters(self, attribute: int) -> bool:
+        """Whether llama.cpp decodes the characters of a token on loading, and refuses those beyond U+10FFFF."""
+        return self.alphabet is Alphabet.BYTE_LEVEL and bool(attribute & Attribute.NORMAL.value)
+
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
         """Return the bytes that a token represents; unused and undefined tokens mostly represent none."""
         if attribute & VERBATIM:
@@ -226,6 +230,11 @@ class Family(ABC):
         """Return the bytes that an ordinary piece represents."""
         del settings
         return to_bytes(unescape_spaces(piece))
+
+    def token_category(self, id: int, piece: str) -> str:
+        """Name what kind of thing a token stands for, such as `keywords`; empty where the family knows no kinds."""
+        del id, piece
+        return ""
 
     def make_joiner(self) -> PieceJoiner | None:
         """Return the joiner for the pieces of one text; None if they are concatenated."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.text.sequence import common_length
-from tokverify.text.visible import visible
+from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
@@ -104,12 +104,14 @@ def explain_no_match(pre_tokens: PreTokens) -> str:
     theirs = splitter(PRE_TOKENIZERS[name])(PROBES[index])
     ours = [from_byte_level(piece).decode(errors="replace") for piece in pre_tokens[index]]
     place = common_length(theirs, ours)
-    if place == min(len(theirs), len(ours)):
-        place = -1
     return (
         f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, splits off "
-        f"{visible(theirs[place])} where this one splits off {visible(ours[place])}"
+        f"{_piece_at(theirs, place)} where this one splits off {_piece_at(ours, place)}"
     )
+
+
+def _piece_at(pieces: Sequence[str], place: int) -> str:
+    return quote(pieces[place]) if place < len(pieces) else "nothing"
 
 
 def _byte_level_names() -> list[str]:

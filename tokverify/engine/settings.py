@@ -21,11 +21,13 @@ from tokverify.engine.override import Override
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
+from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
+_MAX_COMPARED = 40
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""
 
@@ -39,9 +41,13 @@ def resolve(spec: TokenizerSpec) -> Settings:
     """
     family = find_family(spec.model)
     if spec.model in NO_VOCABULARY:
-        raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}: this file has no tokenizer to verify")
+        raise UnsupportedError(
+            f"tokenizer.ggml.model is {short_repr(spec.model)}: this file has no tokenizer to verify"
+        )
     if family is None:
-        raise UnsupportedError(f"tokenizer.ggml.model is {spec.model!r}; {near_matches(spec.model, FAMILIES)}")
+        raise UnsupportedError(
+            f"tokenizer.ggml.model is {short_repr(spec.model)}; {near_matches(spec.model, FAMILIES)}"
+        )
     loader = _Loader(spec, family)
     _check_sizes(spec)
     return loader.settings()
@@ -93,6 +99,7 @@ class _Loader:
         if self.family.in_llama_cpp:
             eog_ids = attributes.override(special_ids)
             attributes.check_byte_tokens(self.family.refuses_byte_token)
+            attributes.check_characters(self.family.decodes_characters)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
@@ -126,7 +133,7 @@ class _Loader:
             return self.family.pre or "default", PreTokenizer((), ignore_merges=self.family.ignore_merges)
         name = self.family.pre or declared or "default"
         if name not in PRE_TOKENIZERS:
-            raise UnsupportedError(f"tokenizer.ggml.pre is {name!r}; {near_matches(name, PRE_TOKENIZERS)}")
+            raise UnsupportedError(f"tokenizer.ggml.pre is {short_repr(name)}; {near_matches(name, PRE_TOKENIZERS)}")
         if name != declared:
             reason = f"the model {self.spec.model} implies it" if self.family.pre else "the file names none"
             self._override("pre", declared, name, reason)
@@ -178,7 +185,8 @@ class _Loader:
             missing = [text for text in ("</s>", *KEEP_SPACE_AFTER) if text not in self.ids]
             if missing:
                 raise BrokenFileError(
-                    f"general.name {name!r} makes llama.cpp look for the token {missing[0]!r}, which is missing"
+                    f"general.name {short_repr(name)} makes llama.cpp look for the token {missing[0]!r}, "
+                    "which is missing"
                 )
             rstrip = {*added, self.ids["</s>"]} - set(find_ids(self.ids, KEEP_SPACE_AFTER))
         elif "modern-bert" in name:
@@ -201,7 +209,7 @@ def _duplicate_message(texts: Sequence[str], ids: Mapping[str, int]) -> str:
     second = next(id for id, text in enumerate(texts) if ids[text] != id)
     text = texts[second]
     return (
-        f"tokenizer.ggml.tokens contains {text!r} twice, as ids {second} and {ids[text]} "
+        f"tokenizer.ggml.tokens contains {short_repr(text)} twice, as ids {second} and {ids[text]} "
         f"({len(texts) - len(ids)} duplicates in all); llama.cpp aborts on such a file"
     )
 
@@ -212,5 +220,5 @@ def _contains_any(text: str, *parts: str) -> bool:
 
 def near_matches(name: str, known: Collection[str]) -> str:
     """Suggest known names that resemble `name`, as the end of an error message."""
-    near = get_close_matches(name, known, n=3)
+    near = get_close_matches(name[:_MAX_COMPARED], known, n=3)
     return f"did you mean {' or '.join(near)}?" if near else f"tokverify knows {', '.join(known)}"

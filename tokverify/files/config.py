@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError
-from tokverify.system.input_file import require_fetched
+from tokverify.system.input_file import read_bytes, read_text
+from tokverify.system.json_input import JsonError, parse_json
 
 COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
 """The files that may be next to a tokenizer and belong to it."""
+_MAX_BYTES = 1 << 25
+
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.model", "qwen.tiktoken")
@@ -23,6 +25,7 @@ def read_config(tokenizer_file: Path) -> dict[str, Any]:
 
     Raises:
         BrokenFileError: If it exists but is not a JSON object.
+        TokverifyError: If it cannot be read.
     """
     return _read_beside(tokenizer_file, "tokenizer_config.json")
 
@@ -59,7 +62,7 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     template or a list of named ones.
 
     Raises:
-        BrokenFileError: If one of the files exists but cannot be read.
+        TokverifyError: If one of the files exists but cannot be read.
     """
     template: object = _template_file(tokenizer_file)
     if template is None:
@@ -75,12 +78,7 @@ def _template_file(tokenizer_file: Path) -> str | None:
     path = beside(tokenizer_file, "chat_template.jinja")
     if path is None or not path.is_file():
         return None
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise BrokenFileError(f"{path}: cannot be read as a template ({error}); repair or remove it") from error
-    require_fetched(path, text.encode())
-    return text
+    return read_text(path, "chat template", _MAX_BYTES)
 
 
 def token_text(value: object) -> str | None:
@@ -101,10 +99,8 @@ def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
     if path is None or not path.is_file():
         return {}
     try:
-        data = path.read_bytes()
-        require_fetched(path, data)
-        config = json.loads(data)
-    except (OSError, ValueError, RecursionError) as error:
+        config = parse_json(read_bytes(path, "configuration", _MAX_BYTES))
+    except JsonError as error:
         raise BrokenFileError(f"{path}: cannot be read as JSON ({error}); repair or remove it") from error
     if not isinstance(config, dict):
         raise BrokenFileError(f"{path}: not a JSON object; repair or remove it")

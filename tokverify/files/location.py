@@ -18,6 +18,9 @@ FILE_NAMES = (
 )
 """The tokenizer files to look for in a directory or a repository, in this order."""
 
+MAX_FILE_BYTES = 1 << 27
+"""The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
+
 _MAX_LISTED = 5
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
 _TEKKEN = re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"')
@@ -104,17 +107,21 @@ def file_and_rest(location: str) -> tuple[Path, str] | None:
     return None
 
 
-def read_file(path: Path, size: int = -1) -> bytes:
-    """Read a file, or its first `size` bytes.
+def read_file(path: Path, size: int | None = None) -> bytes:
+    """Read a tokenizer file, or its first `size` bytes.
 
     Raises:
         BrokenFileError: If it cannot be read.
+        UnsupportedError: If it is larger than any tokenizer.
     """
     # subtle: opening a pipe would wait for a writer, and a pipe cannot be read twice.
     if path.exists() and not path.is_file():
         raise BrokenFileError(f"{path}: not a regular file; copy its content into one")
     try:
         with path.open("rb") as file:
-            return file.read(size)
+            data = file.read(MAX_FILE_BYTES + 1 if size is None else size)
     except OSError as error:
         raise BrokenFileError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise UnsupportedError(f"{path}: larger than {MAX_FILE_BYTES >> 20} MiB, the limit for a tokenizer")
+    return data

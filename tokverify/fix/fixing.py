@@ -159,7 +159,7 @@ def write_fixed(model: Path, output: Path, plan: Plan) -> None:
         TokverifyError: If it cannot be written, or differs from the reference in another way than planned.
     """
     with temporary_beside(output) as temporary:
-        write_patched(model, temporary, plan.values)
+        write_patched(model, temporary, plan.values, name=output)
         written = plan.measuring.measure(read_spec(temporary))
         if written.counts != plan.after.counts:
             raise TokverifyError(

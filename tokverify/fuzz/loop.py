@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
 
+EARLIER = "earlier"
+"""The name of the texts of earlier runs among those of the generators."""
+
 _DIAGNOSED = frozenset({DifferenceKind.IDS, DifferenceKind.ERROR})
 _AHEAD = 3
 """Batches that are queued or running, per process."""
@@ -77,6 +80,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     batches = run.parallel(jobs, open_again) if jobs > 1 and open_again else run.serial()
     stop = Stop.COUNT
     try:
+        run.replay()
         for result in batches:
             run.take(result)
             on_progress(run.progress)
@@ -173,6 +177,17 @@ class _Run:
                 return
             yield number, left
 
+    def replay(self) -> None:
+        """Try the texts of earlier runs."""
+        ids: set[int] = set()
+        samples = self._plan.earlier
+        outcomes = self._trial.run(samples, ids.update) if samples else []
+        self._strings += len(samples)
+        self._counter.add(sorted(ids))
+        self._made[EARLIER] = len(samples)
+        for outcome in filter(None, outcomes):
+            self._count(outcome, EARLIER)
+
     def take(self, result: BatchResult) -> None:
         """Add the result of a batch; the order decides which sample represents a cause."""
         self._strings += result.strings
@@ -181,15 +196,17 @@ class _Run:
             name = self._names[place]
             self._made[name] += len(range(place, result.strings, len(self._names)))
         for place, outcome in result.outcomes:
-            name = self._names[place % len(self._names)]
-            if outcome.kind is DifferenceKind.SKIPPED:
-                self._skipped += 1
-            else:
-                self._failed[name] += 1
-            if self._is_late:
-                self._causes.unlisted.append(outcome.sample)
-            else:
-                self._causes.add(outcome, name)
+            self._count(outcome, self._names[place % len(self._names)])
+
+    def _count(self, outcome: TrialOutcome, name: str) -> None:
+        if outcome.kind is DifferenceKind.SKIPPED:
+            self._skipped += 1
+        else:
+            self._failed[name] += 1
+        if self._is_late:
+            self._causes.unlisted.append(outcome.sample)
+        else:
+            self._causes.add(outcome, name)
 
     @property
     def _seconds(self) -> float:
@@ -232,9 +249,13 @@ class _Run:
             stop=stop,
             notes=self._trial.notes,
             coverage=self._counter.coverage,
-            generators={name: GeneratorTally(self._made[name], self._failed[name]) for name in self._names},
+            generators={name: GeneratorTally(self._made[name], self._failed[name]) for name in self._tallied},
             causes=tuple(cause.to_report() for cause in causes),
         )
+
+    @property
+    def _tallied(self) -> list[str]:
+        return [EARLIER, *self._names] if self._plan.earlier else self._names
 
     def _explain(self, stop: Stop, explain: Explain) -> Explained:
         results = [cause.result for cause in self._causes.listed if cause.outcome.kind in _DIAGNOSED]

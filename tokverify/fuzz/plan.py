@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tokverify.fuzz.generator import GENERATORS
+
+if TYPE_CHECKING:
+    from tokverify.fuzz.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,9 @@ class FuzzPlan:
 
     decoding: bool = False
     """Whether to compare decoding too; against llama.cpp it is always compared."""
+
+    earlier: tuple[Sample, ...] = ()
+    """Texts that differed in earlier runs, to be tried first; the limits do not count them."""
 
     corpus: tuple[str, ...] = ()
     """Texts for the generator `corpus` to mutate."""

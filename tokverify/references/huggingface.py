@@ -6,7 +6,6 @@ The library is used directly and never through `transformers`, which may change 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import generation_end_ids, special_texts
+from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
-from tokverify.spec import TokenType
+from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.system.json_input import MAX_MEMORY, JsonError, estimate_memory, parse_json
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds
 
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import TokenizerStages
 
 
-MAX_ID = 1 << 24
-"""A limit far beyond all real vocabularies, which prevents running out of memory."""
+_CHARSMAP = b"precompiled_charsmap"
 
 
 class HuggingFaceTokenizer:
@@ -143,8 +143,10 @@ class HuggingFaceTokenizer:
         # If ids are missing, the size does not reveal the highest one; the slower call lists them all.
         ids = self._tokenizer.get_vocab()
         highest = max(ids.values(), default=-1)
-        if highest > MAX_ID:
-            raise BrokenFileError(f"{self.name}: a token has the id {highest:,}; no vocabulary is that large")
+        if highest >= len(ids) + MAX_GAP or highest >= MAX_TOKENS:
+            raise BrokenFileError(
+                f"{self.name}: a token has the id {highest:,}, but there are only {len(ids):,} tokens"
+            )
         pieces = [""] * (highest + 1)
         for piece, id in ids.items():
             pieces[id] = piece
@@ -222,15 +224,19 @@ def from_json(
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
+        UnsupportedError: If it exceeds a limit.
     """
     import tokenizers
 
+    _require_harmless(data, source)
     try:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
     except BrokenFileError:
         _require_tokenizer_json(data, source)
         raise
+    for part in (tokenizer.normalizer, tokenizer.decoder):
+        require_bounded(stages_of(part), source)
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(
@@ -241,11 +247,20 @@ def from_json(
     )
 
 
+def _require_harmless(data: bytes, source: str) -> None:
+    """Refuse a document on which the library would fill the memory and abort the process."""
+    if estimate_memory(data) > MAX_MEMORY:
+        raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
+    if _CHARSMAP in data:
+        _require_tokenizer_json(data, source)
+        require_valid_charsmaps(parse_json(data).get("normalizer"), source)
+
+
 def _require_tokenizer_json(data: bytes, source: str) -> None:
     """Raise a clearer error than the library does if `data` is not a tokenizer.json at all."""
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(data)
+    except JsonError as error:
         raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or "model" not in content:
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")

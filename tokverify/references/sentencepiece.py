@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.files.config import read_config, token_text
 from tokverify.files.location import read_file
-from tokverify.files.sentencepiece.reader import read_spec
+from tokverify.files.sentencepiece.reader import read_spec, require_few_pieces
 from tokverify.references.reference import FoundReference
 from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
@@ -114,8 +115,8 @@ class SentencePieceTokenizer:
         piece = self.piece(id)
         if not piece or self._processor.is_control(id) or self._processor.is_unknown(id):
             return piece.encode()
-        if self._processor.is_byte(id):
-            return bytes([int(piece[3:5], 16)])
+        if self._processor.is_byte(id) and (byte := BYTE_PIECE.fullmatch(piece)):
+            return bytes([int(byte[1], 16)])
         return piece.replace("▁", " ").encode()
 
 
@@ -129,6 +130,7 @@ def load(request: Request) -> FoundReference:
 
     path = Path(request.location)
     data = read_file(path)
+    require_few_pieces(path, data)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
         # subtle: with an empty model_proto the library creates an unusable processor.
         processor = sentencepiece.SentencePieceProcessor(model_proto=data or b"\0")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
+from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.files.location import read_file
 from tokverify.references.reference import FoundReference
-from tokverify.spec import TokenType
+from tokverify.spec import MAX_TOKENS, TokenType
+from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
 
@@ -103,6 +104,7 @@ def load(request: Request) -> FoundReference:
         ) from error
     path = Path(request.location)
     data = read_file(path)
+    _require_valid(path, data)
     with raised_as(BrokenFileError, f"{path}: mistral-common {mistral_common.__version__} cannot load it"):
         tekkenizer = Tekkenizer.from_file(path)
     return FoundReference(
@@ -111,6 +113,29 @@ def load(request: Request) -> FoundReference:
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"mistral-common": mistral_common.__version__},
     )
+
+
+def _require_valid(path: Path, data: bytes) -> None:
+    """Check what the library assumes, so that it neither fills the memory nor quotes another kind of file.
+
+    Raises:
+        BrokenFileError: If the file is not a tekken.json.
+        UnsupportedError: If it is larger than any vocabulary.
+    """
+    try:
+        content = parse_json(data)
+    except JsonError as error:
+        raise BrokenFileError(f"{path}: not a tekken.json, because it is not valid JSON ({error})") from error
+    config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
+    if not isinstance(config, dict) or not isinstance(config.get("pattern"), str) or not isinstance(vocab, list):
+        raise BrokenFileError(f"{path}: not a tekken.json: it has no `config` with a `pattern`, or no list `vocab`")
+    for name in ("default_vocab_size", "default_num_special_tokens"):
+        if type(config.get(name)) is not int or config[name] < 0:
+            raise BrokenFileError(f"{path}: config.{name} must be a whole number")
+    if max(len(vocab), config["default_vocab_size"], config["default_num_special_tokens"]) > MAX_TOKENS:
+        raise UnsupportedError(f"{path}: more than {MAX_TOKENS:,} tokens, the limit")
+    if not all(isinstance(token, dict) and isinstance(token.get("token_bytes"), str) for token in vocab):
+        raise BrokenFileError(f"{path}: each entry of vocab must be an object with `token_bytes`")
 
 
 def _special_ids(tekkenizer: Tekkenizer) -> dict[str, int]:

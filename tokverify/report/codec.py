@@ -6,7 +6,6 @@ derived from the fields and ignored when the document is read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, starmap
@@ -33,7 +32,8 @@ from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.report.train import Training, check_training, summarize_training
-from tokverify.system.input_file import require_fetched
+from tokverify.system.input_file import read_bytes
+from tokverify.system.json_input import JsonError, parse_json
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
 from tokverify.tokenizer import HexBytes
@@ -41,7 +41,7 @@ from tokverify.tokenizer import HexBytes
 SCHEMA_VERSION = 6
 """The version of the format of all kinds of reports; it increases when a key is added, removed or redefined."""
 
-_MAX_BYTES = 1 << 30
+_MAX_BYTES = 1 << 27
 # Suites nest at most 20 deep, and json.dumps fails at about 300.
 _MAX_DEPTH = 100
 _MAX_INTEGER = 1 << 63
@@ -183,22 +183,15 @@ def _decode_custom(wanted: type, value: object) -> object:
 
 
 def _parse(path: Path) -> object:
+    data = read_bytes(path, "report", _MAX_BYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise TokverifyError(f"{path}: larger than {_MAX_BYTES >> 30} GiB, too large for a report")
-        data = path.read_bytes()
-        require_fetched(path, data)
-        return json.loads(data, parse_constant=_reject_constant)
-    except OSError as error:
-        raise TokverifyError(f"{path}: cannot read the report: {error.strerror}; check the path") from error
-    except RecursionError as error:
-        raise TokverifyError(f"{path}: not a JSON report: nested too deep; write one with -f json") from error
-    except ValueError as error:
+        return parse_json(data, parse_constant=_reject_constant)
+    except JsonError as error:
         raise TokverifyError(f"{path}: not a JSON report: {error}; write one with -f json") from error
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+    raise JsonError(f"{name} is not a JSON number")
 
 
 def _check_limits(document: object, file: str) -> None:
@@ -243,13 +236,13 @@ def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:
     name, version = document.get("kind"), document.get("schema_version")
     if not isinstance(name, str):
         _reject(file, "$.kind", "Expected `str`")
+    if not isinstance(version, int) or isinstance(version, bool):
+        _reject(file, "$.schema_version", "Expected `int`")
     if name not in KINDS:
         raise UnsupportedError(f"{file}: reports of kind {quote(name)} are unknown to this tokverify; update it")
     if name not in kinds:
         known = " or ".join(f"`tokverify {known}`" for known in kinds)
         raise UnsupportedError(f"{file}: this is a report of `tokverify {name}`; give one of {known}")
-    if not isinstance(version, int) or isinstance(version, bool):
-        _reject(file, "$.schema_version", "Expected `int`")
     if version != SCHEMA_VERSION:
         older = version < SCHEMA_VERSION
         age, remedy = ("an older", "write it again with this one") if older else ("a newer", "update tokverify")

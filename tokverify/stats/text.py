@@ -12,7 +12,7 @@ from pathlib import Path
 from tokverify.errors import TokverifyError
 from tokverify.report.stats import TextKind
 from tokverify.stats.script import UNSPACED, script_of_line
-from tokverify.system.input_file import require_fetched
+from tokverify.system.input_file import open_input, require_fetched
 
 PIECE_BYTES = 1 << 20
 """Larger files are encoded in pieces of about this size."""
@@ -140,7 +140,7 @@ def read_pieces(path: Path) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     try:
-        with path.open("rb") as file:
+        with open_input(path, "text") as file:
             while block := file.read(PIECE_BYTES):
                 block += file.readline(PIECE_BYTES)
                 if not done:

@@ -1,7 +1,11 @@
-"""Read input files of limited size, and refuse files that Git LFS has not fetched."""
+"""Read input files of limited size, and refuse pipes, devices, and files that Git LFS has not fetched.
+
+Every file that tokverify reads is opened here, except for large ones that are read in parts.
+"""
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,8 +17,8 @@ POINTER = b"version https://git-lfs"
 MAX_POINTER_BYTES = 1024
 """Larger files are never pointers, according to the Git LFS specification."""
 
-# The tokens of a longer text would fill the memory.
-_MAX_TEXT_BYTES = 1 << 30
+MAX_TEXT_BYTES = 1 << 26
+"""The limit for a text to encode; the tokens of a longer one could fill the memory."""
 
 
 class UnfitContentError(TokverifyError):
@@ -38,20 +42,45 @@ def require_fetched(path: Path, head: bytes) -> None:
         raise BrokenFileError(f"{path}: a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
 
 
-def read_bytes(path: Path, content: str, max_bytes: int) -> bytes:
-    """Read a file; `content` names what it contains in error messages, such as `cases`.
+def open_input(path: Path, content: str, *, stream: bool = False) -> BinaryIO:
+    """Open a file for reading.
+
+    Args:
+        path: The file.
+        content: What it contains, for messages, such as `cases`.
+        stream: Whether it may be a pipe or a terminal, such as /dev/stdin.
+
+    Raises:
+        TokverifyError: If there is no such file, it cannot be read, or it is a directory, a pipe or a device.
+    """
+    try:
+        # subtle: opening a pipe waits for a writer, so check before opening.
+        if not stream:
+            _require_regular(path, path.stat().st_mode)
+        return path.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
+        reason = getattr(error, "strerror", None) or error
+        raise TokverifyError(f"{path}: cannot read the {content}: {reason}; check the path") from error
+
+
+def _require_regular(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise TokverifyError(f"{path}: not a regular file; copy its content into one")
+
+
+def read_bytes(path: Path, content: str, max_bytes: int, *, stream: bool = False) -> bytes:
+    """Read a file; `content` and `stream` are those of `open_input`.
 
     Raises:
         TokverifyError: If the file cannot be read.
         BrokenFileError: If it is a Git LFS pointer.
         UnfitContentError: If it is larger than `max_bytes`.
     """
-    try:
-        with path.open("rb") as file:
+    with open_input(path, content, stream=stream) as file:
+        try:
             data = file.read(max_bytes + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TokverifyError(f"{path}: cannot read the {content}: {reason}; check the path") from error
+        except OSError as error:
+            raise TokverifyError(f"{path}: cannot read the {content}: {error.strerror}; check the path") from error
     require_fetched(path, data)
     _require_size(path, data, content, max_bytes)
     return data
@@ -79,22 +108,22 @@ def read_text(path: Path, content: str, max_bytes: int) -> str:
         raise UnfitContentError(path, line, f"{byte} is not UTF-8; save the file as UTF-8") from error
 
 
-def read_verbatim(path: Path) -> str:
-    """Read a text to encode, without changing newlines or dropping a byte order mark.
+def read_verbatim(path: Path, *, stream: bool = False) -> str:
+    """Read a text to encode, without changing newlines or dropping a byte order mark; `stream` as for `open_input`.
 
     Raises:
         TokverifyError: If it cannot be read, is too large, or is not UTF-8.
     """
-    return decode_verbatim(read_raw(path), str(path))
+    return decode_verbatim(read_raw(path, stream=stream), str(path))
 
 
-def read_raw(path: Path) -> bytes:
-    """Read a text to encode that need not be UTF-8.
+def read_raw(path: Path, *, stream: bool = False) -> bytes:
+    """Read a text to encode that need not be UTF-8; `stream` as for `open_input`.
 
     Raises:
         TokverifyError: If it cannot be read, or is too large.
     """
-    return read_bytes(path, "text", _MAX_TEXT_BYTES)
+    return read_bytes(path, "text", MAX_TEXT_BYTES, stream=stream)
 
 
 def read_stream(stream: BinaryIO, name: str) -> str:
@@ -104,8 +133,8 @@ def read_stream(stream: BinaryIO, name: str) -> str:
 
 def read_raw_stream(stream: BinaryIO, name: str) -> bytes:
     """Read a text to encode that need not be UTF-8 from a stream; errors as for `read_raw`."""
-    data = stream.read(_MAX_TEXT_BYTES + 1)
-    _require_size(Path(name), data, "text", _MAX_TEXT_BYTES)
+    data = stream.read(MAX_TEXT_BYTES + 1)
+    _require_size(Path(name), data, "text", MAX_TEXT_BYTES)
     return data
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -10,6 +11,13 @@ from tokverify.system.stderr import capture_stderr
 
 if TYPE_CHECKING:
     from tokverify.errors import TokverifyError
+
+
+_MAX_LENGTH = 300
+# How Rust's serde quotes the values of a document, which may be any file.
+_VALUE = re.compile(
+    r'\b(string|character|integer|floating point|boolean|variant|field) (?:"(?:[^"\\]|\\.)*"|`[^`]*`)(?=,| at )'
+)
 
 
 @contextmanager
@@ -22,6 +30,8 @@ def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool 
     with capture_stderr() if quietly else nullcontext() as captured:
         try:
             yield
+        except MemoryError:
+            raise
         except Exception as error:
             raise error_class(f"{message} ({summary(error)})") from error
         except BaseException as error:
@@ -39,6 +49,6 @@ def _is_panic(error: BaseException) -> bool:
 
 def summary(error: BaseException) -> str:
     """Return the first line of an exception's message, escaped, or the exception's type if there is no message."""
-    lines = str(error).strip().splitlines()
-    line = lines[0].rstrip(".") if lines else type(error).__name__
+    lines = _VALUE.sub(r"\1", str(error)).strip().splitlines()
+    line = lines[0].rstrip(".")[:_MAX_LENGTH] if lines else type(error).__name__
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import case_id
+from tokverify.fuzz.earlier import EarlierFailures
 from tokverify.fuzz.explained import Explained, ExplainingChange
 from tokverify.fuzz.generator import GENERATORS
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
+from tokverify.fuzz.sample import Sample
+from tokverify.report.fuzz import DifferenceKind, Stop
 from tokverify.report.run import Status
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
-from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
+from tokverify.tasks.opening import engine_version, open_model, open_reference, open_tokenizers
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     corpus: Sequence[Path] = (),
     decoding: bool = False,
     diagnose: bool = False,
+    replay: bool = False,
     jobs: int = 1,
     options: Mapping[str, object] | None = None,
     on_progress: Callable[[FuzzProgress], None] = lambda _: None,
@@ -62,6 +66,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         corpus: Text files to mutate.
         decoding: Compare decoding too; always done with llama.cpp.
         diagnose: Search for the cause of failures, as `verify_model` does, and merge causes with the same explanation.
+        replay: Try the texts first on which the two differed in earlier runs, and remember those of this run.
         jobs: The number of processes.
         options: The options to record in the report.
         on_progress: Called after each batch.
@@ -74,6 +79,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     """
     if "corpus" in generators and not corpus:
         raise TokverifyError("the generator `corpus` mutates text files, and none was given; name one")
+    opened = open_model(model)
+    found = open_reference(opened, reference)
+    earlier = EarlierFailures.of(opened.path, found.description.source) if replay else None
     plan = FuzzPlan(
         seed=seed,
         generators=tuple(generators) or tuple(GENERATORS),
@@ -81,10 +89,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         seconds=_DEFAULT_SECONDS if seconds is None and count is None else seconds,
         coverage=coverage,
         decoding=decoding,
+        earlier=earlier.read() if earlier else (),
         corpus=tuple(read_verbatim(Path(path)) for path in corpus),
     )
-    opened = open_model(model)
-    found = open_reference(opened, reference)
     fuzzed = fuzz(
         opened.encoder,
         found.tokenizer,
@@ -95,9 +102,21 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         explain=partial(_explain, opened, found) if diagnose else lambda _: Explained(None),
         on_progress=on_progress,
     )
-    versions = {**fuzzed.report.versions, **found.versions}
+    if earlier:
+        earlier.write(_samples_to_keep(fuzzed, plan.earlier))
+    versions = {**fuzzed.report.versions, **engine_version(opened.encoder), **found.versions}
     report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
     return replace(fuzzed, report=_add_repairs(report))
+
+
+def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[Sample]:
+    """Yield all minimal texts; also the earlier ones, if they may still differ without being among those."""
+    for cause, result in zip(fuzzed.causes, fuzzed.report.results, strict=True):
+        if cause.kind is not DifferenceKind.SKIPPED:
+            yield Sample(result.case.text, result.add_special, result.parse_special)
+            yield from (Sample(text.text, text.add_special, text.parse_special) for text in cause.others)
+    if fuzzed.unlisted or fuzzed.stop is Stop.INTERRUPTED:
+        yield from earlier
 
 
 def _explain(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:

@@ -13,7 +13,7 @@ from tokverify.references.location import EXPECT
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.tasks.cases import select_cases
-from tokverify.tasks.opening import open_model, open_reference, python_version
+from tokverify.tasks.opening import engine_version, open_model, open_reference, python_version
 from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
@@ -85,7 +85,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         if found.found.is_rebuilt:
             report = add_rule_findings(report, opened)
             report = known.apply(report) if known else report
-    report = replace(report, options=dict(options or {}), versions={**report.versions, **versions})
+    versions = {**report.versions, **engine_version(opened.encoder), **versions}
+    report = replace(report, options=dict(options or {}), versions=versions)
     if diagnose and (has_failing_case(report) or count_decode_differences(report)):
         return _diagnose(report, opened, found)
     return report

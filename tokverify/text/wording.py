@@ -27,9 +27,14 @@ def quote(text: str, *, mark_spaces: bool = False) -> str:
     return f'"{shown}"' if len(text) <= _MAX_TEXT else f'"{shown}…" ({len(text):,} characters)'
 
 
-def truncate(text: str) -> str:
-    """Truncate a very long sentence."""
-    return text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}…"
+def short_repr(text: str) -> str:
+    """Quote a text as Python does; a very long one is truncated."""
+    return repr(text) if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]!r}… ({len(text):,} characters)"
+
+
+def truncate(text: str, most: int = _MAX_SENTENCE) -> str:
+    """Truncate a sentence of more than `most` characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def encode_options(*, add_special: bool, parse_special: bool) -> str:

@@ -44,7 +44,7 @@ def read_known_differences(path: Path) -> tuple[KnownDifference, ...]:
             seen.add(key)
         return entry
 
-    return tuple(read_entries(path, _WHAT, read))
+    return tuple(read_entries(path, _WHAT, read, marks=("case", "difference")))
 
 
 def _read_entry(checker: Checker, node: Node, place: str) -> KnownDifference | None:

@@ -7,6 +7,7 @@
 
 use crate::hash::fold;
 use crate::utf8::character_size;
+use crate::vocabulary::Strings;
 
 /// No payload.
 pub const NONE: u32 = (1 << 30) - 1;
@@ -35,8 +36,8 @@ impl Character {
 #[derive(Debug)]
 pub struct Boundaries {
     characters: Box<[Character]>,
-    /// A bit for each pair of ASCII characters: the right ones by the left one.
-    ascii: Box<[[u64; 2]; ASCII]>,
+    /// Whether a piece contains a pair of ASCII characters: the right ones by the left one.
+    ascii: Box<[[bool; ASCII]; ASCII]>,
     /// A bit for each hash of a pair.
     pairs: Box<[u64]>,
 }
@@ -52,6 +53,18 @@ impl Boundaries {
         boundaries
     }
 
+    /// Collect the pairs of pieces. The payload of each character that is a piece is its index.
+    #[must_use]
+    pub fn with_characters(pieces: &Strings) -> Self {
+        let mut boundaries = Self::new(pieces.iter());
+        for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.len() <= 3) {
+            if let Some(character) = single_character(piece) {
+                boundaries.set_payload(character, id as u32);
+            }
+        }
+        boundaries
+    }
+
     /// Use the pairs given; `count` is about their number.
     pub fn from_pairs(pairs: impl Iterator<Item = (u32, u32)>, count: usize) -> Self {
         let mut boundaries = Self::empty(count * 8);
@@ -63,7 +76,7 @@ impl Boundaries {
     fn empty(room: usize) -> Self {
         Self {
             characters: vec![Character(NONE); TABLE].into(),
-            ascii: Box::new([[0; 2]; ASCII]),
+            ascii: Box::new([[false; ASCII]; ASCII]),
             pairs: vec![0; room.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
         }
     }
@@ -80,7 +93,7 @@ impl Boundaries {
 
     fn add_pair(&mut self, left: u32, right: u32) {
         if (left | right) < ASCII as u32 {
-            self.ascii[left as usize][right as usize >> 6] |= 1 << (right & 63);
+            self.ascii[left as usize][right as usize] = true;
         }
         if let Some(character) = self.characters.get_mut(left as usize) {
             character.0 |= CONTINUED;
@@ -113,25 +126,14 @@ impl Boundaries {
         self.characters.get(character as usize).copied().unwrap_or(Character(CONTINUED | CONTINUING | NONE))
     }
 
-    /// Return whether a piece may cross the boundary between two ASCII characters.
-    #[must_use]
     #[inline]
-    pub fn is_crossed_ascii(&self, left: u8, right: u8) -> bool {
-        self.ascii[usize::from(left & 0x7F)][usize::from(right >> 6 & 1)] >> (right & 63) & 1 != 0
-    }
-
-    /// Return whether a piece may cross the boundary between two characters, given with what is known about them.
-    #[must_use]
-    #[inline]
-    pub fn is_crossed(&self, left: (u32, Character), right: (u32, Character)) -> bool {
-        if left.1.0 & CONTINUED == 0 || right.1.0 & CONTINUING == 0 {
-            return false;
-        }
-        let bit = self.bit(left.0, right.0);
-        self.pairs[bit >> 6] >> (bit & 63) & 1 != 0
+    fn listed(&self, character: u32) -> Option<Character> {
+        self.characters.get(character as usize).copied()
     }
 
     /// Call `visit` with the start and the end of each chunk of a text, and with its character if it is only one.
+    ///
+    /// Characters above U+FFFF are left out.
     ///
     /// The text is from `start` to `end` in `padded`. It need not be UTF-8: what llama.cpp steps over counts as a
     /// character.
@@ -145,62 +147,53 @@ impl Boundaries {
         (mut start, end): (usize, usize),
         mut visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        while start < end {
-            let (chunk_end, single) = self.chunk(padded, start, end);
-            // The last step can be incomplete.
-            let chunk_end = chunk_end.min(end);
-            visit(start, chunk_end, single)?;
-            start = chunk_end;
+        if start >= end {
+            return Ok(());
         }
-        Ok(())
+        let (mut left, mut place) = step(|index| padded[index], start);
+        let mut is_single = true;
+        while place < end {
+            let (right, next) = step(|index| padded[index], place);
+            if self.is_crossed(left, right) {
+                is_single = false;
+            } else {
+                visit(start, place, is_single.then(|| self.listed(left)).flatten())?;
+                start = place;
+                is_single = true;
+            }
+            (left, place) = (right, next);
+        }
+        visit(start, end, is_single.then(|| self.listed(left)).flatten())
     }
 
-    /// Return the end of the chunk at `start`, and its character if there is only one.
+    /// Return whether a piece may cross the boundary between two characters.
     #[inline]
-    fn chunk(&self, padded: &[u8], start: usize, length: usize) -> (usize, Option<Character>) {
-        let mut left = padded[start];
-        if left >= ASCII as u8 {
-            return self.mixed_chunk(padded, start, start, length);
+    fn is_crossed(&self, left: u32, right: u32) -> bool {
+        if (left | right) < ASCII as u32 {
+            return self.ascii[left as usize][right as usize];
         }
-        let mut end = start + 1;
-        while end < length {
-            let right = padded[end];
-            if right >= ASCII as u8 {
-                return self.mixed_chunk(padded, start, end - 1, length);
-            }
-            if !self.is_crossed_ascii(left, right) {
-                break;
-            }
-            left = right;
-            end += 1;
+        if self.character(left).0 & CONTINUED == 0 || self.character(right).0 & CONTINUING == 0 {
+            return false;
         }
-        (end, (end - start == 1).then(|| self.character(u32::from(left))))
+        let bit = self.bit(left, right);
+        self.pairs[bit >> 6] >> (bit & 63) & 1 != 0
     }
+}
 
-    /// Return what `chunk` does, if there is no boundary before the character at `last`.
-    #[inline]
-    fn mixed_chunk(&self, padded: &[u8], start: usize, last: usize, length: usize) -> (usize, Option<Character>) {
-        let (code_point, first_end) = step(|index| padded[index], last);
-        let mut left = (code_point, self.character(code_point));
-        let mut end = first_end;
-        while end < length {
-            let (code_point, next) = step(|index| padded[index], end);
-            let right = (code_point, self.character(code_point));
-            if !self.is_crossed(left, right) {
-                break;
-            }
-            left = right;
-            end = next;
-        }
-        (end, (start == last && end == first_end).then_some(left.1))
-    }
+fn single_character(piece: &[u8]) -> Option<u32> {
+    let mut characters = std::str::from_utf8(piece).ok()?.chars();
+    let character = characters.next()?;
+    characters.next().is_none().then_some(u32::from(character))
 }
 
 /// Return a number for the bytes that llama.cpp steps over at `start`, the code point of a character; and their end.
 #[inline]
 fn step(byte: impl Fn(usize) -> u8, start: usize) -> (u32, usize) {
-    let size = character_size(byte(start));
     let first = u32::from(byte(start));
+    if first < ASCII as u32 {
+        return (first, start + 1);
+    }
+    let size = character_size(byte(start));
     let tail = |index: usize| u32::from(byte(start + index)) & 0x3F;
     let code_point = match size {
         1 => first,
@@ -222,7 +215,11 @@ mod tests {
         let padded = [text.as_bytes(), &[0; PADDING]].concat();
         let visit = |start: usize, end: usize, single: Option<Character>| {
             chunks.push(&text[start..end]);
-            assert_eq!(single.is_some(), text[start..end].chars().count() == 1);
+            let is_listed = |character: char| u32::from(character) < TABLE as u32;
+            assert_eq!(
+                single.is_some(),
+                text[start..end].chars().count() == 1 && text[start..end].chars().all(is_listed)
+            );
             Ok::<(), ()>(())
         };
         boundaries.for_each_chunk(&padded, (0, text.len()), visit).expect("no error");
@@ -242,6 +239,5 @@ mod tests {
         boundaries.set_payload(u32::from(b'a'), 7);
         assert_eq!(boundaries.character(u32::from(b'a')).payload(), 7);
         assert_eq!(boundaries.character(u32::from(b'b')).payload(), NONE);
-        assert!(boundaries.is_crossed_ascii(b'a', b'b'));
     }
 }

@@ -2,19 +2,22 @@
 
 /// The number of ids that are written at once.
 pub const INLINE: usize = 4;
+/// For how many ids room is made at first, and at most.
+const ROOM: (usize, usize) = (16, 1024);
 
 /// Ids to be appended to a vector. Room is reserved ahead, so that four can be written at once, whatever their number.
 #[derive(Debug)]
 pub struct IdBuffer<'a> {
     ids: &'a mut Vec<u32>,
     length: usize,
+    room: usize,
 }
 
 impl<'a> IdBuffer<'a> {
     /// Append to `ids`, which is complete when the buffer is dropped.
     pub fn new(ids: &'a mut Vec<u32>) -> Self {
         let length = ids.len();
-        Self { ids, length }
+        Self { ids, length, room: ROOM.0 }
     }
 
     /// Append the first `count` of four ids.
@@ -29,7 +32,8 @@ impl<'a> IdBuffer<'a> {
 
     #[cold]
     fn make_room(&mut self) {
-        self.ids.resize(self.length + 1024, 0);
+        self.ids.resize(self.length + self.room, 0);
+        self.room = (self.room * 2).min(ROOM.1);
     }
 
     /// Append an id.
@@ -40,9 +44,12 @@ impl<'a> IdBuffer<'a> {
 
     /// Append ids.
     pub fn extend(&mut self, ids: &[u32]) {
-        self.ids.truncate(self.length);
-        self.ids.extend_from_slice(ids);
-        self.length = self.ids.len();
+        let end = self.length + ids.len();
+        if end > self.ids.len() {
+            self.ids.resize(end, 0);
+        }
+        self.ids[self.length..end].copy_from_slice(ids);
+        self.length = end;
     }
 
     /// Return the last id, of those before the buffer as well.

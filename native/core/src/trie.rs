@@ -28,6 +28,12 @@ impl Node {
         ((self.0 >> VALUE_SHIFT) as u32).checked_sub(1)
     }
 
+    /// Return whether no longer string continues here.
+    #[must_use]
+    pub fn is_leaf(self) -> bool {
+        self.base() == 0
+    }
+
     #[inline]
     fn base(self) -> usize {
         (self.0 >> LABEL_BITS & BASE_MASK) as usize

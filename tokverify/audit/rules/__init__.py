@@ -34,6 +34,7 @@ from tokverify.audit.rules.ranking_mismatch import ranking_mismatch
 from tokverify.audit.rules.refused_file import refused_file
 from tokverify.audit.rules.size_mismatch import size_mismatch
 from tokverify.audit.rules.template_mismatch import template_mismatch
+from tokverify.audit.rules.unknown_architecture import unknown_architecture
 from tokverify.audit.rules.unknown_pre_tokenizer import unknown_pre_tokenizer
 from tokverify.audit.rules.unknown_template_token import unknown_template_token
 from tokverify.audit.rules.unmatched_text import unmatched_text
@@ -66,6 +67,7 @@ _RULES: tuple[Rule, ...] = (
     wrong_alphabet,
     unmatched_text,
     escaped_space,
+    unknown_architecture,
     vocabulary_mismatch,
     added_token_mismatch,
     added_token_flag_mismatch,

@@ -26,6 +26,9 @@ class _Plamo2Family(Family):
         del piece
         return False
 
+    def decodes_characters(self, attribute: int) -> bool:
+        return not attribute & Attribute.BYTE.value
+
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
         del settings
         is_byte = attribute & Attribute.BYTE.value and BYTE_PIECE.fullmatch(piece)

@@ -24,6 +24,7 @@ from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
 from tokverify.text.utf8 import encode_leniently
+from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
@@ -92,7 +93,7 @@ class Bpe:
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
         if " " in word and len(word) > 1:
-            raise EncodeError(f"the pre-token {word!r} contains a space; llama.cpp aborts on such a text")
+            raise EncodeError(f"the pre-token {short_repr(word)} contains a space; llama.cpp aborts on such a text")
         return tuple(chain.from_iterable(map(self._part_cache.__getitem__, self._parts(word))))
 
     def _encode_part(self, part: str) -> tuple[int, ...]:

@@ -1,17 +1,20 @@
-"""Read values from a memory-mapped GGUF file with bounds checks."""
+"""Read values from a GGUF file with bounds checks.
+
+The file is read in parts and not mapped into memory: a mapped file that somebody truncates ends the process.
+"""
 
 from __future__ import annotations
 
-import mmap
+import os
 import stat
 import struct
 import sys
 from array import array
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Self
 
-from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 
 
 class ValueType(IntEnum):
@@ -49,11 +52,66 @@ _CODES = {
 SIZES = {kind: struct.calcsize("=" + code) for kind, code in _CODES.items()}
 """The size in bytes of a value of each type of fixed size."""
 
+MAX_KEPT_BYTES = 1 << 27
+"""The limit for all strings and arrays that are kept in memory, in bytes of the file."""
+
 _MAX_STRING = 1 << 30
+_WINDOW = 1 << 20
+_LENGTH = 8
 
 
-def map_file(path: Path) -> mmap.mmap:
-    """Map a file into memory for reading.
+class GgufFile:
+    """An open file, of which parts are read on demand; use it as a context manager."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        self._window = b""
+        self._start = 0
+
+    def __len__(self) -> int:
+        """Return the size that the file had when it was opened, in bytes."""
+        return self._size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, start: int, length: int) -> bytes:
+        """Return `length` bytes, all of which must be in the file.
+
+        Raises:
+            TokverifyError: If they cannot be read, such as when the file has been truncated in the meantime.
+        """
+        window, offset = self.window(start, length)
+        return window[offset : offset + length]
+
+    def window(self, start: int, least: int) -> tuple[bytes, int]:
+        """Return a part of the file with at least `least` bytes from `start` on, and the offset of `start` in it."""
+        offset = start - self._start
+        if not 0 <= offset <= len(self._window) - least:
+            self._window = self._load(start, min(max(least, _WINDOW), self._size - start))
+            self._start, offset = start, 0
+        return self._window, offset
+
+    def _load(self, start: int, length: int) -> bytes:
+        try:
+            self._file.seek(start)
+            data = self._file.read(length)
+        except OSError as error:
+            raise TokverifyError(f"{self._path}: cannot be read: {error.strerror}") from None
+        if len(data) < length:
+            raise TokverifyError(
+                f"{self._path}: was truncated while it was read; wait until nothing writes to it, and try again"
+            )
+        return data
+
+
+def open_gguf(path: Path) -> GgufFile:
+    """Open a file for reading.
 
     Raises:
         BrokenFileError: If the file is empty.
@@ -63,8 +121,7 @@ def map_file(path: Path) -> mmap.mmap:
         status = path.stat()
         # subtle: opening a pipe would wait for a writer, so check before opening.
         if stat.S_ISREG(status.st_mode) and status.st_size > 0:
-            with path.open("rb") as file:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return GgufFile(path, path.open("rb", buffering=0))
     except FileNotFoundError:
         raise TokverifyError(f"{path}: no such file; check the path") from None
     except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
@@ -83,10 +140,11 @@ class Cursor:
     `place` describes in errors what is being read; `order` is struct's character for the byte order.
     """
 
-    def __init__(self, path: Path, data: mmap.mmap) -> None:
+    def __init__(self, path: Path, data: GgufFile) -> None:
         self.path = path
         self.data = data
         self.position = 0
+        self._kept = 0
         self.place = "header"
         self.order = "<"
 
@@ -114,7 +172,14 @@ class Cursor:
         """Return the next `length` bytes."""
         start = self.position
         self.skip(length)
-        return self.data[start : self.position]
+        return self.data.read(start, length)
+
+    def _keep(self, length: int) -> None:
+        """Count bytes that are kept in memory."""
+        self._kept += length
+        if self._kept > MAX_KEPT_BYTES:
+            limit = f"{MAX_KEPT_BYTES >> 20} MiB"
+            raise UnsupportedError(f"{self.path}: {self.place}: the tokenizer is larger than {limit}, the limit")
 
     def scalar(self, type: ValueType) -> object:
         """Read one value of fixed size."""
@@ -142,32 +207,58 @@ class Cursor:
             raise self.truncated(f"a string of {length} bytes cannot fit")
         if length > limit:
             raise self.damaged(f"a string of {length} bytes exceeds the limit of {limit}")
+        self._keep(length)
         return str(self.take(length), "utf-8", "surrogateescape")
+
+    def skip_string(self) -> None:
+        """Skip one string."""
+        length = self.uint64()
+        if length > self.left:
+            raise self.truncated(f"a string of {length} bytes cannot fit")
+        if length > _MAX_STRING:
+            raise self.damaged(f"a string of {length} bytes exceeds the limit of {_MAX_STRING}")
+        self.position += length
 
     def strings(self, count: int) -> list[str]:
         """Read `count` strings like `string`."""
-        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
-        data, size, position = self.data, len(self.data), self.position
-        length_at = struct.Struct(self.order + "Q").unpack_from
         result: list[str] = []
-        try:
-            for _ in range(count):
-                start = position + 8
-                end = start + length_at(data, position)[0]
-                if end > size:
-                    break
-                result.append(str(data[start:end], "utf-8", "surrogateescape"))
-                position = end
-        except struct.error:  # fewer than 8 bytes left
-            pass
-        self.position = position
-        if len(result) < count:
-            raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
+        while len(result) < count:
+            if self.left < _LENGTH:
+                raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
+            self._read_strings(count, result)
         return result
+
+    def _read_strings(self, count: int, result: list[str]) -> None:
+        """Add at least one string to the result: those that are completely in one window of the file."""
+        window, position = self.data.window(self.position, _LENGTH)
+        start, size = position, len(window)
+        length_at = struct.Struct(self.order + "Q").unpack_from
+        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
+        while len(result) < count and position + _LENGTH <= size:
+            begin = position + _LENGTH
+            end = begin + length_at(window, position)[0]
+            if end > size:
+                break
+            result.append(str(window[begin:end], "utf-8", "surrogateescape"))
+            position = end
+        self._keep(position - start)
+        self.position += position - start
+        if position == start:
+            self._read_long_string(count, result)
+
+    def _read_long_string(self, count: int, result: list[str]) -> None:
+        start = self.position
+        length = self.uint64()
+        if length > self.left:
+            self.position = start
+            raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
+        self._keep(length)
+        result.append(str(self.take(length), "utf-8", "surrogateescape"))
 
     def numbers(self, type: ValueType, count: int) -> array[Any]:
         """Read `count` values of fixed size into an array in native byte order."""
         result: array[Any] = array("B" if type is ValueType.BOOL else _CODES[type])
+        self._keep(count * result.itemsize)
         result.frombytes(self.take(count * result.itemsize))
         if (self.order == "<") != (sys.byteorder == "little"):
             result.byteswap()

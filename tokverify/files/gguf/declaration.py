@@ -44,7 +44,7 @@ from tokverify.files.gguf.keys import (
     VOCAB_SIZE,
 )
 from tokverify.files.gguf.metadata import read_file, read_metadata
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import MAX_TOKENS, TokenizerSpec
 from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
@@ -209,6 +209,8 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
 
 def _tokens(fields: _Fields) -> list[str]:
     tokens = fields.strings(TOKENS)
+    if tokens and len(tokens) > MAX_TOKENS:
+        raise UnsupportedError(f"{fields.path}: {TOKENS}: {len(tokens):,} tokens; the limit is {MAX_TOKENS:,}")
     if tokens:
         return tokens
     if fields.refusals:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.gguf.cursor import SIZES, Cursor, ValueType, map_file
+from tokverify.files.gguf.cursor import SIZES, Cursor, ValueType, open_gguf
 from tokverify.system.input_file import POINTER
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ Shape = tuple[int, ...]
 # The most elements of an array that must be iterated or built: 30 times the longest known merge list, and few enough
 # that a damaged count in a huge file does not take long.
 _MAX_ELEMENTS = 1 << 24
+_MAX_STRINGS = 1 << 22
+_MAX_ENTRIES = 1 << 17
 _MAX_KEY = (1 << 16) - 1
 _MAX_TENSOR_NAME = 63
 _MAX_DIMENSIONS = 4
@@ -81,7 +83,7 @@ def read_metadata(path: Path, is_needed: Callable[[str], bool]) -> dict[str, Val
 
 def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
     """Read the values of the needed keys, and the shape of each tensor; errors are those of `read_metadata`."""
-    with map_file(path) as data:
+    with open_gguf(path) as data:
         cursor = Cursor(path, data)
         tensor_count, key_count = read_header(cursor)
         values, alignment = _read_values(cursor, key_count, is_needed)
@@ -91,15 +93,21 @@ def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, V
 
 def read_header(cursor: Cursor) -> tuple[int, int]:
     """Read the numbers of tensors and keys, and detect the byte order; errors are those of `read_metadata`."""
-    head = cursor.data[:64]
+    head = cursor.data.read(0, min(64, len(cursor.data)))
     if not b"GGUF".startswith(head[:4]):
         raise BrokenFileError(f"{cursor.path}: not a GGUF file; it looks like {_guess_format(head)}")
     cursor.skip(4)
     # A version is a small number: if its low half is zero, the file has the other byte order.
     cursor.order = ">" if head[4:6] == b"\0\0" else "<"
     _check_version(cursor, cursor.uint32())
-    tensor_count = cursor.count("tensors", _LEAST_TENSOR)
-    return tensor_count, cursor.count("key-value pairs", _LEAST_PAIR)
+    tensor_count = _require_few(cursor, cursor.count("tensors", _LEAST_TENSOR), "tensors")
+    return tensor_count, _require_few(cursor, cursor.count("key-value pairs", _LEAST_PAIR), "key-value pairs")
+
+
+def _require_few(cursor: Cursor, count: int, what: str) -> int:
+    if count > _MAX_ENTRIES:
+        raise UnsupportedError(f"{cursor.path}: {count:,} {what} exceed the limit of {_MAX_ENTRIES:,}")
+    return count
 
 
 def _guess_format(head: bytes) -> str:
@@ -113,7 +121,7 @@ def _guess_format(head: bytes) -> str:
         return "JSON text; name the model's .gguf file"
     if text[:1] == b"<":
         return "an HTML or XML page; the download may have saved an error page"
-    return f"something else that begins with the bytes {head[:4].hex(' ')}; name the model's .gguf file"
+    return "something else; name the model's .gguf file"
 
 
 def _check_version(cursor: Cursor, version: int) -> None:
@@ -176,6 +184,9 @@ def _read_key(cursor: Cursor, seen: set[str]) -> str:
 
 def _read_value(cursor: Cursor, *, keep: bool) -> Value:
     kind = _read_type(cursor)
+    if kind is ValueType.STRING and not keep:
+        cursor.skip_string()
+        return Value(kind, None)
     if kind is ValueType.STRING:
         return Value(kind, cursor.string())
     if kind is not ValueType.ARRAY:
@@ -203,6 +214,8 @@ def _read_elements(cursor: Cursor, type: ValueType, *, keep: bool) -> list[str] 
     count = cursor.count(f"elements of type {type.name}", least_bytes)
     if count > _MAX_ELEMENTS and (keep or is_string):
         raise cursor.damaged(f"{count} elements exceed the limit of {_MAX_ELEMENTS}")
+    if keep and is_string and count > _MAX_STRINGS:
+        raise UnsupportedError(f"{cursor.path}: {cursor.place}: {count:,} strings exceed the limit of {_MAX_STRINGS:,}")
     if keep:
         return cursor.strings(count) if is_string else cursor.numbers(type, count)
     if not is_string:

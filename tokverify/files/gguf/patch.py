@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf import metadata as gguf_metadata
-from tokverify.files.gguf.cursor import Cursor, ValueType, map_file
+from tokverify.files.gguf.cursor import Cursor, ValueType, open_gguf
 
 if TYPE_CHECKING:
-    import mmap
-
+    from tokverify.files.gguf.cursor import GgufFile
     from tokverify.files.gguf.metadata import Value
 
 _CHUNK = 16 << 20
+# With the padding, which a hostile alignment makes huge.
+_MAX_HEAD = 1 << 29
 _CODES = {
     ValueType.UINT8: "B",
     ValueType.INT8: "b",
@@ -47,24 +48,27 @@ class _Outline:
     data: int
 
 
-def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None]) -> None:
+def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None], *, name: Path | None = None) -> None:
     """Write a copy of a file with changed values; None removes a key, and new keys are added at the end.
 
     Args:
         source: The file to copy; it is not modified.
         target: The file to write, which must not exist. It is removed after an error.
+        name: The file to name in messages instead of the target, if that is temporary.
         changes: The new values by key. Bytes that are not UTF-8 are lone surrogates, as when reading.
 
     Raises:
         TokverifyError: If the disk is too full, or a file cannot be read or written.
     """
-    with map_file(source) as data:
+    with open_gguf(source) as data:
         outline = _outline(source, data)
+        if outline.data > _MAX_HEAD:
+            raise UnsupportedError(f"{source}: the metadata is larger than {_MAX_HEAD >> 20} MiB, the limit")
         parts = list(_metadata(data, outline, changes))
         size = sum(map(len, parts))
         if outline.tensor_count:
             parts.append(bytes(-size % outline.alignment))
-        _require_space(target, sum(map(len, parts)) + len(data) - outline.data)
+        _require_space(target, sum(map(len, parts)) + len(data) - outline.data, name or target)
         try:
             with target.open("xb") as file:
                 try:
@@ -73,34 +77,36 @@ def write_patched(source: Path, target: Path, changes: Mapping[str, Value | None
                     target.unlink(missing_ok=True)
                     raise
         except OSError as error:
-            raise TokverifyError(f"{target}: cannot be written: {error.strerror}; nothing was changed") from error
+            raise TokverifyError(
+                f"{name or target}: cannot be written: {error.strerror}; nothing was changed"
+            ) from error
 
 
-def _write(file: Any, parts: Sequence[bytes], data: mmap.mmap, start: int) -> None:  # noqa: ANN401 - any binary file
+def _write(file: Any, parts: Sequence[bytes], data: GgufFile, start: int) -> None:  # noqa: ANN401 - any binary file
     for part in parts:
         file.write(part)
     for position in range(start, len(data), _CHUNK):
-        file.write(data[position : position + _CHUNK])
+        file.write(data.read(position, min(_CHUNK, len(data) - position)))
     file.flush()
     os.fsync(file.fileno())
 
 
-def _require_space(target: Path, needed: int) -> None:
+def _require_space(target: Path, needed: int, name: Path) -> None:
     try:
         free = shutil.disk_usage(target.parent).free
     except OSError as error:
-        raise TokverifyError(f"{target.parent}: {error.strerror}; name a file in an existing directory") from error
+        raise TokverifyError(f"{name.parent}: {error.strerror}; name a file in an existing directory") from error
     if needed > free:
         raise TokverifyError(
-            f"{target}: needs {needed:,} bytes, but the disk has {free:,} free; free some space or name another place"
+            f"{name}: needs {needed:,} bytes, but the disk has {free:,} free; free some space or name another place"
         )
 
 
-def _outline(path: Path, data: mmap.mmap) -> _Outline:
+def _outline(path: Path, data: GgufFile) -> _Outline:
     """Find the parts of a file, and check it as when reading."""
     cursor = Cursor(path, data)
     tensor_count, key_count = gguf_metadata.read_header(cursor)
-    version = struct.unpack_from(cursor.order + "I", data, 4)[0]
+    version = struct.unpack(cursor.order + "I", data.read(4, 4))[0]
     pairs, alignment = gguf_metadata.find_values(cursor, key_count)
     start = cursor.position
     gguf_metadata.read_tensors(cursor, tensor_count, alignment)
@@ -110,8 +116,8 @@ def _outline(path: Path, data: mmap.mmap) -> _Outline:
     return _Outline(pairs, version, tensor_count, cursor.order, alignment, (start, cursor.position), cursor.position)
 
 
-def _metadata(data: mmap.mmap, outline: _Outline, changes: Mapping[str, Value | None]) -> Iterator[bytes]:
-    pairs = {key: data[start:end] for key, (start, end) in outline.pairs.items()}
+def _metadata(data: GgufFile, outline: _Outline, changes: Mapping[str, Value | None]) -> Iterator[bytes]:
+    pairs = {key: data.read(start, end - start) for key, (start, end) in outline.pairs.items()}
     for key, value in changes.items():
         if value is None:
             pairs.pop(key, None)
@@ -123,16 +129,17 @@ def _metadata(data: mmap.mmap, outline: _Outline, changes: Mapping[str, Value | 
     yield _table(data, outline)
 
 
-def _table(data: mmap.mmap, outline: _Outline) -> bytes:
+def _table(data: GgufFile, outline: _Outline) -> bytes:
     """Return the tensor table without the padding after it."""
-    start, _ = outline.table
-    position = start
+    start, end = outline.table
+    table = data.read(start, end - start)
+    position = 0
     for _ in range(outline.tensor_count):
-        (length,) = struct.unpack_from(outline.order + "Q", data, position)
+        (length,) = struct.unpack_from(outline.order + "Q", table, position)
         position += 8 + length
-        (dimensions,) = struct.unpack_from(outline.order + "I", data, position)
+        (dimensions,) = struct.unpack_from(outline.order + "I", table, position)
         position += 4 + 8 * dimensions + 4 + 8
-    return data[start:position]
+    return table[:position]
 
 
 def _pair(key: str, value: Value, order: str) -> bytes:

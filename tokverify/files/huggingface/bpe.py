@@ -19,6 +19,7 @@ from tokverify.files.huggingface.space import read_spaces
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
+from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
@@ -194,4 +195,4 @@ def _require_gemma4(
             newlines[f"{left} {right}"] = rank
     for piece in ids:
         if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
-            raise document.unsupported("model.merges", f"{problem}encodes {piece!r} as one token")
+            raise document.unsupported("model.merges", f"{problem}encodes {short_repr(piece)} as one token")

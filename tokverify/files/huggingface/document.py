@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.files.huggingface.stage import Stage, stages_of
+from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
@@ -65,17 +67,21 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
+        UnsupportedError: If its normalizer could turn a short text into a huge one.
     """
     outline = _read_json(data, source)
     model = outline.pop("model")
+    require_valid_charsmaps(outline.get("normalizer"), source)
     library = _load(outline, source)
+    normalizer = stages_of(library.normalizer)
+    require_bounded(normalizer, source)
     return Document(
         source=source,
         model_type=_model_type(model),
         model=model,
         outline=outline,
         library=library,
-        normalizer=stages_of(library.normalizer),
+        normalizer=normalizer,
         pre_tokenizer=stages_of(library.pre_tokenizer),
         post_processor=stages_of(library.post_processor),
         special_texts=special_texts,
@@ -84,8 +90,8 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
 
 def _read_json(data: bytes, source: str) -> dict[str, Any]:
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(data)
+    except JsonError as error:
         raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.spec import TokenType
+from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.files.huggingface.document import Document
     from tokverify.files.huggingface.post_processor import Around
 
-_LARGEST_GAP = 1 << 20
 GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 """The roles that both a GGUF file and a tokenizer_config.json can contain."""
 
@@ -89,7 +89,7 @@ def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
     if len(set(all_ids.values())) != len(all_ids):
         raise document.broken("model.vocab and added_tokens", "two tokens have the same id")
     highest = max(all_ids.values(), default=-1)
-    if highest >= len(all_ids) + _LARGEST_GAP:
+    if highest >= len(all_ids) + MAX_GAP or highest >= MAX_TOKENS:
         raise document.broken(
             "model.vocab and added_tokens", f"the highest id is {highest}, but there are only {len(all_ids)} tokens"
         )
@@ -104,7 +104,7 @@ def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
 
 def _id_of(document: Document, piece: str, ids: Mapping[str, int]) -> int:
     if piece not in ids:
-        raise document.broken("model.unk_token", f"{piece!r} is not in the vocabulary")
+        raise document.broken("model.unk_token", f"{short_repr(piece)} is not in the vocabulary")
     return ids[piece]
 
 

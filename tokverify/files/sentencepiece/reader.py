@@ -18,7 +18,7 @@ from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import read_config, special_texts, template_fields
 from tokverify.files.location import read_file
 from tokverify.files.sentencepiece.message import parse
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ GGUF_MODELS = {1: "t5", 2: "llama"}
 """`trainer_spec.model_type` -> `tokenizer.ggml.model`."""
 
 _OTHER_MODELS = {3: "word", 4: "char"}
+_MARKS_PER_PIECE = 4
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
 
 
@@ -66,11 +67,25 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
     )
 
 
+def require_few_pieces(path: Path, data: bytes) -> None:
+    """Refuse a model before it is parsed if it may contain so many pieces that they would fill the memory.
+
+    Raises:
+        UnsupportedError: If it does.
+    """
+    # Each piece, and each text in it, begins with the same byte.
+    if data.count(b"\n") > _MARKS_PER_PIECE * MAX_TOKENS:
+        raise UnsupportedError(f"{path}: too many pieces; the limit is {MAX_TOKENS:,}")
+
+
 def _parse(path: Path, data: bytes) -> Message:
+    require_few_pieces(path, data)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model, or a damaged one; download it again"):
         message = parse(data)
     if not message.pieces:
         raise BrokenFileError(f"{path}: not a sentencepiece model: it contains no pieces")
+    if len(message.pieces) > MAX_TOKENS:
+        raise UnsupportedError(f"{path}: {len(message.pieces):,} pieces; the limit is {MAX_TOKENS:,}")
     # subtle: the library uses defaults for these. But it writes them after the pieces in every file, and nothing else
     # shows that a file was truncated between two pieces.
     for part in ("trainer_spec", "normalizer_spec"):

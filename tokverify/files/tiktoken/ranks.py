@@ -10,6 +10,12 @@ from pathlib import Path
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.config import read_config, token_text
+from tokverify.spec import MAX_TOKENS
+from tokverify.text.wording import short_repr
+
+_MAX_BYTES = 1 << 24
+_MAX_TOKEN_BYTES = 1 << 10
+_ID = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +69,21 @@ def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
 
     Raises:
         BrokenFileError: If it is not one, or violates what the library assumes.
+        UnsupportedError: If it exceeds the limits for the number and the length of tokens.
     """
+    lines = data.split(b"\n")
+    if len(lines) > MAX_TOKENS or len(data) > _MAX_BYTES:
+        raise UnsupportedError(
+            f"{path}: larger than {MAX_TOKENS:,} tokens or {_MAX_BYTES >> 20} MiB, the limits for a tiktoken vocabulary"
+        )
     ranks: dict[bytes, int] = {}
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
             continue
-        try:
-            token, rank = line.split()
-            ranks[base64.b64decode(token, validate=True)] = int(rank)
-        except ValueError as error:
-            raise BrokenFileError(f"{path}:{number}: not a token in base64 and its id") from error
+        token, rank = _parse_line(path, number, line)
+        if len(token) > _MAX_TOKEN_BYTES:
+            raise UnsupportedError(f"{path}:{number}: a token of more than {_MAX_TOKEN_BYTES:,} bytes, the limit")
+        ranks[token] = rank
     if missing := sum(bytes([byte]) not in ranks for byte in range(256)):
         raise BrokenFileError(
             f"{path}: an incomplete tiktoken vocabulary: {missing} of the 256 single bytes are missing"
@@ -80,6 +91,17 @@ def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
     if len(set(ranks.values())) != len(ranks):
         raise BrokenFileError(f"{path}: two tokens have the same id")
     return ranks
+
+
+def _parse_line(path: Path, number: int, line: bytes) -> tuple[bytes, int]:
+    try:
+        token, rank = line.split()
+        id = int(rank)
+        if 0 <= id < MAX_TOKENS:
+            return base64.b64decode(token, validate=True), id
+    except ValueError:
+        pass
+    raise BrokenFileError(f"{path}:{number}: not a token in base64 and its id, which is below {MAX_TOKENS:,}")
 
 
 def published_for(path: Path, pattern: str) -> Published:
@@ -99,7 +121,9 @@ def published_for(path: Path, pattern: str) -> Published:
             f"regular expression itself after the colon; known names: {names}"
         )
     if re.fullmatch(r"[\w.-]+", pattern):
-        raise TokverifyError(f"{path}: {pattern!r} is neither a pattern nor the name of one; known names: {names}")
+        raise TokverifyError(
+            f"{path}: {short_repr(pattern)} is neither a pattern nor the name of one; known names: {names}"
+        )
     return Published(pattern)
 
 
@@ -114,5 +138,5 @@ def _added_tokens(path: Path) -> dict[str, int]:
     """Return the added tokens declared by the tokenizer_config.json beside the file."""
     declared = read_config(path).get("added_tokens_decoder")
     entries = declared.items() if isinstance(declared, dict) else ()
-    texts = {int(id): token_text(entry) for id, entry in entries if id.isdecimal()}
+    texts = {int(id): token_text(entry) for id, entry in entries if _ID.fullmatch(id) and int(id) < MAX_TOKENS}
     return {text: id for id, text in texts.items() if text}

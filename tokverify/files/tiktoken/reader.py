@@ -9,6 +9,7 @@ Source of that: `QwenModel.bpe` in llama.cpp's converter.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,11 +20,12 @@ from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import special_texts, template_fields
 from tokverify.files.location import file_and_rest, read_file
 from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
 _END = "<|endoftext|>"
-_LARGEST_GAP = 1 << 20
+_PATTERN_SECONDS = 5.0
+_LEAST_SECONDS = 0.01
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
@@ -78,7 +80,7 @@ def _parts(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
 
 def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, int]) -> tuple[list[str], list[int]]:
     size = max([*ranks.values(), *special.values()]) + 1
-    if min(ranks.values()) < 0 or size > len(ranks) + len(special) + _LARGEST_GAP:
+    if min(ranks.values()) < 0 or size > len(ranks) + len(special) + MAX_GAP:
         raise BrokenFileError(
             f"{file}: ids range from {min(ranks.values())} to {size - 1}, but there are only {len(ranks)} tokens"
         )
@@ -113,9 +115,15 @@ def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
 def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
     import regex
 
+    # subtle: such as `(a+)+$`, which takes exponential time.
+    deadline = time.monotonic() + _PATTERN_SECONDS
     with raised_as(UnsupportedError, f"{file}: the pattern cannot be used"):
         compiled = regex.compile(pattern)
-        return [[to_byte_level(match[0]) for match in compiled.finditer(text)] for text in PROBES]
+        pre_tokens: list[list[str]] = []
+        for text in PROBES:
+            matches = compiled.finditer(text, timeout=max(_LEAST_SECONDS, deadline - time.monotonic()))
+            pre_tokens.append([to_byte_level(match[0]) for match in matches])
+    return pre_tokens
 
 
 def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:

@@ -127,17 +127,11 @@ impl Tables {
             return Err(BuildError::Unsupported("does not support this many tokens".into()));
         }
         let pieces = spaces.convert_pieces(spec.vocabulary.pieces().iter());
-        let mut boundaries = Boundaries::new(pieces.iter());
-        for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.len() <= 3) {
-            if let Some(character) = single_character(piece) {
-                boundaries.set_payload(character, id as u32);
-            }
-        }
         Ok(Self {
             vocabulary: spec.vocabulary.clone(),
             scores: spec.scores.clone(),
+            boundaries: Boundaries::with_characters(&pieces),
             pieces: PieceTable::new(pieces, &ranks(&spec.scores, spec.vocabulary.len())?),
-            boundaries,
             byte_ids: std::array::from_fn(|byte| byte_id(spec, byte as u8)),
         })
     }
@@ -145,12 +139,6 @@ impl Tables {
     fn are_those_of(&self, spec: &Spec) -> bool {
         Arc::ptr_eq(&self.vocabulary, &spec.vocabulary) && Arc::ptr_eq(&self.scores, &spec.scores)
     }
-}
-
-fn single_character(piece: &[u8]) -> Option<u32> {
-    let mut characters = std::str::from_utf8(piece).ok()?.chars();
-    let character = characters.next()?;
-    characters.next().is_none().then_some(u32::from(character))
 }
 
 fn byte_id(spec: &Spec, byte: u8) -> Option<u32> {

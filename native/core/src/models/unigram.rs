@@ -8,7 +8,7 @@
 //!
 //! Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 
-use crate::boundary::Boundaries;
+use crate::boundary::{self, Boundaries};
 use crate::charsmap::Charsmap;
 use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
@@ -78,7 +78,7 @@ impl Unigram {
             normalizer: Normalizer::new(charsmap, user_defined, spec.remove_extra_whitespaces, spec.add_space_prefix),
             trie: Trie::new(matched.iter().zip(0..)),
             sums: Sums::new(&matched, &scores, unknown_score),
-            boundaries: Boundaries::new(matched.iter()),
+            boundaries: Boundaries::with_characters(&matched),
             scores,
             unknown_id,
             unknown_score,
@@ -95,10 +95,10 @@ impl Unigram {
     /// If the needed part of the charsmap is damaged.
     pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         let mut padded = std::mem::take(&mut scratch.padded);
-        let result = self.normalizer.normalize(text, &mut padded).map(|()| {
+        let result = self.normalizer.normalize(text, &mut padded).map(|is_utf8| {
             let length = padded.len();
             padded.resize(length + PADDING, 0);
-            self.encode_normalized(&padded, length, scratch, &mut IdBuffer::new(ids));
+            self.encode_normalized(&padded, length, is_utf8, scratch, &mut IdBuffer::new(ids));
         });
         scratch.padded = padded;
         result
@@ -112,7 +112,14 @@ impl Unigram {
         self.encode(text, scratch, ids)
     }
 
-    fn encode_normalized(&self, padded: &[u8], length: usize, scratch: &mut Scratch, ids: &mut IdBuffer<'_>) {
+    fn encode_normalized(
+        &self,
+        padded: &[u8],
+        length: usize,
+        is_utf8: bool,
+        scratch: &mut Scratch,
+        ids: &mut IdBuffer<'_>,
+    ) {
         let Scratch { cache, cells, .. } = scratch;
         let first = ids.len();
         if !self.sums.are_finite() {
@@ -131,15 +138,21 @@ impl Unigram {
             });
             return;
         }
-        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
+        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
             let joint = ids.len();
+            if let Some(character) = single.filter(|_| is_utf8) {
+                let payload = character.payload();
+                ids.push(if payload == boundary::NONE { self.unknown_id } else { payload });
+                self.join_unknown(first, joint, ids);
+                return Ok::<(), Infallible>(());
+            }
             let Ok(()) = cache.append(padded, (start, end), ids, |ids| {
                 self.segment(&padded[start..end], 0.0, cells, ids);
                 self.merge_unknown(joint, joint, ids);
                 Ok::<(), Infallible>(())
             });
             self.join_unknown(first, joint, ids);
-            Ok::<(), Infallible>(())
+            Ok(())
         });
     }
 
@@ -213,7 +226,11 @@ impl Unigram {
     #[inline]
     fn join_unknown(&self, first: usize, joint: usize, ids: &mut IdBuffer<'_>) {
         if joint > first && ids.since(joint)[0] == self.unknown_id && ids.since(joint - 1)[0] == self.unknown_id {
-            self.merge_unknown(first, joint, ids);
+            if ids.len() == joint + 1 {
+                ids.truncate(joint);
+            } else {
+                self.merge_unknown(first, joint, ids);
+            }
         }
     }
 }

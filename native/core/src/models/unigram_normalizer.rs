@@ -51,7 +51,10 @@ impl Normalizer {
         let user_defined = Trie::new(user_defined.map(|piece| (piece, 0)));
         let effect = |bytes: &[u8]| charsmap.as_ref().map_or(Effect::None, |charsmap| charsmap.effect(bytes));
         let class = |byte: u8| match (byte, effect(&[byte])) {
-            _ if user_defined.child(user_defined.root(), byte).is_some() => Class::Searched,
+            _ if let Some(node) = user_defined.child(user_defined.root(), byte) => {
+                // A piece of one character is kept, whatever follows.
+                if byte < 0x80 && byte != b' ' && node.is_leaf() { Class::Kept } else { Class::Searched }
+            }
             (b' ', Effect::None) => Class::Space,
             (0..0x80, Effect::None) => Class::Kept,
             (0..0x80, Effect::BeforeOthers) if byte != b' ' => Class::KeptBeforeAscii,
@@ -70,16 +73,17 @@ impl Normalizer {
         Self { charsmap, user_defined, classes, searched: searched.into(), merges_spaces, prefixes_space }
     }
 
-    /// Normalize any bytes to `output`.
+    /// Normalize any bytes to `output`; return whether the result is certain to be UTF-8.
     ///
     /// # Errors
     /// If the needed part of the charsmap is damaged.
-    pub fn normalize(&self, text: &[u8], output: &mut Vec<u8>) -> Result<(), EncodeError> {
+    pub fn normalize(&self, text: &[u8], output: &mut Vec<u8>) -> Result<bool, EncodeError> {
         output.clear();
         let mut writer = Writer {
             output,
             step_start: 0,
             missing: 0,
+            is_utf8: true,
             in_word: false,
             needs_prefix: self.prefixes_space,
             merges_spaces: self.merges_spaces,
@@ -88,7 +92,7 @@ impl Normalizer {
         while start < text.len() {
             start = self.normalize_next(text, start, &mut writer)?;
         }
-        Ok(())
+        Ok(writer.is_utf8)
     }
 
     /// Normalize a part of `text` from `start` on; return its end.
@@ -191,6 +195,7 @@ struct Writer<'a> {
     step_start: usize,
     /// How many bytes the last step lacks, because it includes bytes of the following characters.
     missing: usize,
+    is_utf8: bool,
     in_word: bool,
     needs_prefix: bool,
     merges_spaces: bool,
@@ -241,6 +246,7 @@ impl Writer<'_> {
 
     /// Write any bytes.
     fn write(&mut self, bytes: &[u8]) {
+        self.is_utf8 &= std::str::from_utf8(bytes).is_ok();
         for &byte in bytes {
             if byte == b' ' {
                 self.space();

@@ -1,0 +1,26 @@
+"""A few generated hostile files of every format, as a smoke test of the program that runs for minutes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hostile.grammar import MAKERS
+from support.paths import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits for processes on Windows")
+
+
+@pytest.mark.usefixtures("library")
+def test_no_generated_file_crashes_or_differs_from_llama_cpp():
+    command = [sys.executable, "tests/hostile", "--seed", "7", "--count", str(2 * len(MAKERS))]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-1000:]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("library")
+def test_no_generated_file_of_many_crashes_or_differs_from_llama_cpp():
+    command = [sys.executable, "tests/hostile", "--seed", "11", "--count", "1000"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-1000:]

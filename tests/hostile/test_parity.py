@@ -1,0 +1,129 @@
+"""Each row of the table in docs/parity.md: a file that only llama.cpp or only tokverify loads."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from support.gguf_maker import make_gguf, numbers, string, strings, uint32
+from support.paths import ROOT, SAMPLE
+from support.spec_file import write_spec
+from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spec_of, spm_spec
+from tokverify.cli import main
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.files.gguf.cursor import ValueType
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.patch import write_patched
+from tokverify.references.llama_cpp import LlamaCppTokenizer
+from tokverify.references.llama_cpp_library import Library
+from tokverify.spec import MAX_TOKENS
+
+GGUF = SAMPLE / "sample.gguf"
+ARCHITECTURE, MODEL, TOKENS = "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens"
+
+
+def unknown_architecture(path: Path) -> None:
+    write_patched(GGUF, path, {ARCHITECTURE: string("nonsense")})
+
+
+def no_architecture(path: Path) -> None:
+    write_patched(GGUF, path, {ARCHITECTURE: None, "general.name": string("x")})
+
+
+def other_byte_order(path: Path) -> None:
+    fields = {ARCHITECTURE: string("llama"), MODEL: string("bert"), TOKENS: strings(["[UNK]", "[CLS]", "[SEP]", "▁a"])}
+    path.write_bytes(make_gguf(fields, order=">"))
+
+
+def cpp_hybrid(path: Path) -> None:
+    write_spec(bpe_spec(["a b"], {"<|endoftext|>": 3}), path)
+    write_patched(path.rename(path.with_name("bpe.gguf")), path, {MODEL: string("cpp-hybrid")})
+
+
+def special_id_beyond_the_vocabulary(path: Path) -> None:
+    write_patched(GGUF, path, {"tokenizer.ggml.bos_token_id": uint32(99_999)})
+
+
+def more_scores_than_tokens(path: Path) -> None:
+    scores = [*(read_spec(GGUF).scores or ()), 1.0]
+    write_patched(GGUF, path, {"tokenizer.ggml.scores": numbers(ValueType.FLOAT32, scores)})
+
+
+def score_that_is_no_number(path: Path) -> None:
+    write_spec(spm_spec({"a": float("nan")}), path)
+
+
+def too_many_tokens(path: Path) -> None:
+    tokens = ["[UNK]", "[CLS]", "[SEP]", *map(str, range(MAX_TOKENS))]
+    path.write_bytes(make_gguf({ARCHITECTURE: string("llama"), MODEL: string("bert"), TOKENS: strings(tokens)}))
+
+
+ROWS: dict[str, tuple[Callable[[Path], None], bool, str]] = {
+    "`general.architecture` that llama.cpp does not know": (unknown_architecture, True, "TV130"),
+    "no `general.architecture`": (no_architecture, True, "TV130"),
+    "the other byte order": (other_byte_order, True, ""),
+    "`tokenizer.ggml.model` is `cpp-hybrid`": (cpp_hybrid, True, ""),
+    "a special id beyond the vocabulary": (special_id_beyond_the_vocabulary, False, "TV100"),
+    "more scores or types than tokens": (more_scores_than_tokens, False, "TV105"),
+    "a score that is not a number": (score_that_is_no_number, False, "TV100"),
+    "more than 1,048,576 tokens, or anything else beyond a [limit](limits.md)": (too_many_tokens, False, ""),
+}
+"""The first column -> what makes the file, whether tokverify loads it, and the rule that reports it."""
+
+
+def test_the_table_has_exactly_these_rows():
+    page = (ROOT / "docs" / "parity.md").read_text("utf-8")
+    cells = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")]
+    assert cells[2:] == list(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, row: str):
+    make, is_loaded, code = ROWS[row]
+    path = tmp_path / "model.gguf"
+    make(path)
+    if is_loaded:
+        assert Encoder(read_spec(path)).encode("a", add_special=False, parse_special=True)
+        with pytest.raises(BrokenFileError, match=r"llama\.cpp cannot load it"):
+            LlamaCppTokenizer(path, library)
+    else:
+        with pytest.raises(TokverifyError):
+            Encoder(read_spec(path))
+        tokenizer = LlamaCppTokenizer(path, library)
+        assert tokenizer.vocab_size > 3
+        tokenizer.close()
+    if code:
+        page = (ROOT / "docs" / "parity.md").read_text("utf-8")
+        assert re.search(rf"^\| {re.escape(row)} \|.*{code}", page, re.MULTILINE)
+        result = CliRunner().invoke(main, ["audit", str(path), "-f", "json"])
+        assert f'"{code}"' in result.stdout, result.output
+
+
+@pytest.mark.parametrize("sequence", [b"\xf4\x90\x80\x80", b"a\xf7\xbf\xbf\xbf", b"\xf5\x80\x80\x80b"])
+@pytest.mark.parametrize("type", [1, 3, 4, 5])
+@pytest.mark.parametrize("model", ["llama", "gpt2", "bert", "plamo2"])
+def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
+    tmp_path: Path, library: Library, model: str, type: int, sequence: bytes
+):
+    token = sequence.decode("utf-8", "surrogateescape")
+    types = {**dict.fromkeys(BYTE_PIECES, BYTE), token: type}
+    specs = {
+        "llama": lambda: spm_spec({"a": -1.0, token: -2.0}, {token: type}),
+        "gpt2": lambda: bpe_spec(["a b"], {token: type}, tokens=[token]),
+        "bert": lambda: spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁a", token], {token: type}),
+        "plamo2": lambda: spec_of("plamo2", ["<|plamo:unk|>", *BYTE_PIECES, "a", token], types, scores=[0.0] * 259),
+    }
+    path = tmp_path / "model.gguf"
+    write_spec(specs[model](), path)
+    refusals = []
+    for load in (lambda: Encoder(read_spec(path)), lambda: LlamaCppTokenizer(path, library).close()):
+        try:
+            load()
+        except BrokenFileError:
+            refusals.append(True)
+        else:
+            refusals.append(False)
+    assert refusals[0] == refusals[1]
