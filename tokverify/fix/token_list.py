@@ -92,12 +92,18 @@ class TokenList:
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
         ours = encoder.settings.special_ids
-        roles = [role for role, id in self._roles.items() if ours.get(role) != id]
+        roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
         if self.settings is not None:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
             if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
                 roles.append("eog")
         return roles
+
+    def _matters(self, role: str, encoder: Encoder) -> bool:
+        """Whether our side has the role, or should: other libraries also name an EOS where no generation ends."""
+        if self.settings is not None or role in encoder.settings.special_ids:
+            return True
+        return role == encoder.settings.family.closing_role
 
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""
