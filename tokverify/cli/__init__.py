@@ -12,6 +12,7 @@ from tokverify.version import __version__
 
 _COMMANDS = (
     "run",
+    "check",
     "init",
     "demo",
     "fuzz",
@@ -24,6 +25,7 @@ _COMMANDS = (
     "fix",
     "chat",
     "convert",
+    "learn",
     "train",
     "encode",
     "decode",
