@@ -12,6 +12,7 @@ import pytest
 from support.real_data import SHARED
 from support.spec_file import write_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import requested_engine
 from tokverify.errors import BrokenFileError, MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.fuzz.earlier import VARIABLE
@@ -84,8 +85,9 @@ def spec_of(vocabs: Path) -> Callable[[str], TokenizerSpec]:
 
 @pytest.fixture(scope="session")
 def encoder_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], Encoder]:
-    """Return a function that builds the encoder of a real vocabulary, once for all tests."""
-    return cache(lambda name: Encoder(spec_of(name), name))
+    """Return a function that builds the encoder of a real vocabulary, once for each engine."""
+    make = cache(lambda name, engine: Encoder(spec_of(name), name))
+    return lambda name: make(name, requested_engine())
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from tokverify.cli.group import TokverifyGroup
+from tokverify.engine.engine_choice import ENGINES, VARIABLE, available_engine
 from tokverify.version import __version__
 
 _COMMANDS = (
     "run",
+    "check",
     "init",
     "demo",
     "fuzz",
@@ -21,6 +25,7 @@ _COMMANDS = (
     "fix",
     "chat",
     "convert",
+    "learn",
     "train",
     "encode",
     "decode",
@@ -45,12 +50,43 @@ Shell completion:
 """
 
 
+def _set_engine(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Select the engine for this process and those it starts."""
+    if value is not None:
+        os.environ[VARIABLE] = value
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Show the version and the engine, and why it is not the native one."""
+    if not value or ctx.resilient_parsing:
+        return
+    engine = available_engine()
+    reason = f": {engine.reason}" if engine.reason else ""
+    click.echo(f"tokverify, version {__version__} ({engine.name} engine{reason})")
+    ctx.exit()
+
+
 @click.group(
     cls=TokverifyGroup,
     modules={name: f"{__name__}.{name}" for name in _COMMANDS},
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="tokverify")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    callback=_set_engine,
+    expose_value=False,
+    is_eager=True,
+    help=f"Encode with this engine; their ids are identical (default: auto, or the variable {VARIABLE}).",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    callback=_show_version,
+    expose_value=False,
+    is_eager=True,
+    help="Show the version and the engine, and exit.",
+)
 def main() -> None:
     """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""

@@ -155,6 +155,10 @@ class Encoder:
         known = {attribute: type_of(attribute) for attribute in set(self.settings.attributes)}
         return [known[attribute] for attribute in self.settings.attributes]
 
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return the tokens that are matched in texts before the model runs, by id."""
+        return {token.id: token for token in self.settings.added_tokens}
+
     def generation_ends(self) -> GenerationEnds:
         """Return the tokens that end a generation in llama.cpp."""
         return GenerationEnds(self.settings.eog_ids, are_all=True)
@@ -206,13 +210,28 @@ class Encoder:
             raise RuntimeError(_ENGINES_DISAGREE)
         return EncodedBatch(memoryview(ids_of_all).cast("I"), memoryview(offsets).cast("q"))
 
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> list[list[int] | EncodeError]:
+        """Encode texts; the result for a text that cannot be encoded is its error."""
+        try:
+            return list(self.encode_batch(texts, add_special=add_special, parse_special=parse_special))
+        except EncodeError:
+            return [self._encode_or_error(text, add_special, parse_special) for text in texts]
+
+    def _encode_or_error(self, text: str, add_special: bool, parse_special: bool) -> list[int] | EncodeError:
+        try:
+            return self.encode(text, add_special=add_special, parse_special=parse_special)
+        except EncodeError as error:
+            return error
+
     def _encode_item(
         self, texts: Sequence[str | bytes], index: int, add_special: bool, parse_special: bool
     ) -> list[int]:
         text = texts[index]
         try:
             text = text if isinstance(text, str) else decode_utf8(text)
-            return self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+            return self.encode(text, add_special=add_special, parse_special=parse_special)
         except EncodeError as error:
             raise EncodeError(f"text {index}: {error}") from None
 

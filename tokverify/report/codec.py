@@ -17,6 +17,7 @@ import msgspec
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.check import CheckReport, check_check, summarize_check
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
@@ -25,6 +26,7 @@ from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
+from tokverify.report.learn import Learning, check_learning, summarize_learning
 from tokverify.report.record import Recording, summarize_recording
 from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
@@ -72,11 +74,13 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "check": Kind(CheckReport, summarize_check, check_check),
     "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "convert": Kind(Conversion, summarize_conversion, check_conversion),
+    "learn": Kind(Learning, summarize_learning, check_learning),
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),

@@ -12,7 +12,7 @@ from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates, special_texts
-from tokverify.tasks.opening import open_model, open_reference
+from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +55,12 @@ def check_chat(
         actual=opened.description,
         expected=found.description if found else None,
         options=dict(options or {}),
-        versions={"tokverify": __version__, "jinja2": version("jinja2"), **(found.versions if found else {})},
+        versions={
+            "tokverify": __version__,
+            **engine_version(opened.encoder),
+            "jinja2": version("jinja2"),
+            **(found.versions if found else {}),
+        },
     )
 
 

@@ -17,7 +17,7 @@ from tokverify.files.location import file_and_rest, find_existing
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.system.input_file import read_verbatim
-from tokverify.tasks.opening import OpenedModel, open_tokenizer
+from tokverify.tasks.opening import OpenedModel, engine_version, open_tokenizer
 from tokverify.verify.side import side_of
 from tokverify.version import __version__
 
@@ -76,7 +76,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
             breaking=breaking,
             on_fuzz=on_progress,
         )
-    return replace(report, options=dict(options or {}), versions={"tokverify": __version__})
+    return replace(report, options=dict(options or {}), versions={"tokverify": __version__, **engine_version()})
 
 
 def _lines(corpus: Sequence[Path]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from tokverify.report.fuzz import DifferenceKind, Stop
 from tokverify.report.run import Status
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
-from tokverify.tasks.opening import open_model, open_reference, open_tokenizers
+from tokverify.tasks.opening import engine_version, open_model, open_reference, open_tokenizers
 from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     )
     if earlier:
         earlier.write(_samples_to_keep(fuzzed, plan.earlier))
-    versions = {**fuzzed.report.versions, **found.versions}
+    versions = {**fuzzed.report.versions, **engine_version(opened.encoder), **found.versions}
     report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
     return replace(fuzzed, report=_add_repairs(report))
 

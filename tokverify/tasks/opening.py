@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import available_engine
 from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
@@ -180,6 +181,15 @@ def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[En
 def python_version() -> dict[str, str]:
     """Name the running Python in the form used by the `versions` of a report."""
     return {"python": platform.python_version()}
+
+
+def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
+    """Name the engine that encodes in the form used by the `versions` of a report, and why it is not the native one.
+
+    Without an encoder, it is the engine for any tokenizer that does not prevent it.
+    """
+    choice = encoder.engine if encoder else available_engine()
+    return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
 
 
 def _hash_file(path: Path) -> str | None:

@@ -12,7 +12,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import make_subject
-from tokverify.tasks.opening import OpenedModel, open_tokenizer, python_version
+from tokverify.tasks.opening import OpenedModel, engine_version, open_tokenizer, python_version
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def measure_tokenizers(
     """
     subjects = open_subjects(map(str, locations))
     measured = measure(subjects, [Path(file) for file in files], on_progress=on_progress)
-    versions = {"tokverify": __version__, **python_version(), **measured.versions}
+    versions = {"tokverify": __version__, **engine_version(), **python_version(), **measured.versions}
     return replace(measured, options=dict(options or {}), versions=versions)
 
 

@@ -128,20 +128,29 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
+/// In bytes; whether longer tokens overlap with others is not examined.
+const LONGEST: usize = 256;
+/// The number of pairs of tokens to examine; with more, it is faster to assume an overlap.
+const PAIRS: usize = 100_000;
+
 /// Check whether a token can begin inside another one that is not longer, so that the two algorithms differ.
 ///
 /// An overlap for which an even longer token takes precedence anyway, as in runs of one character, does not count.
 fn can_overlap(tokens: &[(AddedToken, Vec<u8>)], tree: &PrefixTree) -> bool {
+    let mut examined = 0;
     tokens.iter().any(|(_, text)| {
-        (1..text.len()).any(|start| {
-            let mut overlaps = false;
-            tree.for_each_with_prefix(&text[start..], |index| {
-                let rival = &tokens[index as usize].1;
-                overlaps |=
-                    rival.len() >= text.len() && rival != text && !begins_longer(&text[..start], rival, text, tree);
-            });
-            overlaps
-        })
+        text.len() > LONGEST
+            || (1..text.len()).any(|start| {
+                let mut overlaps = false;
+                tree.for_each_with_prefix(&text[start..], |index| {
+                    examined += 1;
+                    let rival = &tokens[index as usize].1;
+                    let is_longer = rival.len() >= text.len() && rival != text;
+                    overlaps |= is_longer && !begins_longer(&text[..start], rival, text, tree);
+                    !overlaps && examined < PAIRS
+                });
+                overlaps || examined >= PAIRS
+            })
     })
 }
 

@@ -92,8 +92,9 @@ impl PrefixTree {
         found
     }
 
-    /// Call `visit` with the value of each string that begins with `prefix`, which must not be empty.
-    pub fn for_each_with_prefix(&self, prefix: &[u8], mut visit: impl FnMut(u32)) {
+    /// Call `visit` with the value of each string that begins with `prefix`, which must not be empty, while it returns
+    /// true.
+    pub fn for_each_with_prefix(&self, prefix: &[u8], mut visit: impl FnMut(u32) -> bool) {
         let mut node = NONE;
         for (index, &byte) in prefix.iter().enumerate() {
             node = self.child(node, byte, index == 0);
@@ -104,7 +105,9 @@ impl PrefixTree {
         let mut open = vec![node];
         while let Some(node) = open.pop() {
             let node = &self.nodes[node as usize];
-            node.value.into_iter().for_each(&mut visit);
+            if node.value.is_some_and(|value| !visit(value)) {
+                return;
+            }
             open.extend(node.children.iter().map(|edge| edge.1));
         }
     }
