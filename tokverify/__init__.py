@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.fuzz import fuzz_model
     from tokverify.tasks.init import init_project
     from tokverify.tasks.inspect import inspect_model, list_tokens
+    from tokverify.tasks.learn import learn_tokenizer
     from tokverify.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
     from tokverify.tasks.record import record_expectations
     from tokverify.tasks.report import diff_reports, read_report, to_json
@@ -62,6 +63,7 @@ __all__ = [
     "fuzz_model",
     "init_project",
     "inspect_model",
+    "learn_tokenizer",
     "list_tokens",
     "load_cases",
     "load_gguf",
@@ -106,6 +108,7 @@ _MODULES = {
     "fuzz_model": "tasks.fuzz",
     "init_project": "tasks.init",
     "inspect_model": "tasks.inspect",
+    "learn_tokenizer": "tasks.learn",
     "list_tokens": "tasks.inspect",
     "load_cases": "cases.loading",
     "load_gguf": "files.load",

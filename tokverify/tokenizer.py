@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from tokverify.errors import EncodeError
-    from tokverify.spec import TokenizerSpec, TokenType
+    from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
     HexBytes: TypeAlias = bytes
 else:
@@ -181,6 +181,18 @@ class AddedTokenListing(Protocol):
     @property
     def added_texts(self) -> Collection[str]:
         """The texts that can be recognized as tokens in a text before the model runs, or are reserved for tokens."""
+
+
+@runtime_checkable
+class MatchListing(Protocol):
+    """Knows which of its tokens are matched in texts before the model runs, and how."""
+
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return these tokens by id.
+
+        Raises:
+            TokverifyError: If they cannot be listed.
+        """
 
 
 @runtime_checkable

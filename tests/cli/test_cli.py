@@ -95,6 +95,9 @@ TABLE = [
     (["fix", MODEL, "--dry-run"], 0, ["repair: none needed"], []),
     (["fix", MODEL], 2, [], ["name the file to write with -o"]),
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--count", "0"], 0, ["written; it gives the same ids"], []),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--count", "9"], 0, ["declared", "for all 9"], []),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
+    (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
     (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is already a GGUF file"]),
     (["inspect", MODEL], 0, ["2,000 tokens"], []),
     (["chat", MODEL], 2, [], ["the model has no chat template", "with -r, name a reference that has a template"]),
@@ -192,7 +195,7 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
-        "train", "encode", "decode", "cases", "report",
+        "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

@@ -127,7 +127,7 @@ def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
 @pytest.mark.parametrize(
     ("command", "title"),
     [
-        (["fuzz", BROKEN, "-r", REFERENCE, "--count", "300"], "## ❌ tokverify fuzz: sample-broken"),
+        (["fuzz", BROKEN, "-r", REFERENCE, "--count", "300", "--no-replay"], "## ❌ tokverify fuzz: sample-broken"),
         (["diff", MODEL, BROKEN, "-k", "seed/*"], "## ❌ "),
     ],
     ids=["fuzz", "diff"],

@@ -58,6 +58,8 @@ def test_from_a_corpus_to_a_verified_file(run, tmp_path: Path):
     assert report["options"] == {
         "algorithm": "bpe",
         "corpus": [str(SAMPLE_TEXT)],
+        "files": 1,
+        "prepare": [],
         "vocab_size": 500,
         "seed": 0,
         "min_frequency": 2,
@@ -228,3 +230,14 @@ def test_a_trace_shows_each_merge(run, tmp_path: Path):
     lines = result.stdout.splitlines()
     assert [line for line in lines if line.startswith("  tokens")] == ["  tokens  [256, 97, 98]", "  tokens  [257, 98]"]
     assert "  counts  (97, 97): 2, (97, 98): 1" in lines
+
+
+def test_the_checklist_of_the_cpp_tokenizer_is_shown(run, tmp_path: Path):
+    from support.cpp_maker import CORPUS
+
+    (tmp_path / "corpus.cpp").write_text(CORPUS, encoding="utf-8")
+    (tmp_path / "other.cpp").write_text("int unrelated;\n" * 3)
+    complete = run("cpp", "corpus.cpp", "-o", "out", "--vocab-size", "2500").stdout
+    assert "12 of 12 points of the design document hold" in complete
+    partial = run("cpp", "other.cpp", "-o", "other", "--vocab-size", "2500", "--prepare", "indentation").stdout
+    assert "7 of 12 points of the design document hold; the corpus lacks the words of 5" in partial

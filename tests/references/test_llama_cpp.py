@@ -77,6 +77,8 @@ def test_the_vocabulary_matches_what_llama_cpp_loaded(tiny):
     assert tiny.special_ids == {"bos": 1, "eos": 2}
     assert tiny.flags == {"add_bos": True, "add_eos": False, "add_sep": False}
     assert tiny.attributes == [1, 8, 8, 4, 4, 4, 4]
+    assert tiny.token_types() == [2, 3, 3, 1, 1, 1, 1]
+    assert tiny.added_tokens().keys() == {0, 1, 2}
     assert tiny.eog_ids == {2}
     assert [(tiny.piece(id), tiny.token_bytes(id)) for id in (1, 6, 7, -1)] == [
         ("<s>", b"<s>"),

@@ -1,4 +1,4 @@
-"""The codec, on the reports of commands that write files: `fix`, `train` and `cases record`."""
+"""The codec, on the reports of commands that write files: `fix`, `learn`, `train` and `cases record`."""
 
 import json
 from dataclasses import replace
@@ -14,6 +14,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode, read_any
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fix import FileRepair, FixReport, Verification, fix_exit_code
+from tokverify.report.learn import LearnedDifference, LearnedFact, LearnedToken, Learning, Origin
 from tokverify.report.record import RecordedCase, RecordedChange, Recording, recording_exit_code
 from tokverify.report.run_summary import run_exit_code
 from tokverify.report.schema import generate_schema
@@ -38,8 +39,28 @@ RECORDING = Recording(
     ),
     written=("cases/a.yaml",),
 )
-REPORTS = {"fix": FIX, "train": TRAINING, "cases record": RECORDING}
-EXIT_CODES = {"fix": fix_exit_code(FIX), "train": run_exit_code(RUN), "cases record": recording_exit_code(RECORDING)}
+LEARNING = Learning(
+    reference=RUN.expected,
+    target="learned.gguf",
+    size=300,
+    encodings=1200,
+    facts=(LearnedFact("model", "gpt2", Origin.IDS), LearnedFact("merges", "44", Origin.CONVENTION)),
+    types={"NORMAL": 299, "CONTROL": 1},
+    added_tokens=(LearnedToken(299, "<\ud800>", special=True, lstrip=False, rstrip=True),),
+    alike=("mpt",),
+    hidden=("chat template",),
+    texts=1000,
+    differing=2,
+    examples=(LearnedDifference("\x1b", add_special=False, parse_special=True, expected=(1, 2), actual=None),),
+    versions={"python": "3.11"},
+)
+REPORTS = {"fix": FIX, "learn": LEARNING, "train": TRAINING, "cases record": RECORDING}
+EXIT_CODES = {
+    "fix": fix_exit_code(FIX),
+    "learn": 1,
+    "train": run_exit_code(RUN),
+    "cases record": recording_exit_code(RECORDING),
+}
 
 
 @pytest.mark.parametrize("kind", REPORTS)
@@ -54,6 +75,15 @@ def test_a_damaged_training_is_rejected(tmp_path: Path):
     document = json.loads(encode(TRAINING))
     document["report"]["results"][0]["status"] = "lost"
     with pytest.raises(TokverifyError, match=r"\$\.report\.results\[0\]\.status"):
+        read_any(saved(tmp_path, document))
+
+
+def test_impossible_counts_of_learning_are_rejected(tmp_path: Path):
+    document = json.loads(encode(replace(LEARNING, texts=1)))
+    with pytest.raises(TokverifyError, match=r"\$\.differing: expected at most `texts`"):
+        read_any(saved(tmp_path, document))
+    document = json.loads(encode(replace(LEARNING, differing=0)))
+    with pytest.raises(TokverifyError, match=r"\$\.examples: expected at most `differing`"):
         read_any(saved(tmp_path, document))
 
 

@@ -63,8 +63,6 @@ def test_a_bad_file_after_a_good_one_is_found(write):
 def test_only_regular_files_are_accepted(tmp_path: Path):
     with pytest.raises(TokverifyError, match="no such file"):
         check_corpus([tmp_path / "absent"])
-    with pytest.raises(TokverifyError, match="is a directory"):
-        check_corpus([tmp_path])
     with pytest.raises(TokverifyError, match="not a regular file"):
         check_corpus([Path("/dev/null")])
 

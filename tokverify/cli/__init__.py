@@ -24,6 +24,7 @@ _COMMANDS = (
     "fix",
     "chat",
     "convert",
+    "learn",
     "train",
     "encode",
     "decode",

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from tokverify.train import Trainer
 
 _DETAILS = (
-    "CORPUS is one or more text files. The exit code is 0 if the GGUF file gives the same ids as the tokenizer, 1 if it"
-    " does not, and 2 if the command could not run."
+    "CORPUS is one or more text files, which may be compressed (.gz), directories of them, or `-` for stdin. The exit"
+    " code is 0 if the GGUF file gives the same ids as the tokenizer, 1 if it does not, and 2 if the command could not"
+    " run."
 )
 
 
@@ -80,6 +81,16 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
         )
     if trainer.traces_merges:
         options += _tracing_options()
+    if trainer.preparations:
+        options.append(
+            click.Option(
+                ["--prepare"],
+                multiple=True,
+                type=click.Choice(trainer.preparations),
+                help="First strip indentation, leave out license headers, or write diffs (*.diff, *.patch) between"
+                " <DIFF_START> and <DIFF_END>. Can be repeated.",
+            )
+        )
     if trainer.presets:
         options.append(
             click.Option(
@@ -113,12 +124,12 @@ def _tracing_options() -> list[click.Option]:
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401
     from tokverify.render.train import render
-    from tokverify.report.run_summary import run_exit_code
+    from tokverify.report.train import training_exit_code
     from tokverify.tasks.train import train_tokenizer
 
     with StatusLine(enabled=not quiet) as line:
         training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
-    exit_code = run_exit_code(training.report)
+    exit_code = training_exit_code(training)
     if exit_code or not quiet:
         write_text(render(training, output))
     return exit_code

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, TypeListing, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.probing import Probing
     from tokverify.files.huggingface.document import Document
+    from tokverify.probe import ProbedTokens
     from tokverify.spec import AddedToken, TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
@@ -97,11 +97,42 @@ class Facts:
             return None
 
     @cached_property
+    def types(self) -> Sequence[int] | None:
+        """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""
+        try:
+            if isinstance(self.expected, TypeListing):
+                return self.expected.token_types()
+        except TokverifyError:
+            return None
+        return self.spec.types if self.spec else None
+
+    @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken] | None:
         """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
-        if isinstance(self.expected, Encoder):
-            return {token.id: token for token in self.expected.settings.added_tokens}
+        try:
+            if isinstance(self.expected, MatchListing):
+                return self.expected.added_tokens()
+        except TokverifyError:
+            return None
         return _added_tokens(self.document, self.pieces) if self.document else None
+
+    def probe(self, guess: TokenizerSpec) -> ProbedTokens | None:
+        """Find the types of the tokens, and what is added around a text, from the ids that the reference returns.
+
+        Args:
+            guess: A tokenizer with the same vocabulary, such as the file that is verified.
+
+        Returns:
+            None if there is no reference, its vocabulary has another size, or the guess cannot be used.
+        """
+        from tokverify.probe import probe_tokens
+
+        if self.expected is None or self.expected.vocab_size != len(guess.tokens):
+            return None
+        try:
+            return probe_tokens(self.expected, guess)
+        except TokverifyError:
+            return None
 
     @cached_property
     def probing(self) -> Probing:

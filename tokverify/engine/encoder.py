@@ -155,6 +155,10 @@ class Encoder:
         known = {attribute: type_of(attribute) for attribute in set(self.settings.attributes)}
         return [known[attribute] for attribute in self.settings.attributes]
 
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Return the tokens that are matched in texts before the model runs, by id."""
+        return {token.id: token for token in self.settings.added_tokens}
+
     def generation_ends(self) -> GenerationEnds:
         """Return the tokens that end a generation in llama.cpp."""
         return GenerationEnds(self.settings.eog_ids, are_all=True)

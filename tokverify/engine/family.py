@@ -231,6 +231,11 @@ class Family(ABC):
         del settings
         return to_bytes(unescape_spaces(piece))
 
+    def token_category(self, id: int, piece: str) -> str:
+        """Name what kind of thing a token stands for, such as `keywords`; empty where the family knows no kinds."""
+        del id, piece
+        return ""
+
     def make_joiner(self) -> PieceJoiner | None:
         """Return the joiner for the pieces of one text; None if they are concatenated."""
         return None

@@ -40,7 +40,7 @@ def explain(
         EncodeError: If one of the two cannot encode this text.
     """
     trace = encoder.trace(text, add_special=add_special, parse_special=parse_special)
-    tokens = tuple(_explain_tokens(encoder, trace, len(text.encode())))
+    tokens = tuple(_add_category(encoder, token) for token in _explain_tokens(encoder, trace, len(text.encode())))
     ids = tuple(explained.token.id for explained in tokens)
     if list(ids) != encoder.encode(text, add_special=add_special, parse_special=parse_special):
         # A wrong trace would be worse than none.
@@ -91,6 +91,11 @@ def _explain_tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Itera
             words += 1
     for id in trace.suffix:
         yield ExplainedToken(_token(encoder, id), (length, length), "special")
+
+
+def _add_category(encoder: Encoder, explained: ExplainedToken) -> ExplainedToken:
+    token = explained.token
+    return replace(explained, category=encoder.settings.family.token_category(token.id, token.piece))
 
 
 def _token(encoder: Encoder, id: int) -> Token:

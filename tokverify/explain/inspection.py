@@ -10,6 +10,7 @@ from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING
 
+from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.fingerprint import fingerprint
@@ -17,6 +18,7 @@ from tokverify.engine.override import net_overrides
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.report.inspect import (
+    CategorySummary,
     EogToken,
     Flag,
     Inspection,
@@ -97,9 +99,25 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         ),
         eog=tuple(EogToken(id, settings.pieces[id]) for id in sorted(settings.eog_ids)),
         flags=tuple(_list_flags(spec, settings, reasons)),
+        categories=tuple(_summarize_categories(settings)),
+        charsmap_entries=_count_entries(spec),
         overrides=tuple(map(_record_override, net_overrides(settings.overrides))),
         fingerprint=fingerprint(spec, settings),
     )
+
+
+def _count_entries(spec: TokenizerSpec) -> int | None:
+    return None if spec.charsmap is None else Charsmap(spec.charsmap).size
+
+
+def _summarize_categories(settings: Settings) -> Iterator[CategorySummary]:
+    """Summarize the categories in the order of their lowest ids; nothing for families without any."""
+    ids: dict[str, list[int]] = {}
+    for id, piece in enumerate(settings.pieces):
+        ids.setdefault(settings.family.token_category(id, piece), []).append(id)
+    for name, members in ids.items():
+        if name:
+            yield CategorySummary(name, len(members), members[0], members[-1])
 
 
 def _record_override(override: Override) -> OverriddenSetting:

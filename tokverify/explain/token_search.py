@@ -77,4 +77,5 @@ def _describe(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]
             declared=type_name(types[id]) if id < len(types) else None,
             effective=(Attribute(attribute).name or "UNDEFINED") if settings else None,
             score=scores[id] if id < len(scores) else None,
+            category=settings.family.token_category(id, settings.pieces[id]) if settings else "",
         )

@@ -26,11 +26,11 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
     return [id for id, type in enumerate(spec.types or [normal] * len(spec.tokens)) if type == normal]
 
 
-def byte_level_merges(spec: TokenizerSpec) -> list[str]:
-    """Return the merges by which lower ids form each byte-level token, as for a tiktoken file."""
+def byte_level_merges(spec: TokenizerSpec, unreachable: frozenset[int] = frozenset()) -> list[str]:
+    """Return the merges by which lower ids form each reachable byte-level token, as for a tiktoken file."""
     from tokverify.files.tiktoken.reader import recover_merges
 
-    ranks = {from_byte_level(spec.tokens[id]): id for id in normal_ids(spec)}
+    ranks = {from_byte_level(spec.tokens[id]): id for id in normal_ids(spec) if id not in unreachable}
     return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
 
 
@@ -49,9 +49,9 @@ def _known_splits(piece: str, ids: Mapping[str, int]) -> list[tuple[str, str]]:
     return sorted(known, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
 
 
-def ranked_scores(size: int, order: Iterable[int], others: float) -> list[float]:
-    """Return scores that fall by one in the given order of ids; tokens that are not in it get `others`."""
-    scores = [others] * size
+def ranked_scores(size: int, order: Iterable[int]) -> list[float]:
+    """Return scores that fall by one in the given order of ids; tokens that are not in it get a lower one."""
+    scores = [-float(size)] * size
     for rank, id in enumerate(order):
         scores[id] = -float(rank)
     return scores

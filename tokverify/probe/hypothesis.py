@@ -10,7 +10,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Alphabet
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.probe import convention
-from tokverify.probe.normalizer import find_charsmap, find_word_cleanup, merges_spaces, prefixes_space
+from tokverify.probe.normalizer import cleans_spaces, find_charsmap, find_word_cleanup, merges_spaces, prefixes_space
 from tokverify.probe.pre_name import ESCAPING_NAMES, choose_pre_tokenizer
 from tokverify.probe.sample import count_agreements
 from tokverify.probe.spelling import store_tokens
@@ -34,6 +34,8 @@ class Evidence:
     vocabulary: Vocabulary
     samples: Sequence[Sample]
     tokens: PlainTokens
+    unreachable: frozenset[int] = frozenset()
+    """Tokens that no merge may form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ class Hypothesis:
     agreements: int
     """The number of samples with the same ids."""
     alike: tuple[str, ...] = ()
-    """Other names of pre-tokenizers that agree with as many samples."""
+    """Other pre-tokenizers or models that agree with as many samples."""
 
 
 def find_hypothesis(evidence: Evidence) -> Hypothesis:
@@ -53,7 +55,7 @@ def find_hypothesis(evidence: Evidence) -> Hypothesis:
     Raises:
         UnsupportedError: If no family encodes like the reference.
     """
-    best = max(_find_hypotheses(evidence), key=lambda hypothesis: hypothesis.agreements)
+    best = max(_find_hypotheses(evidence), key=_agreements)
     if best.agreements < _LEAST_SHARE * len(evidence.samples):
         raise UnsupportedError(
             f"no family that can be learned encodes like the reference: the most similar, {best.spec.model}, gives the "
@@ -66,12 +68,12 @@ def _find_hypotheses(evidence: Evidence) -> Iterator[Hypothesis]:
     if evidence.tokens.unknown is not None:
         yield from _try_all(evidence, [_make_wordpiece(evidence), _make_unigram(evidence)])
     elif evidence.tokens.byte_ids:
-        yield from _try_all(evidence, _make_escaped(evidence))
+        yield _find_escaped(evidence)
     else:
         yield _make_byte_level(evidence)
 
 
-def _try_all(evidence: Evidence, specs: Sequence[TokenizerSpec] | Iterator[TokenizerSpec]) -> Iterator[Hypothesis]:
+def _try_all(evidence: Evidence, specs: Sequence[TokenizerSpec]) -> Iterator[Hypothesis]:
     for spec in specs:
         try:
             encoder = Encoder(spec)
@@ -107,29 +109,37 @@ def _make_unigram(evidence: Evidence) -> TokenizerSpec:
     )
 
 
-def _make_escaped(evidence: Evidence) -> Iterator[TokenizerSpec]:
-    """Yield tokenizers that fall back to bytes: those that merge by score, then those that merge by rank."""
+def _find_escaped(evidence: Evidence) -> Hypothesis:
+    """Find a tokenizer that falls back to bytes: one that merges by score or, if that fails, by rank."""
     spec = _make_spec(evidence, "llama", Alphabet.ESCAPED)
-    prefixed = replace(spec, add_space_prefix=prefixes_space(evidence.queries, evidence.vocabulary))
-    size = len(spec.tokens)
-    for order in convention.rankings(spec):
-        yield replace(prefixed, scores=convention.ranked_scores(size, order, -float(size)))
-    if not prefixed.add_space_prefix:
-        yield from _make_escaped_merges(replace(prefixed, model="gemma4"))
+    spec = replace(spec, add_space_prefix=prefixes_space(evidence.queries, evidence.vocabulary))
+    orders = list(convention.rankings(spec))
+    scored = [replace(spec, scores=convention.ranked_scores(len(spec.tokens), order)) for order in orders]
+    by_score = max(_try_all(evidence, scored), key=_agreements)
+    if spec.add_space_prefix:
+        return by_score
+    order = orders[[hypothesis.scores for hypothesis in scored].index(by_score.spec.scores)]
+    merged = replace(
+        spec, model="gemma4", merges=convention.all_splits(spec, [id for id in order if id not in evidence.unreachable])
+    )
+    (by_rank,) = _try_all(evidence, [merged])
+    if by_rank.agreements == by_score.agreements:
+        # With the same order, both families merge alike, and only decoding tells them apart.
+        first, second = (by_rank, by_score) if cleans_spaces(evidence.queries) else (by_score, by_rank)
+        return replace(first, alike=(second.spec.model,))
+    others = _try_all(evidence, [replace(merged, model="gpt2", pre=name) for name in ESCAPING_NAMES])
+    return max(by_score, by_rank, *others, key=_agreements)
 
 
-def _make_escaped_merges(spec: TokenizerSpec) -> Iterator[TokenizerSpec]:
-    for order in convention.rankings(spec):
-        merged = replace(spec, merges=convention.all_splits(spec, order))
-        yield merged
-        for name in ESCAPING_NAMES:
-            yield replace(merged, model="gpt2", pre=name)
+def _agreements(hypothesis: Hypothesis) -> int:
+    return hypothesis.agreements
 
 
 def _make_byte_level(evidence: Evidence) -> Hypothesis:
     spec = replace(_make_spec(evidence, "gpt2", Alphabet.BYTE_LEVEL), pre="gpt-2")
-    spec = replace(spec, merges=convention.byte_level_merges(spec))
+    spec = replace(spec, merges=convention.byte_level_merges(spec, evidence.unreachable))
     around = evidence.tokens.around
     adds_bos = bool(around.before) if around else None
-    choice = choose_pre_tokenizer(spec, evidence.samples, adds_bos=adds_bos)
+    cleans = cleans_spaces(evidence.queries)
+    choice = choose_pre_tokenizer(spec, evidence.samples, adds_bos=adds_bos, cleans_spaces=cleans)
     return Hypothesis(spec=replace(spec, pre=choice.name), agreements=choice.agreements, alike=choice.alike)

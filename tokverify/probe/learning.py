@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
+from tokverify.probe.convention import normal_ids
 from tokverify.probe.hypothesis import Evidence, Hypothesis, find_hypothesis
+from tokverify.probe.normalizer import find_composition
 from tokverify.probe.queries import Queries
+from tokverify.probe.reach import find_unreachable
 from tokverify.probe.role import Roles, find_roles
 from tokverify.probe.sample import take_samples
 from tokverify.probe.tokens import PlainTokens, ProbedTokens, probe_with
@@ -29,36 +34,66 @@ class LearnedTokenizer:
     """The ids of special tokens by role."""
     alike: tuple[str, ...]
     """Other names of pre-tokenizers that agree with the reference as well."""
+    composes: bool
+    """Whether the reference composes letters and accents (NFC), which no setting of the specification does."""
     encodings: int
     """The number of texts that the reference encoded."""
 
 
-def learn(tokenizer: Tokenizer) -> LearnedTokenizer:
+def learn(
+    tokenizer: Tokenizer, stored: Sequence[str] | None = None, on_progress: Callable[[str], None] = lambda _: None
+) -> LearnedTokenizer:
     """Reconstruct a tokenizer from ids, and from the bytes and pieces of its tokens.
+
+    Args:
+        tokenizer: The reference. It is asked for the types of its tokens if it lists them.
+        stored: The stored strings of its tokens by id, if they are known from elsewhere.
+        on_progress: Called with a short description of each step.
 
     Raises:
         UnsupportedError: If no family encodes like the reference.
+        TokverifyError: If the number of stored strings is not that of the tokens.
     """
     queries = Queries(tokenizer)
-    vocabulary = read_vocabulary(tokenizer)
+    on_progress("reading the vocabulary")
+    vocabulary = read_vocabulary(tokenizer, stored)
+    on_progress("encoding texts that separate pre-tokenizers")
     samples = take_samples(queries, vocabulary.texts)
 
-    def find(plain: PlainTokens) -> Hypothesis:
-        return find_hypothesis(Evidence(queries=queries, vocabulary=vocabulary, samples=samples, tokens=plain))
+    def gather(plain: PlainTokens) -> Evidence:
+        on_progress("comparing families and pre-tokenizers")
+        return Evidence(queries=queries, vocabulary=vocabulary, samples=samples, tokens=plain)
 
-    tokens = probe_with(queries, vocabulary, lambda plain: find(plain).spec)
-    hypothesis = find(
-        PlainTokens(types=tokens.types, byte_ids=tokens.byte_ids, unknown=tokens.unknown, around=tokens.around)
-    )
-    special = {id for id, token in tokens.added_tokens.items() if token.special}
-    roles = find_roles(hypothesis.spec.model, tokens.around, tokens.unknown, vocabulary.texts, special)
+    on_progress(f"probing {vocabulary.size:,} tokens")
+    tokens = probe_with(queries, vocabulary, lambda plain: find_hypothesis(gather(plain)).spec)
+    hypothesis = _refine(gather(_plain(tokens)))
+    roles = find_roles(hypothesis.spec.model, tokens, tokenizer.special_ids, vocabulary.texts)
     return LearnedTokenizer(
         spec=_add_roles(hypothesis.spec, roles, tokens),
         tokens=tokens,
         roles=roles,
         alike=hypothesis.alike,
+        composes=not _normalizes(hypothesis.spec) and find_composition(queries),
         encodings=queries.count,
     )
+
+
+def _plain(tokens: ProbedTokens) -> PlainTokens:
+    return PlainTokens(types=tokens.types, byte_ids=tokens.byte_ids, unknown=tokens.unknown, around=tokens.around)
+
+
+def _refine(evidence: Evidence) -> Hypothesis:
+    """Find the final hypothesis, without merges that the reference does not have."""
+    hypothesis = find_hypothesis(evidence)
+    if not hypothesis.spec.merges:
+        return hypothesis
+    ids = normal_ids(hypothesis.spec)
+    unreachable = find_unreachable(evidence.queries, Encoder(hypothesis.spec), evidence.vocabulary.texts, ids)
+    return find_hypothesis(replace(evidence, unreachable=unreachable)) if unreachable else hypothesis
+
+
+def _normalizes(spec: TokenizerSpec) -> bool:
+    return bool(spec.charsmap or spec.strip_accents)
 
 
 def _add_roles(spec: TokenizerSpec, roles: Roles, tokens: ProbedTokens) -> TokenizerSpec:

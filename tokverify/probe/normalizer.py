@@ -60,6 +60,14 @@ def merges_spaces(queries: Queries) -> bool:
     return queries.encode("q   q") == queries.encode("q q")
 
 
+def cleans_spaces(queries: Queries) -> bool | None:
+    """Find whether decoding removes spaces before punctuation; None if the reference does not decode as llama.cpp."""
+    ids = queries.encode("q ?")
+    if not ids or not queries.tokenizer.decodes_as_llama_cpp:
+        return None
+    return b"q?" in queries.tokenizer.decode(ids)
+
+
 def prefixes_space(queries: Queries, vocabulary: Vocabulary) -> bool:
     """Find whether a space is added before a text."""
     ids = queries.encode("q")

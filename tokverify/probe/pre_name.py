@@ -28,13 +28,17 @@ class PreTokenizerChoice:
     agreements: int
     """The number of samples with the same ids."""
     alike: tuple[str, ...]
-    """Other names that agree with as many samples, so that ids do not tell them apart."""
+    """Other names that agree with as many samples, so that nothing tells them apart."""
 
 
 def choose_pre_tokenizer(
-    spec: TokenizerSpec, samples: Sequence[Sample], *, adds_bos: bool | None
+    spec: TokenizerSpec, samples: Sequence[Sample], *, adds_bos: bool | None, cleans_spaces: bool | None
 ) -> PreTokenizerChoice:
-    """Try every byte-level pre-tokenizer with the merges of `spec`; `adds_bos` is None if that is unknown."""
+    """Try every byte-level pre-tokenizer with the merges of `spec`.
+
+    Whether BOS is added, and whether decoding removes spaces before punctuation, only decide among names with the same
+    ids; None if that is unknown.
+    """
     base = Encoder(spec)
     model = base.model
     if not isinstance(model, Bpe):
@@ -50,6 +54,8 @@ def choose_pre_tokenizer(
         by_name[name] = agreements[key]
     most = max(by_name.values())
     names = [name for name in BYTE_LEVEL_NAMES if by_name[name] == most]
+    decoding_alike = [name for name in names if PRE_TOKENIZERS[name].clean_spaces == cleans_spaces]
+    names = decoding_alike or names
     chosen = choose_name(names, adds_bos=adds_bos)
     return PreTokenizerChoice(chosen, most, tuple(name for name in names if name != chosen))
 

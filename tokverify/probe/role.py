@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
 
 if TYPE_CHECKING:
-    from tokverify.probe.affix import AddedAround
+    from tokverify.probe.tokens import ProbedTokens
 
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "bos": ("<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]", "<cls>", "<|endoftext|>"),
@@ -19,10 +19,10 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
     "pad": ("<pad>", "[PAD]", "<|pad|>", "<|padding|>", "<PAD>"),
     "mask": ("<mask>", "[MASK]", "<MASK>"),
 }
-"""Role -> the texts that usually have it, the most specific first."""
+"""Role -> the texts that usually have it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
     """The ids of special tokens by role."""
 
@@ -30,24 +30,30 @@ class Roles:
     """By ids: the tokens that are added around a text, and the unknown token if a text can produce it."""
     assumed: Mapping[str, int]
     """By their texts alone."""
+    declared: Mapping[str, int]
+    """By the reference."""
 
     @property
     def all(self) -> dict[str, int]:
         """All roles; what ids reveal takes precedence."""
-        return {**self.assumed, **self.revealed}
+        return {**self.assumed, **self.declared, **self.revealed}
 
 
-def find_roles(
-    model: str, around: AddedAround | None, unknown: int | None, texts: Sequence[str | None], special: Iterable[int]
-) -> Roles:
-    """Find the roles of the `special` tokens of a tokenizer of the family `model`."""
-    revealed = {} if unknown is None else {"unk": unknown}
+def find_roles(model: str, tokens: ProbedTokens, declared: Mapping[str, int], texts: Sequence[str | None]) -> Roles:
+    """Find the roles of the special tokens of a tokenizer of the family `model`."""
+    revealed = {} if tokens.unknown is None else {"unk": tokens.unknown}
+    around = tokens.around
     if around and len(around.before) == 1:
         revealed["bos"] = around.before[0]
     if around and len(around.after) == 1:
         family = find_family(model)
         revealed[family.closing_role if family else "eos"] = around.after[0]
-    ids = {texts[id]: id for id in sorted(special)}
-    found = {role: [ids[text] for text in known if text in ids] for role, known in _TEXTS.items()}
-    assumed = {role: ids[0] for role, ids in found.items() if ids and role not in revealed}
-    return Roles(revealed, assumed)
+    special = sorted(id for id, token in tokens.added_tokens.items() if token.special)
+    known = {role: id for role, id in declared.items() if role in _TEXTS}
+    assumed: dict[str, int] = {}
+    for role, usual in _TEXTS.items():
+        # If there are several, the first one in the vocabulary has the role, and the others are ordinary markup.
+        found = [id for id in special if texts[id] in usual]
+        if found and role not in revealed and role not in known:
+            assumed[role] = found[0]
+    return Roles(revealed=revealed, assumed=assumed, declared=known)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _WINDOW = 14
 _STEP = 5
 _JOINED_TEXTS = 400
+_RUNS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 19, 23, 31, 33, 40, 47, 64)
 _MORE = (
     "Don't STOP me now, I'm HAVING such a good time: 24/7!",
     "def f(x):\n    return {'a': x[0], 'b': x**2}  # comment\n\n\n",
@@ -35,7 +36,7 @@ class Sample:
 
 def take_samples(queries: Queries, texts: Sequence[str | None], seed: int = 0) -> list[Sample]:
     """Encode texts that separate pre-tokenizers, parts of them, and a few tokens in a row."""
-    chosen = list(dict.fromkeys([*_make_windows(), *_join_tokens(texts, seed)]))
+    chosen = list(dict.fromkeys([*_make_windows(), *_repeat_blanks(), *_join_tokens(texts, seed)]))
     encodings = zip(chosen, queries.encode_all(chosen), strict=True)
     return [Sample(text, ids) for text, ids in encodings if ids is not None]
 
@@ -46,6 +47,14 @@ def _make_windows() -> Iterator[str]:
         # The last text is one long run.
         starts = range(0, min(len(text), 200) - _WINDOW + 1, _STEP)
         yield from (text[start : start + _WINDOW] for start in starts)
+
+
+def _repeat_blanks() -> Iterator[str]:
+    """Yield runs of white space, which some vocabularies merge in another order than everything else."""
+    for blank in " \n\t":
+        for length in _RUNS:
+            yield blank * length
+            yield f"x{blank * length}y"
 
 
 def _join_tokens(texts: Sequence[str | None], seed: int) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tokverify.probe.runs import find_user_defined_runs
 from tokverify.probe.strip import Stripping, find_stripping
 from tokverify.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenType
+from tokverify.tokenizer import MatchListing, TypeListing
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -73,13 +74,17 @@ def probe_with(
     queries: Queries, vocabulary: Vocabulary, make_guess: Callable[[PlainTokens], TokenizerSpec]
 ) -> ProbedTokens:
     """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
+    tokenizer = queries.tokenizer
+    if isinstance(tokenizer, TypeListing) and isinstance(tokenizer, MatchListing):
+        return _ask(queries, tokenizer.token_types(), tokenizer.added_tokens(), vocabulary)
     matches = find_matches(queries, vocabulary.texts)
     byte_ids, unknown = find_byte_tokens(queries, vocabulary), find_unknown(queries, vocabulary)
     around = find_added_around(queries)
     types = _first_types(vocabulary, matches, byte_ids, unknown)
     guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=around))
     user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
-    user_defined |= find_user_defined_runs(queries, vocabulary.texts, matches.always - user_defined, guess)
+    undecided = matches.always - user_defined
+    user_defined |= find_user_defined_runs(queries, vocabulary.texts, undecided, user_defined, guess)
     return ProbedTokens(
         vocabulary=vocabulary,
         types=[TokenType.USER_DEFINED.value if id in user_defined else type for id, type in enumerate(types)],
@@ -88,6 +93,23 @@ def probe_with(
         added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
         undecided=matches.always - user_defined,
         around=around,
+        encodings=queries.count,
+    )
+
+
+def _ask(
+    queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
+) -> ProbedTokens:
+    """Probe a tokenizer that lists the types of its tokens."""
+    byte = TokenType.BYTE.value
+    return ProbedTokens(
+        vocabulary=vocabulary,
+        types=list(map(int, types)),
+        byte_ids={id: vocabulary.token_bytes[id][0] for id, type in enumerate(types) if type == byte},
+        unknown=find_unknown(queries, vocabulary),
+        added_tokens=added,
+        undecided=frozenset(),
+        around=find_added_around(queries),
         encodings=queries.count,
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.errors import TokverifyError
 from tokverify.text.utf8 import from_utf8
 from tokverify.tokenizer import pieces_of
 
@@ -32,6 +33,11 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", [from_utf8(data) or None for data in self.token_bytes])
+
+    @property
+    def size(self) -> int:
+        """The number of tokens."""
+        return len(self.token_bytes)
 
     @cached_property
     def ids_of(self) -> dict[bytes, list[int]]:
@@ -59,7 +65,15 @@ def _spelling(piece: str, data: bytes) -> str:
     return "byte level" if from_byte_level(piece) == data else "other"
 
 
-def read_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
-    """Ask a tokenizer for the bytes and pieces of all its tokens."""
+def read_vocabulary(tokenizer: Tokenizer, stored: Sequence[str] | None = None) -> Vocabulary:
+    """Ask a tokenizer for the bytes of all its tokens, and for its stored strings unless they are given.
+
+    Raises:
+        TokverifyError: If the number of stored strings is not that of the tokens.
+    """
     ids = range(tokenizer.vocab_size)
-    return Vocabulary(list(map(tokenizer.token_bytes, ids)), pieces_of(tokenizer))
+    if stored is not None and len(stored) != len(ids):
+        raise TokverifyError(
+            f"the vocabulary has {len(stored):,} tokens and the reference {len(ids):,}; name the file it belongs to"
+        )
+    return Vocabulary(list(map(tokenizer.token_bytes, ids)), pieces_of(tokenizer) if stored is None else stored)

@@ -15,13 +15,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import type_of
+from tokverify.engine.attribute import Attribute, type_of
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
 from tokverify.references.llama_cpp_worker import ATTRIBUTES, DECODE, ENCODE, EOG_IDS, LENGTH, PIECES, TOKEN_BYTES
 from tokverify.references.reference import FoundReference
+from tokverify.spec import AddedToken
 from tokverify.system.library_error import summary
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import GenerationEnds
@@ -35,6 +36,8 @@ CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
     "the file is correct"
 )
+_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+_LSTRIP, _RSTRIP = 1 << 7, 1 << 8
 _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
 
 
@@ -146,6 +149,16 @@ class LlamaCppTokenizer:
         """Return the effective types by id."""
         kinds = {attribute: type_of(attribute) for attribute in set(self.attributes)}
         return [kinds[attribute] for attribute in self.attributes]
+
+    def added_tokens(self) -> dict[int, AddedToken]:
+        """Return the tokens that llama.cpp matches in texts before the model runs, by id."""
+        matched = _SPECIAL | Attribute.USER_DEFINED.value
+        listed = enumerate(zip(self._pieces, self.attributes, strict=True))
+        return {
+            id: AddedToken(id, piece, bool(flags & _SPECIAL), bool(flags & _LSTRIP), bool(flags & _RSTRIP))
+            for id, (piece, flags) in listed
+            if flags & matched
+        }
 
     @cached_property
     def eog_ids(self) -> frozenset[int]:

@@ -94,6 +94,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "chat": _build_formats("chat", page=True, junit=True, ci=True),
     "stats": _build_formats("stats", page=True),
     "convert": _build_formats("convert"),
+    "learn": _build_formats("learn"),
     "report diff": _build_formats("report_diff"),
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.run import Report
-    from tokverify.report.train import Training, TrainingStep
+    from tokverify.report.train import ChecklistPoint, Training, TrainingStep
 
 _MAX_TOKENS = 24
 
@@ -28,10 +28,24 @@ def render(training: Training, output: Path) -> str:
         f"verified  tokenizer.gguf against {report.expected.source}, also with {generated}",
         f"          {verdict(report)}",
         *_reasons(report),
+        *_describe_checklist(training.checklist),
         *(f"note      {note}" for note in training.notes),
     ]
     trace = "".join(f"{line}\n" for line in _draw_trace(training.trace))
     return trace + "".join(f"{visible_message(line)}\n" for line in lines)
+
+
+def _describe_checklist(points: Sequence[ChecklistPoint]) -> Iterator[str]:
+    """Show whether each point to verify holds, and the tokens of its text."""
+    if not points:
+        return
+    missing = sum(not point.holds and point.is_learned for point in points)
+    held = f"{sum(point.holds for point in points)} of {len(points)} points of the design document hold"
+    yield f"checklist {held}{f'; the corpus lacks the words of {missing}' if missing else ''}"
+    for point in points:
+        result = "yes" if point.holds else "lacks" if point.is_learned else "NO"
+        pieces = " ".join(visible(token.piece) for token in point.tokens)
+        yield f"  {result:8}{point.name:22}{visible(point.text)}  →  {pieces}"
 
 
 def _draw_trace(steps: Iterable[TrainingStep]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.json_text import write_json
+from tokverify.report.learn import Learning, check_learning, summarize_learning
 from tokverify.report.record import Recording, summarize_recording
 from tokverify.report.report_diff import ReportDiff, summarize_report_diff
 from tokverify.report.run import Report
@@ -77,6 +78,7 @@ KINDS: Mapping[str, Kind] = {
     "stats": Kind(StatsReport, summarize_stats, check_stats),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "convert": Kind(Conversion, summarize_conversion, check_conversion),
+    "learn": Kind(Learning, summarize_learning, check_learning),
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),

@@ -240,6 +240,8 @@ class ExplainedToken:
     """`model`, `byte` (one byte of a symbol that is not a piece), `unknown`, `added` or `special`."""
     word: int | None = None
     """The index of its word, counted across all stretches; None for added and special tokens."""
+    category: str = ""
+    """What kind of thing it stands for, such as `keywords`; empty where the tokenizer knows no kinds."""
 
 
 class StageOutcome(StrEnum):

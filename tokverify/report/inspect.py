@@ -79,6 +79,18 @@ class EogToken:
     piece: str
 
 
+@dataclass(frozen=True, slots=True)
+class CategorySummary:
+    """The tokens of one category."""
+
+    name: str
+    count: int
+    first: int
+    """Its lowest id."""
+    last: int
+    """Its highest id."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
     """An overview of a tokenizer."""
@@ -101,6 +113,10 @@ class Inspection:
     scores: tuple[float, float] | None = None
     """The lowest and the highest score."""
     charsmap_bytes: int | None = None
+    charsmap_entries: int | None = None
+    """The number of entries in the array of the charsmap."""
+    categories: tuple[CategorySummary, ...] = ()
+    """What kinds of things the tokens stand for; empty where the tokenizer knows no kinds."""
     added_tokens: int = 0
     special: tuple[SpecialToken, ...] = ()
     eog: tuple[EogToken, ...] = ()
@@ -131,6 +147,8 @@ class TokenDetails:
     effective: str | None
     """Its effective type; None if the tokenizer cannot be loaded."""
     score: float | None
+    category: str = ""
+    """What kind of thing it stands for, such as `keywords`; empty where the tokenizer knows no kinds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,21 @@ class TrainingStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ChecklistPoint:
+    """A point to verify after training."""
+
+    name: str
+    text: str
+    tokens: tuple[Token, ...]
+    """The tokens of the text."""
+    expected: tuple[int | str, ...]
+    """The expected ids or pieces."""
+    holds: bool
+    is_learned: bool
+    """Whether it also depends on the words of the corpus."""
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     """The result of training."""
 
@@ -57,11 +72,19 @@ class Training:
     """What else the user should know."""
     trace: tuple[TrainingStep, ...] = ()
     """The first merges, if they were asked for."""
+    checklist: tuple[ChecklistPoint, ...] = ()
+    """The points that the algorithm's description lists for verification."""
 
 
 def summarize_training(training: Training) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
-    return {"exit_code": run_exit_code(training.report)}
+    return {"exit_code": training_exit_code(training)}
+
+
+def training_exit_code(training: Training) -> int:
+    """Return that of the comparison; 1 if a point of the checklist fails that does not depend on the corpus."""
+    fails = any(not point.holds and not point.is_learned for point in training.checklist)
+    return run_exit_code(training.report) or int(fails)
 
 
 def check_training(training: Training, path: str) -> Iterator[str]:

@@ -12,8 +12,9 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.system.output_directory import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
-from tokverify.train.corpus import check_corpus
+from tokverify.train.corpus_source import open_corpus
 from tokverify.train.merge_learner import Ties
+from tokverify.train.preparation import Preparation
 from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
 
@@ -34,6 +35,7 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     preset: str | None = None,
     ties: str = Ties.IDS,
     trace: int = 0,
+    prepare: Sequence[str] = (),
     force: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training:
@@ -44,7 +46,8 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
 
     Args:
         algorithm: One of `TRAINERS`, such as `bpe`.
-        corpus: The text files to train on.
+        corpus: The text files to train on; `.gz` files are decompressed. A directory means all text files below it, and
+            `-` is stdin.
         output: The directory to write.
         vocab_size: The number of tokens; the default depends on the algorithm and the preset.
         seed: The seed of the generated texts to verify with. Training itself is not random.
@@ -53,6 +56,7 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         ties: Which of several equally frequent pairs is merged: the one with the lowest `ids`, or the `first` one in
             the corpus. Only for `bpe`.
         trace: How many of the first merges to trace; only for `bpe`.
+        prepare: What to do to the files first; only for `cpp`: `indentation`, `licenses`, `diffs`.
         force: Overwrite files of the same names in the directory.
         on_progress: Called with a short description of each step.
 
@@ -66,8 +70,14 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     if algorithm not in TRAINERS:
         raise TokverifyError(f"there is no algorithm {algorithm!r}; choose one of {', '.join(TRAINERS)}")
     trainer = TRAINERS[algorithm]
+    unknown = set(prepare) - set(trainer.preparations)
+    if unknown:
+        raise TokverifyError(f"{algorithm} cannot prepare a corpus by {', '.join(sorted(unknown))}")
+    sources = tuple(map(Path, corpus))
     plan = TrainingPlan(
-        corpus=tuple(map(Path, corpus)),
+        corpus=sources,
+        sources=tuple(map(str, sources)),
+        preparations=tuple(prepare),
         vocab_size=vocab_size or trainer.presets.get(preset or "", trainer.vocab_size),
         seed=seed,
         min_frequency=min_frequency,
@@ -76,10 +86,13 @@ def train_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         trace=trace,
         on_progress=on_progress,
     )
-    check_output(Path(output), force=force, inputs=plan.corpus)
+    check_output(Path(output), force=force, inputs=sources)
     plan.report_progress("reading the corpus")
-    check_corpus(plan.corpus)
-    with stage_output(Path(output)) as directory:
-        training = train_into(directory, algorithm, plan)
-        (directory / REPORT_NAME).write_text(FORMATS["run"]["json"](training.report, RenderOptions()), encoding="utf-8")
-    return replace(training, names=tuple(sorted((*training.names, REPORT_NAME))))
+    with open_corpus(sources, [Preparation(name) for name in prepare]) as opened:
+        check_output(Path(output), force=force, inputs=opened.files)
+        with stage_output(Path(output)) as directory:
+            training = train_into(directory, algorithm, replace(plan, corpus=opened.files))
+            report = FORMATS["run"]["json"](training.report, RenderOptions())
+            (directory / REPORT_NAME).write_text(report, encoding="utf-8")
+    names = tuple(sorted((*training.names, REPORT_NAME)))
+    return replace(training, names=names, notes=(*training.notes, *opened.notes))

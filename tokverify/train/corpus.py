@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,21 +33,38 @@ def check_corpus(paths: Iterable[Path]) -> None:
         raise TokverifyError(f"{', '.join(map(str, paths))}: no text to train on; name a file that contains text")
 
 
+def is_text(path: Path) -> bool:
+    """Check whether a file is UTF-8 text.
+
+    Raises:
+        TokverifyError: If it cannot be read.
+    """
+    try:
+        for _ in read_text_blocks(path):
+            pass
+    except NotTextError:
+        return False
+    return True
+
+
 def _has_text(path: Path) -> bool:
     if not path.exists():
         raise TokverifyError(f"{path}: no such file to train on; check the path")
-    if path.is_dir():
-        raise TokverifyError(f"{path}: is a directory; name the files in it to train on")
     if not path.is_file():
         raise TokverifyError(f"{path}: not a regular file, and a corpus is read more than once; save it to a file")
     found = False
-    for block in _decoded_blocks(path):
+    for block in read_text_blocks(path):
         found = found or not block.isspace()
     return found
 
 
-def _decoded_blocks(path: Path) -> Iterator[str]:
-    """Decode a file block by block; no block is empty."""
+def read_text_blocks(path: Path) -> Iterator[str]:
+    """Decode a file block by block, of which none is empty; a file whose name ends in `.gz` is decompressed.
+
+    Raises:
+        NotTextError: If it is not UTF-8 text.
+        TokverifyError: If it cannot be read.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     for data in _blocks(path):
@@ -73,18 +92,25 @@ def _require_no_nul(path: Path, data: bytes, start: int) -> None:
         raise _not_text(path, 0, start + data.index(b"\0"))
 
 
-def _not_text(path: Path, byte: int, offset: int) -> TokverifyError:
-    return TokverifyError(
+class NotTextError(TokverifyError):
+    """A file is not UTF-8 text."""
+
+
+def _not_text(path: Path, byte: int, offset: int) -> NotTextError:
+    return NotTextError(
         f"{path}: byte 0x{byte:02X} at offset {offset:,} is not UTF-8 text: the file is binary or in another encoding; "
         "omit it or convert it to UTF-8"
     )
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
+    is_compressed = path.suffix == ".gz"
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if is_compressed else path.open("rb") as file:
             while data := file.read(BLOCK_BYTES):
                 yield data
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TokverifyError(f"{path}: is not a gzip file, or is damaged: {error}; compress it again") from error
     except OSError as error:
         raise TokverifyError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -93,7 +119,7 @@ def read_blocks(paths: Iterable[Path]) -> Iterator[str]:
     """Yield the texts of the files in order, in blocks of about a megabyte that end at a line or a word."""
     for path in paths:
         rest = ""
-        for block in _decoded_blocks(path):
+        for block in read_text_blocks(path):
             text = rest + block
             # subtle: blank lines stay with the line before them, so that no run of newlines is split.
             end = text.rfind("\n", 0, len(text.rstrip("\n"))) + 1 or max(text.rfind(" "), 0)

@@ -15,7 +15,7 @@ from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
-from tokverify.report.train import PairCount, Training, TrainingStep
+from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
 from tokverify.tokenizer import Token
 from tokverify.train import TRAINERS
 from tokverify.train.child import train_in_child
@@ -58,7 +58,13 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
         conversion.strings,
         (*trained.notes, *losses),
         _record_trace(trained.trace),
+        _check_points(algorithm, directory / GGUF_NAME),
     )
+
+
+def _check_points(algorithm: str, path: Path) -> tuple[ChecklistPoint, ...]:
+    check_points = TRAINERS[algorithm].check_points
+    return tuple(check_points(load_gguf(path))) if check_points else ()
 
 
 def _record_trace(steps: Iterable[Step]) -> tuple[TrainingStep, ...]:
@@ -109,7 +115,9 @@ def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> 
         expected=replace(report.expected, source=name),
         options={
             "algorithm": algorithm,
-            "corpus": [str(path) for path in plan.corpus],
+            "corpus": list(plan.sources or map(str, plan.corpus)),
+            "files": len(plan.corpus),
+            "prepare": list(plan.preparations),
             "vocab_size": plan.vocab_size,
             "seed": plan.seed,
             "min_frequency": plan.min_frequency if TRAINERS[algorithm].uses_min_frequency else None,

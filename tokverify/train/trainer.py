@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import TokverifyError
 from tokverify.train.merge_learner import Step, Ties
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.report.train import ChecklistPoint
 
 Progress = Callable[[str], None]
 """Called with a few words about the step that begins."""
@@ -24,7 +28,11 @@ class TrainingPlan:
     """The corpus and the options of a training."""
 
     corpus: tuple[Path, ...]
-    """UTF-8 text files."""
+    """UTF-8 text files, which may be compressed with gzip."""
+    sources: tuple[str, ...] = ()
+    """How the user named them, if differently."""
+    preparations: tuple[str, ...] = ()
+    """What was done to the files before."""
     vocab_size: int = DEFAULT_VOCAB_SIZE
     """The number of tokens, special ones included; a small corpus may yield fewer."""
     seed: int = 0
@@ -74,6 +82,10 @@ class Trainer:
     """Whether it honors `min_frequency`."""
     traces_merges: bool = False
     """Whether it honors `ties` and `trace`."""
+    preparations: tuple[str, ...] = ()
+    """What can be done to the files of the corpus before the training."""
+    check_points: Callable[[Encoder], Iterable[ChecklistPoint]] | None = None
+    """Checks the points that the description of the algorithm lists, if it does."""
     presets: Mapping[str, int] = field(default_factory=dict)
     """The presets, with their default vocabulary sizes."""
 

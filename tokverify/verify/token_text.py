@@ -17,7 +17,7 @@ STRONG = re.compile(f"{_PIPED}|{_NAMED}")
 """Texts that are hardly ever anything but a special token."""
 
 PLACEHOLDER = re.compile(
-    r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?reserved[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
+    r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?(?:reserved|RESERVED)[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
 )
 """Texts that fill up a vocabulary during training."""
 

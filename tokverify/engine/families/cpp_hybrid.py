@@ -8,7 +8,8 @@ from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.family import Family, PieceJoiner, Ranking
 from tokverify.engine.models.cpp.joiner import LineJoiner
 from tokverify.engine.models.cpp.model import CppHybrid
-from tokverify.engine.models.cpp.spacing import CONTINUATION, Spacing, piece_bytes
+from tokverify.engine.models.cpp.spacing import Spacing, piece_bytes
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, token_category
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class _CppHybridFamily(Family):
 
     def join_pair(self, left: str, right: str) -> str:
         return left + right.removeprefix(CONTINUATION)
+
+    def token_category(self, id: int, piece: str) -> str:
+        return token_category(id, piece)
 
     def make_joiner(self) -> PieceJoiner:
         """Return the joiner that restores the spaces without which the ids would change."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.cpp.spacing import CONTINUATION
-from tokverify.engine.models.cpp.vocabulary import ROLES, SPECIAL, UNKNOWN, reserved_piece
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, ROLES, SPECIAL, UNKNOWN, reserved_piece
 from tokverify.files.huggingface.bpe import read_merges
 from tokverify.files.huggingface.post_processor import ids_around
 from tokverify.files.huggingface.vocabulary import special_ids, vocabulary

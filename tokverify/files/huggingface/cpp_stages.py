@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.cpp import pattern as cpp_pattern
-from tokverify.engine.models.cpp.spacing import CONTINUATION, library_rules
-from tokverify.engine.models.cpp.vocabulary import NEWLINES, SPECIAL, UNKNOWN
+from tokverify.engine.models.cpp.spacing import library_rules
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, NEWLINES, SPECIAL, UNKNOWN
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -259,5 +259,5 @@ def _draw_token(explained: ExplainedToken, steps: bool) -> list[Text]:
     piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
     bytes = Text(f"{start}-{end}")
     values = [Text(token.token_bytes.hex(" ").upper(), overflow="fold")] if steps else []
-    source = Text(_SOURCES[explained.source], DIM)
+    source = Text(_SOURCES[explained.source] or explained.category, DIM)
     return [Text(str(token.id)), piece, exact(token.token_bytes), *values, bytes, source]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -13,10 +13,10 @@ from tokverify.text.visible import visible
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
     from tokverify.render.options import RenderOptions
-    from tokverify.report.inspect import Inspection, TokenDetails, TokenList, TokenRun
+    from tokverify.report.inspect import CategorySummary, Inspection, TokenDetails, TokenList, TokenRun
 
 _MAX_RUNS = 15
 _MAX_TOKENS = 1000
@@ -30,6 +30,7 @@ def render(inspection: Inspection, options: RenderOptions) -> str:
     sections = [
         labeled(_heading(inspection)),
         _types(inspection, verbose=options.verbose),
+        *([_categories(inspection.categories)] if inspection.categories else []),
         _special(inspection),
         _flags(inspection),
     ]
@@ -41,14 +42,8 @@ def render(inspection: Inspection, options: RenderOptions) -> str:
 def render_tokens(listed: TokenList, options: RenderOptions) -> str:
     """Draw a list of tokens, one per line, and their number."""
     tokens = listed.tokens
-    shown = table(
-        ("id", "right"),
-        ("piece", "left"),
-        ("stands for", "left"),
-        ("bytes", "left"),
-        ("type", "left"),
-        ("score", "right"),
-    )
+    has_categories = any(token.category for token in tokens)
+    shown = table(*_columns(has_categories=has_categories))
     for token in tokens[:_MAX_TOKENS]:
         bytes = token.token_bytes
         shown.add_row(
@@ -58,10 +53,19 @@ def render_tokens(listed: TokenList, options: RenderOptions) -> str:
             Text("" if bytes is None else _format_bytes(bytes, verbose=options.verbose), DIM, overflow="fold"),
             _type(token),
             "" if token.score is None else f"{token.score:g}",
+            *([token.category] if has_categories else []),
         )
     left_out = len(tokens) - _MAX_TOKENS
     more = [Text(f"... {left_out:,} more, shown with --json ...", DIM)] if left_out > 0 else []
     return draw([shown, *more, Text(plural(len(tokens), "token"), "bold")], options)
+
+
+def _columns(*, has_categories: bool) -> Iterator[tuple[str, JustifyMethod]]:
+    yield "id", "right"
+    yield from ((name, "left") for name in ("piece", "stands for", "bytes", "type"))
+    yield "score", "right"
+    if has_categories:
+        yield "category", "left"
 
 
 def _format_bytes(bytes: bytes, *, verbose: bool) -> str:
@@ -117,7 +121,9 @@ def _sizes(inspection: Inspection) -> Iterator[str]:
         else f"scores from {inspection.scores[0]:g} to {inspection.scores[1]:g}"
     )
     if inspection.charsmap_bytes is not None:
-        yield f"a charsmap of {plural(inspection.charsmap_bytes, 'byte')}"
+        entries = inspection.charsmap_entries
+        of_entries = "" if entries is None else f" ({plural(entries, 'entry', 'entries')})"
+        yield f"a charsmap of {plural(inspection.charsmap_bytes, 'byte')}{of_entries}"
 
 
 def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
@@ -132,6 +138,13 @@ def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
         left_out = len(summary.runs) - len(runs)
         if left_out:
             shown.add_row("", Text(f"... {left_out:,} more runs, shown with -v ...", DIM), "", "")
+    return shown
+
+
+def _categories(categories: Sequence[CategorySummary]) -> RenderableType:
+    shown = table(("category", "left"), ("ids", "left"), ("tokens", "right"))
+    for category in categories:
+        shown.add_row(Text(category.name), f"{category.first}-{category.last}", f"{category.count:,}")
     return shown
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from tokverify.engine.models.cpp.spacing import CONTINUATION
-from tokverify.engine.models.cpp.vocabulary import FIXED
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, FIXED
 
 Merge = tuple[str, str]
 

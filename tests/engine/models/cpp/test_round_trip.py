@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from support.cpp_maker import train_cpp
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.cpp.line import write_line
+from tokverify.explain.explanation import explain
+from tokverify.explain.inspection import inspect
+from tokverify.explain.token_search import find_tokens
 from tokverify.files.load import load_model
+from tokverify.report.run_summary import run_exit_code
+from tokverify.tasks.cases import select_cases
+from tokverify.tasks.run import verify_model
 from tokverify.train.presets import cpp_batch
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 
@@ -100,3 +106,29 @@ def test_a_batch_in_several_processes_has_the_same_ids(gguf: Path, monkeypatch: 
 
 def test_few_texts_are_encoded_in_this_process():
     assert cpp_batch.choose_processes(["a"] * 100, 8) == 1
+
+
+def test_every_token_has_a_category(encoder: Encoder):
+    category = encoder.settings.family.token_category
+    found = {id: category(id, encoder.piece(id)) for id in (0, 19, 20, 110, 120, 180, 220, 320, 562, 1520, 1536, 1600)}
+    assert found == {
+        0: "special tokens", 19: "special tokens", 20: "keywords", 110: "reserved", 120: "operators",
+        180: "preprocessor directives", 220: "punctuation", 320: "library names", 562: "numbers", 1520: "diff markers",
+        1536: "newlines", 1600: "bytes",
+    }  # fmt: skip
+    assert category(1968, encoder.piece(1968)) == "learned"
+
+
+def test_inspect_and_explain_show_categories(encoder: Encoder):
+    summary = {category.name: category.count for category in inspect(encoder.spec).categories}
+    assert (summary["keywords"], summary["operators"], summary["numbers"], summary["bytes"]) == (90, 30, 1000, 368)
+    assert sum(summary.values()) == encoder.vocab_size
+    (listed,) = find_tokens(encoder.spec, "120")
+    assert listed.category == "operators"
+    explained = explain(encoder, "int x::y;")
+    assert [token.category for token in explained.tokens][:3:2] == ["keywords", "operators"]
+
+
+def test_reserved_tokens_are_no_difference_from_the_tokenizer_json(gguf: Path):
+    report = verify_model(gguf, gguf.with_name("tokenizer.json"), select_cases(suites=["cpp-hybrid"]))
+    assert run_exit_code(report) == 0

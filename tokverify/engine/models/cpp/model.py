@@ -16,8 +16,8 @@ from tokverify.engine.byte_level import byte_alphabet, to_byte_level
 from tokverify.engine.models.boundary import PartSplitter
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.cpp import pattern as cpp_pattern
-from tokverify.engine.models.cpp.spacing import CONTINUATION, continues
-from tokverify.engine.models.cpp.vocabulary import MARKERS
+from tokverify.engine.models.cpp.spacing import continues
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, MARKERS
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.normalizer import split_at_spaces

@@ -10,9 +10,7 @@ from __future__ import annotations
 import re
 
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
-from tokverify.engine.models.cpp.vocabulary import MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
-
-CONTINUATION = "##"
+from tokverify.engine.models.cpp.vocabulary import CONTINUATION, MARKERS, NEWLINES, PATH_PREFIXES, SPECIAL, SYMBOLS
 
 _TIGHT = sorted({*SPECIAL, *SYMBOLS, *NEWLINES} - {"_"})
 _TIGHT_WORDS = frozenset(text.encode() for text in _TIGHT)

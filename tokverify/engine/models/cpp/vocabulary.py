@@ -96,6 +96,9 @@ MARKERS: Mapping[str, str] = {"<DIFF_ADD>": "+", "<DIFF_DEL>": "-"}
 PATH_PREFIXES = ("a/", "b/")
 DIFF = (*MARKERS, "@@", "diff", "---", "+++", "index", *PATH_PREFIXES)
 
+CONTINUATION = "##"
+"""What a piece that continues a word begins with."""
+
 NEWLINES = ("\n", "\n\n")
 
 RANGES: Mapping[str, tuple[range, Sequence[str]]] = {
@@ -129,3 +132,13 @@ FIXED: Sequence[str] = tuple(_fixed_pieces())
 
 SYMBOLS = frozenset([*OPERATORS, *PUNCTUATION, *MARKERS.values(), "@@", "---", "+++"])
 """Tokens that consist only of signs, including `_`."""
+
+
+def token_category(id: int, piece: str) -> str:
+    """Return the category of a token: the name of its range, `reserved`, `bytes` or `learned`."""
+    if piece == reserved_piece(id) and piece not in SPECIAL:
+        return "reserved"
+    if id < len(FIXED):
+        names = (name for name, (ids, _) in RANGES.items() if id in ids)
+        return next(names) if piece == FIXED[id] else "learned"
+    return "bytes" if len(piece.removeprefix(CONTINUATION)) == 1 else "learned"

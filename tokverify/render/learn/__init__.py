@@ -1,0 +1,1 @@
+"""`tokverify learn` in all formats."""
