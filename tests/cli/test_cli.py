@@ -33,6 +33,7 @@ TABLE = [
     (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 failing", "stopped at the first"], []),
+    (["check", MODEL, "--only", "audit"], 0, ["OUTCOME", "passes"], []),
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
     (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 6'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
@@ -64,6 +65,8 @@ TABLE = [
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
+    (["encode", MODEL, "->"], 2, [], ["No such option", "if this is the text, write -- before it"]),
+    (["explain", MODEL, "--", "->"], 0, ["2 characters"], []),
     (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),
     (["encode", MODEL, ""], 0, ["0 tokens"], []),
     (["encode", MODEL, "<bos>a", "--add-special"], 0, ["<bos>"], ["warning: ", "BOS"]),
@@ -194,8 +197,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat", "convert",
-        "learn", "train", "encode", "decode", "cases", "report",
+        "run", "check", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat",
+        "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

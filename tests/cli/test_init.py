@@ -42,11 +42,10 @@ def test_the_written_configuration_runs(directory):
     (directory / "own.yaml").write_text("suite: own\ncases:\n- {id: a, text: test}\n")
     result = init()
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines() == [
-        "sample.gguf against sample.tokenizer.model",
-        "cases: those that come with tokverify, and those in own.yaml",
-        f"wrote {CONFIGURATION} and {WORKFLOW}; next, run `tokverify run`",
-    ]
+    first, second, *_, last = result.stdout.splitlines()
+    assert first == "sample.gguf against sample.tokenizer.model"
+    assert second == "cases: those that come with tokverify, and those in own.yaml"
+    assert last == f"wrote {CONFIGURATION} and {WORKFLOW}; next, run `tokverify check`"
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "own"]).stdout.startswith("1 case: 1 match")
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "tabs"]).exit_code == 0
 
@@ -62,9 +61,11 @@ def test_another_directory(directory):
     fill(directory / "models", "sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
     result = init("models")
     assert result.exit_code == 0
-    assert f"wrote models/{CONFIGURATION} and models/{WORKFLOW}; next, run `tokverify run` in models\n" in result.stdout
+    assert (
+        f"wrote models/{CONFIGURATION} and models/{WORKFLOW}; next, run `tokverify check` in models\n" in result.stdout
+    )
     steps = yaml.safe_load((directory / "models" / WORKFLOW).read_text())["jobs"]["tokverify"]["steps"]
-    assert steps[-1]["run"].startswith("tokverify run")
+    assert steps[-1]["run"].startswith("tokverify check")
     assert {model.name for model in read_configuration(directory / "models" / CONFIGURATION).models} == {
         "sample",
         "sample-broken",

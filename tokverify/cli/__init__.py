@@ -12,6 +12,7 @@ from tokverify.version import __version__
 
 _COMMANDS = (
     "run",
+    "check",
     "init",
     "demo",
     "fuzz",

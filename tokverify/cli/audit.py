@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
+from tokverify.cli.configured import fill_in_settings
+from tokverify.cli.options import PATH, ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, present
@@ -59,7 +60,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 
 
 @click.command(cls=ModelCommand)
-@model_argument
+@configured_model_argument
 @reference_option(
     "Also check against this reference, as for `tokverify run`. Without one, only the file itself is checked."
 )
@@ -91,7 +92,7 @@ def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
     The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
-    return _audit(AuditOptions(**options))
+    return _audit(AuditOptions(**fill_in_settings(options, ("reference", "select", "ignore", "waivers"))))
 
 
 def _audit(options: AuditOptions) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import PATH, ModelCommand, model_argument, reference_option, report_options
+from tokverify.cli.configured import fill_in_settings
+from tokverify.cli.options import PATH, ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.render.kinds import FORMATS, present
 
@@ -23,7 +24,7 @@ class ChatOptions(ReportOptions):
 
 
 @click.command(cls=ModelCommand)
-@model_argument
+@configured_model_argument
 @reference_option(
     "Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it."
 )
@@ -36,7 +37,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
     is nothing worse than a hint, 1 if there is, and 2 if there is no template.
     """
-    return _chat(ChatOptions(**options))
+    return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations"))))
 
 
 def _chat(options: ChatOptions) -> int:

@@ -22,16 +22,25 @@ if TYPE_CHECKING:
 def init(*, directory: Path, force: bool) -> None:
     """Set up a repository: write tokverify.toml and a GitHub workflow.
 
-    After that, `tokverify run` verifies all tokenizers in DIRECTORY, both locally and on every change. Existing files
+    After that, `tokverify check` checks all tokenizers in DIRECTORY, both locally and on every change. Existing files
     are not overwritten.
     """
     from tokverify.tasks.init import init_project
 
-    start, files = init_project(directory, force=force)
+    start, files, install = init_project(directory, force=force)
     written = " and ".join(str(_normalize(path)) for path in files)
     where = "" if directory == Path() else f" in {directory}"
-    lines = [*_describe(start), f"wrote {written}; next, run `tokverify run`{where}"]
+    lines = [*_describe(start), *_describe_install(install)]
+    lines.append(f"wrote {written}; next, run `tokverify check`{where}")
     write_text("".join(f"{visible_message(line)}\n" for line in lines))
+
+
+def _describe_install(command: str) -> list[str]:
+    """Point out a command that only works on this machine."""
+    place = command.removeprefix("pip install ").strip("'")
+    if not place.startswith("/"):
+        return []
+    return [f"the workflow installs tokverify from {place}, as here; replace that, unless the runner has the same path"]
 
 
 def _normalize(path: Path) -> Path:

@@ -36,6 +36,26 @@ class _FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _Model(_FilePath):
+    """The path of a model, or the name of a configured one."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Replace the name of a configured model, unless there is such a file, by the path of the model.
+
+        Raises:
+            TokverifyError: If the configuration is not valid.
+        """
+        from tokverify.cli.configured import find_configured
+
+        path = super().convert(value, param, ctx)
+        if Path(value).name != str(value) or Path(value).exists() or (ctx and ctx.resilient_parsing):
+            return path
+        configured = find_configured(Path(value), allow_outside=True)
+        return configured.model if configured else path
+
+
 class _Suites(_FilePath):
     """The location of suites: a path, or `shipped`."""
 
@@ -70,10 +90,29 @@ class ModelCommand(click.Command):
         return left
 
 
+class TextCommand(click.Command):
+    """A command on a text, which may begin with a dash."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: Also if a text begins with a dash; the message then says how to write it.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "if this is the text, write -- before it"
+            raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
+
+
 PATH = _FilePath(path_type=Path)
+MODEL = _Model(path_type=Path)
 SUITES = _Suites(path_type=Path)
 
-model_argument = click.argument("model", type=PATH)
+model_argument = click.argument("model", type=MODEL)
+configured_model_argument = click.argument("model", type=PATH)
+"""For commands that look up the settings of the model themselves."""
 seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts."
 )

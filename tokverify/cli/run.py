@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tokverify.cli.baseline import baseline_options
+from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.matrix import run_configured
 from tokverify.cli.options import (
     PATH,
@@ -24,6 +25,8 @@ from tokverify.cli.run_options import RunOptions
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 
+_CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline", "fail_on")
+
 
 @click.command(cls=ModelCommand)
 @click.argument("model", type=PATH, required=False)
@@ -38,6 +41,7 @@ from tokverify.render.kinds import FORMATS, present
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
+@click.option("--thorough", is_flag=True, help="Let the diagnosis try twenty times as much before it gives up.")
 @baseline_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
@@ -52,15 +56,18 @@ def run(  # the rest of the options is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file. Without MODEL, all models configured in tokverify.toml or pyproject.toml are
-    verified; command-line options override the configuration.
+    would read the equivalent GGUF file; or the name of a model in tokverify.toml or pyproject.toml. Without MODEL, all
+    models configured there are verified. Command-line options override the configuration.
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees
     or is a known failure, 1 if a case or another difference fails, and 2 if the command could not run.
     """
     if model:
-        return _run(RunOptions(model=model, **options))
+        given = {"model": model, "allow_outside": allow_outside, **options}
+        chosen = fill_in_settings(given, _CONFIGURABLE)
+        del chosen["allow_outside"]
+        return _run(RunOptions(**chosen))
     return run_configured(options, jobs, allow_outside=allow_outside)
 
 

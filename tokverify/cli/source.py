@@ -13,6 +13,8 @@ from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stre
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _ID = re.compile(r"[0-9]{1,10}")
+_SHOWN = 60
+"""How many characters of a word that is not an id are shown."""
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -64,5 +66,6 @@ def parse_ids(text: str) -> list[int]:
     words = [word for word in _SEPARATORS.split(text) if word]
     for word in words:
         if not _ID.fullmatch(word):
-            raise TokverifyError(f"{word!r} is not a token id; write integers, such as 818 5279")
+            shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+            raise TokverifyError(f"{shown!r} is not a token id; write integers, such as 818 5279")
     return [int(word) for word in words]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
 
 _WORKFLOW = """\
-# Verifies the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step
+# Checks the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step
 # before the last one; only the head of a GGUF file is read, so its first part is enough.
 name: tokverify
 
@@ -34,8 +34,8 @@ jobs:
       - uses: actions/setup-python@v6
         with:
           python-version: "3.12"
-      - run: pip install 'tokverify=={version}'
-      - run: tokverify run --report github=-{place}
+      - run: {install}
+      - run: tokverify check --report github=-{place}
 """
 
 
@@ -61,7 +61,10 @@ class Start:
 
 def render_configuration(start: Start) -> str:
     """Write a tokverify.toml."""
-    lines = ["# What `tokverify run` verifies in this repository. All keys: tokverify's docs/configuration.md.", ""]
+    lines = [
+        "# What `tokverify check` checks in this repository. All keys: tokverify's docs/configuration.md.",
+        "",
+    ]
     for (model, reference), name in zip(start.models, _names([model for model, _ in start.models]), strict=True):
         lines += ["[[models]]", f"name = {_quoted(name)}", f"model = {_quoted(model.as_posix())}"]
         if reference:
@@ -75,16 +78,27 @@ def render_configuration(start: Start) -> str:
     return "\n".join(lines)
 
 
-def render_workflow(start: Start, version: str) -> str:
-    """Write a GitHub workflow that verifies the configured tokenizers on every change."""
+def render_workflow(start: Start, install: str) -> str:
+    """Write a GitHub workflow that checks the configured tokenizers on every change.
+
+    Args:
+        start: The contents of the directory.
+        install: The command that installs tokverify.
+    """
     fetched = {"lfs": start.uses_lfs, "submodules": start.uses_submodules}
     options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
     below = start.below.as_posix()
     return _WORKFLOW.format(
         checkout=f"\n        with:{options}" if options else "",
-        version=version,
+        install=_to_yaml(install),
         place="" if below == "." else f"\n        working-directory: {_quoted(below)}",
     )
+
+
+def _to_yaml(command: str) -> str:
+    """Write a command as a YAML scalar; a JSON string is one."""
+    is_plain = re.fullmatch(r"[\w ./@+='-]+", command) is not None
+    return command if is_plain else json.dumps(command, ensure_ascii=False)
 
 
 def _names(models: Sequence[Path]) -> list[str]:

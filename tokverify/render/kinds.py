@@ -88,6 +88,7 @@ def _load(package: str, module: str) -> Any:  # noqa: ANN401 - a module
 
 FORMATS: Mapping[str, Mapping[str, Format]] = {
     "run": _build_formats("run", page=True, junit=True, ci=True),
+    "check": _build_formats("check", page=True, junit=True, ci=True),
     "fuzz": _build_formats("fuzz", page=True, junit=True, ci=True),
     "diff": _build_formats("diff", page=True, junit=True, ci=True),
     "audit": _build_formats("audit", page=True, ci=True),
@@ -99,7 +100,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "fuzz", "diff", "audit", "chat", "stats")
+SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats")
 """The kinds that `tokverify report show` shows."""
 
 

@@ -17,6 +17,7 @@ import msgspec
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
+from tokverify.report.check import CheckReport, check_check, summarize_check
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
@@ -73,6 +74,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "run": Kind(Report, summarize_run, check_run),
+    "check": Kind(CheckReport, summarize_check, check_check),
     "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),

@@ -14,7 +14,7 @@ from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import Severity
-from tokverify.tasks.opening import engine_version, open_declaration, open_reference
+from tokverify.tasks.opening import OpenedReference, engine_version, open_declaration, open_reference
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         options=dict(options or {}),
         versions={"tokverify": __version__, **engine_version(), **(found.versions if found else {})},
     )
-    repairs_with = None if found is None or found.reads_model else str(reference)
+    location = (reference.path or reference.found.source) if isinstance(reference, OpenedReference) else reference
+    repairs_with = None if found is None or found.reads_model else str(location)
     return add_remedies(report, repairs_with)
 
 

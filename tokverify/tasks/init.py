@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import TokverifyError
+from tokverify.project.installation import install_command
 from tokverify.project.start import render_configuration, render_workflow
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.system.output_file import write_files
-from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.project.start import Start
@@ -20,6 +20,8 @@ class Initialization(NamedTuple):
 
     start: Start
     files: tuple[Path, ...]
+    install: str
+    """The command with which the workflow installs tokverify."""
 
 
 def init_project(directory: Path, *, force: bool = False) -> Initialization:
@@ -39,9 +41,10 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         raise TokverifyError(f"{directory}: no such directory; create it first")
     start = survey(directory)
     workflow = start.root / WORKFLOW
+    install = install_command(start.root)
     texts = {
         directory / CONFIGURATION: render_configuration(start),
-        workflow: render_workflow(start, __version__),
+        workflow: render_workflow(start, install),
     }
     existing = [str(path) for path in texts if path.exists()]
     if existing and not force:
@@ -51,4 +54,4 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         )
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
-    return Initialization(start, tuple(texts))
+    return Initialization(start, tuple(texts), install)

@@ -49,7 +49,9 @@ def test_workflows_as_init_writes_them(tmp_path):
         "all": Start([], [], below=Path("a \"dir': #{x}/日本"), uses_lfs=True, uses_submodules=True),
     }
     for name, start in starts.items():
-        (tmp_path / f"{name}.yml").write_text(render_workflow(start, "0.1.0"))
+        (tmp_path / f"{name}.yml").write_text(
+            render_workflow(start, "pip install 'tokverify @ git+https://example.com/t.git@0123'")
+        )
     assert_valid("github-workflows", *tmp_path.iterdir(), *(ROOT / ".github" / "workflows").iterdir())
 
 

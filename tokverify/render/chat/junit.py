@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 def render(report: ChatReport) -> str:
     """Write the findings as JUnit XML; hints do not make a test fail."""
-    return document(_suites(report))
+    return document(suites_of(report))
 
 
-def _suites(report: ChatReport) -> Iterator[Element]:
+def suites_of(report: ChatReport) -> Iterator[Element]:
+    """Yield a suite for each template."""
     properties = _properties(report)
     for template in report.templates:
         results = [result for result in report.results if result.template == template.name]

@@ -1,0 +1,108 @@
+"""`tokverify check`: everything that is configured, with one verdict and one report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.configured import select_model
+from tokverify.cli.options import PATH, ModelCommand, cases_option, fail_on_option, reference_option, report_options
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.progress import ProgressBar
+from tokverify.project.configuration import FILE, ConfiguredModel, find_configuration
+from tokverify.project.trust import OPTION
+from tokverify.render.kinds import FORMATS, present
+from tokverify.report.check import Part
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import SuiteSource
+    from tokverify.project.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions(ReportOptions):
+    """The options of the command."""
+
+    models: tuple[Path, ...]
+    reference: str | None
+    cases: tuple[SuiteSource, ...]
+    baseline: Path | None
+    fail_on: tuple[str, ...] | None
+    only: tuple[str, ...]
+    fail_fast: bool
+    allow_outside: bool
+
+
+@click.command(cls=ModelCommand)
+@click.argument("models", type=PATH, nargs=-1, metavar="[MODEL]...")
+@reference_option("What to compare with, as for `tokverify run`.")
+@cases_option("The texts to encode")
+@click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
+@fail_on_option
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([str(part) for part in Part]),
+    help="Perform only this part. Can be repeated.",
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
+@click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
+@report_options(FORMATS["check"], "Show everything that the parts show with -v.")
+def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
+    """Check everything about each MODEL that the configuration asks for, with one verdict: the command for CI.
+
+    This performs `tokverify run`, `audit` and `chat`. MODEL is a file or the name of a configured model; without any,
+    all models in tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails,
+    and 2 if one could not be performed.
+    """
+    return _check(CheckOptions(**options))
+
+
+def _check(options: CheckOptions) -> int:
+    from tokverify.tasks.check import CheckRequest, check_models
+
+    models = [_override(model, options) for model in _find_models(options)]
+    inputs = [path for model in models for path in (model.model, model.baseline, model.waivers)]
+    check_reports(options, inputs)
+    parts = [Part(name) for name in options.only] or list(Part)
+    requests = [
+        CheckRequest(model=model, parts=parts, fail_fast=options.fail_fast, options=options.as_recorded())
+        for model in models
+    ]
+    with ProgressBar(enabled=not options.quiet) as progress:
+        report = check_models(requests, progress.update)
+    report = replace(report, options=options.as_recorded())
+    return write_reports(options, present("check", report))
+
+
+def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
+    """Return the models to check with their settings.
+
+    Raises:
+        UsageError: If none is named and none is configured.
+    """
+    configuration = find_configuration(Path.cwd(), allow_outside=options.allow_outside)
+    if not options.models and configuration is None:
+        raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
+    if not options.models and configuration:
+        return list(configuration.models)
+    return [_find_model(configuration, model) for model in options.models]
+
+
+def _find_model(configuration: Configuration | None, model: Path) -> ConfiguredModel:
+    found = select_model(configuration, model) if configuration else None
+    return found or ConfiguredModel(name=model.stem, model=model)
+
+
+def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:
+    """Return a model with the options of the command line instead of its configured settings."""
+    return replace(
+        model,
+        reference=options.reference or model.reference,
+        cases=options.cases or model.cases,
+        baseline=options.baseline or model.baseline,
+        fail_on=model.fail_on if options.fail_on is None else options.fail_on,
+    )

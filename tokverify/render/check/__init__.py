@@ -1,0 +1,1 @@
+"""Showing what `tokverify check` found, in all formats."""

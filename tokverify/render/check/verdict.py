@@ -1,0 +1,47 @@
+"""The line that sums up a check, and those of its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.render.audit.verdict import verdict as audit_verdict
+from tokverify.render.chat.verdict import verdict as chat_verdict
+from tokverify.render.run.verdict import verdict as run_verdict
+from tokverify.report.check import Part, check_exit_code, model_exit_code, part_exit_code
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.check import CheckReport, ModelCheck
+
+_WORDS = {0: "passes", 1: "fails", 2: "could not be checked"}
+NOTHING = "nothing to check"
+
+
+def verdict(report: CheckReport) -> str:
+    """Sum up a check, such as `2 models: 1 passes, 1 fails (small: audit)`."""
+    failing = [model for model in report.models if model_exit_code(model)]
+    if not failing:
+        return f"{plural(len(report.models), 'model')}: everything that was checked agrees or is accepted"
+    names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in failing)
+    return f"{plural(len(report.models), 'model')}: {len(failing):,} {_WORDS[check_exit_code(report)]} ({names})"
+
+
+def _failing_parts(model: ModelCheck) -> list[str]:
+    return [str(part) for part in model.parts if part_exit_code(model, part)]
+
+
+def part_word(model: ModelCheck, part: Part) -> str:
+    """Return the outcome of a part in a word or two."""
+    code = part_exit_code(model, part)
+    return NOTHING if code is None else _WORDS[code]
+
+
+def part_verdict(model: ModelCheck, part: Part) -> str:
+    """Return the verdict of a part, or why it has none; it has not passed `visible_message` yet."""
+    if part is Part.RUN and model.run:
+        return run_verdict(model.run)
+    if part is Part.AUDIT and model.audit:
+        return audit_verdict(model.audit)
+    if part is Part.CHAT and model.chat:
+        return chat_verdict(model.chat)
+    return "; ".join(note.message for note in model.notes if note.part is part)

@@ -1,0 +1,155 @@
+"""Perform everything that is configured for models: `run`, `audit` and `chat`, with one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.files.tokenizer_file import kind_of_model
+from tokverify.references.location import EXPECT
+from tokverify.report.check import CheckReport, ModelCheck, Note, Part
+from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
+from tokverify.tasks.audit import audit_model
+from tokverify.tasks.cases import select_cases
+from tokverify.tasks.chat import check_chat, has_templates
+from tokverify.tasks.opening import engine_version, open_model, open_reference
+from tokverify.tasks.run import expectation_side, verify_model
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.cases.case import Case
+    from tokverify.project.configuration import ConfiguredModel
+    from tokverify.references.location import ConfiguredLocation
+    from tokverify.report.audit import AuditReport
+    from tokverify.report.chat import ChatReport
+    from tokverify.report.run import Report
+    from tokverify.tasks.opening import OpenedModel, OpenedReference
+    from tokverify.tasks.run import OnProgress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What to check of one model."""
+
+    model: ConfiguredModel
+    """The model with its settings."""
+    parts: Sequence[Part] = tuple(Part)
+    """What to perform."""
+    fail_fast: bool = False
+    """Whether `run` stops at the first failing case."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """The options to record in the reports."""
+
+
+def check_models(requests: Iterable[CheckRequest], on_progress: OnProgress | None = None) -> CheckReport:
+    """Check models, one after the other.
+
+    Args:
+        requests: What to check.
+        on_progress: Called after each case of `run`.
+
+    Returns:
+        The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
+        exception.
+    """
+    checks = tuple(check_model(request, on_progress) for request in requests)
+    versions = {"tokverify": __version__, **engine_version()}
+    for check in checks:
+        for part in (check.run, check.audit, check.chat):
+            versions |= part.versions if part else {}
+    return CheckReport(models=checks, versions=versions)
+
+
+def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:
+    """Check one model."""
+    check = ModelCheck(name=request.model.name, source=str(request.model.model), parts=tuple(request.parts))
+    opened = _Opened(request)
+    steps: Mapping[Part, Callable[[], ModelCheck]] = {
+        Part.RUN: lambda: replace(check, run=opened.verify(on_progress)),
+        Part.AUDIT: lambda: replace(check, audit=opened.audit()),
+        Part.CHAT: lambda: replace(check, chat=opened.chat()),
+    }
+    for part in request.parts:
+        try:
+            check = steps[part]()
+        except _NothingToCheckError as error:
+            check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=False)))
+        except TokverifyError as error:
+            check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=True)))
+    return check
+
+
+class _NothingToCheckError(Exception):
+    """A part does not apply to a model; the message says why."""
+
+
+class _Opened:
+    """A model and its reference, each opened at most once, and what is performed with them."""
+
+    def __init__(self, request: CheckRequest) -> None:
+        self._request = request
+        self._configured = request.model
+        self._fail_on = FAIL_ON if request.model.fail_on is None else request.model.fail_on
+
+    @cached_property
+    def _model(self) -> OpenedModel:
+        return open_model(self._configured.model)
+
+    @cached_property
+    def _cases(self) -> list[Case]:
+        configured = self._configured
+        return select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
+
+    @cached_property
+    def _reference(self) -> OpenedReference | None:
+        """The reference; None if cases are compared with what they expect."""
+        if expectation_side(self._model, self._configured.reference, self._cases):
+            return None
+        return open_reference(self._model, self._configured.reference)
+
+    @property
+    def _independent_reference(self) -> OpenedReference | None:
+        """The reference, unless it was made from the model itself and so cannot contradict it."""
+        return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
+
+    def verify(self, on_progress: OnProgress | None) -> Report:
+        return verify_model(
+            self._model,
+            self._reference or self._configured.reference,
+            self._cases,
+            baseline=self._configured.baseline,
+            fail_fast=self._request.fail_fast,
+            fail_on=self._fail_on,
+            diagnose=True,
+            options=self._request.options,
+            on_progress=on_progress,
+        )
+
+    def audit(self) -> AuditReport:
+        if kind_of_model(self._configured.model) != "gguf":
+            raise _NothingToCheckError("the rules apply to GGUF files only")
+        try:
+            reference: OpenedReference | ConfiguredLocation | str | None = self._independent_reference
+        except (BrokenFileError, UnsupportedError):
+            # A file that llama.cpp refuses can still be audited.
+            reference = None if self._configured.reference == EXPECT else self._configured.reference
+        return audit_model(
+            self._configured.model,
+            reference,
+            select=self._configured.select,
+            ignore=self._configured.ignore,
+            fail_on=lowest_severity(self._fail_on),
+            waivers=self._configured.waivers,
+            options=self._request.options,
+        )
+
+    def chat(self) -> ChatReport:
+        reference = self._independent_reference
+        if not has_templates(self._model, reference):
+            raise _NothingToCheckError("neither the model nor its reference has a chat template")
+        return check_chat(
+            self._model, reference, conversations=self._configured.conversations, options=self._request.options
+        )
