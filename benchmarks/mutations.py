@@ -60,6 +60,9 @@ What the numbers do not show:
 
 """
 
+SECTION = "## New faults"
+"""The part of the page that benchmarks/new_faults.py updates."""
+
 SUMMARY = """\
 Of {faults} faults, {found} are found by at least one of the three, {right} are diagnosed correctly, and {repaired}
 are fixed. Of the {loading} in files that load, {fuzzed} are found by fuzzing alone.
@@ -149,7 +152,8 @@ def main() -> None:
             if is_here(mutation.vocabulary):
                 outcomes.append(try_mutation(mutation, Path(directory)))
                 print(line(outcomes[-1]), flush=True)
-    TARGET.write_text(table(outcomes), encoding="utf-8")
+    kept = TARGET.read_text(encoding="utf-8").partition(SECTION)
+    TARGET.write_text(table(outcomes) + "\n" + "".join(kept[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":

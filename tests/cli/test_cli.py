@@ -65,6 +65,8 @@ TABLE = [
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
     (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
+    (["encode", MODEL, "->"], 2, [], ["No such option", "if this is the text, write -- before it"]),
+    (["explain", MODEL, "--", "->"], 0, ["2 characters"], []),
     (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),
     (["encode", MODEL, ""], 0, ["0 tokens"], []),
     (["encode", MODEL, "<bos>a", "--add-special"], 0, ["<bos>"], ["warning: ", "BOS"]),

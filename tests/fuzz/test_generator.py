@@ -150,6 +150,12 @@ def test_the_common_vocabulary_begins_with_what_only_one_side_has():
     assert any(text in first.text for text in vocabulary.one_sided)
 
 
+def test_spaces_are_the_same_however_a_library_lists_them():
+    actual, expected = Listing("a"), Listing("a")
+    actual.added_texts, expected.added_texts = ("  ", "\n", "   "), ("▁▁", "\n")
+    assert common_vocabulary(actual, expected).one_sided == ["   "]
+
+
 def test_a_side_that_lists_no_added_tokens_disputes_none():
     bare = Bare(FakeTokenizer("a", "<s>", special=["<s>"]))
     assert common_vocabulary(Listing("a", "<s>", special=["<s>"]), bare).one_sided == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tokverify.cli.options import (
+    TextCommand,
     add_special_option,
     file_option,
     json_option,
@@ -19,7 +20,7 @@ from tokverify.cli.source import read_raw_text
 from tokverify.cli.stream import render_options, write_stderr, write_text
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @model_argument
 @click.argument("text", required=False)
 @file_option

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tokverify.cli.options import (
+    TextCommand,
     add_special_option,
     file_option,
     json_option,
@@ -19,7 +20,7 @@ from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import render_options, write_text
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @model_argument
 @click.argument("text", required=False)
 @file_option

@@ -90,6 +90,22 @@ class ModelCommand(click.Command):
         return left
 
 
+class TextCommand(click.Command):
+    """A command on a text, which may begin with a dash."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: Also if a text begins with a dash; the message then says how to write it.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "if this is the text, write -- before it"
+            raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
+
+
 PATH = _FilePath(path_type=Path)
 MODEL = _Model(path_type=Path)
 SUITES = _Suites(path_type=Path)

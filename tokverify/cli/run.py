@@ -41,6 +41,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
+@click.option("--thorough", is_flag=True, help="Let the diagnosis try twenty times as much before it gives up.")
 @baseline_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")

@@ -30,6 +30,7 @@ class RunOptions(BaselineOptions):
     fail_fast: bool
     fail_on: tuple[str, ...] | None
     diagnose: bool
+    thorough: bool
 
     def check(self) -> None:
         """Fail before any work is done if the options do not fit together.
@@ -62,6 +63,7 @@ class RunOptions(BaselineOptions):
             fail_fast=self.fail_fast,
             fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
             diagnose=self.diagnose,
+            thorough=self.thorough,
             baseline=self.baseline,
             update_baseline=self.update_baseline,
             reason=self.reason,

@@ -108,6 +108,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
         return
     ids = [id for id, _ in _normal_tokens(spec)]
+    yield from _negated_scores(spec, ids)
     if family.ranking is Ranking.SCORE:
         ranking = "ranking the scores in the order of the ids, as trainers do"
         runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
@@ -118,6 +119,19 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     elif spec.scores is not None:
         falling = sorted((spec.scores[id] for id in ids), reverse=True)
         yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
+
+
+def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
+    """Negate the scores if most are positive: they are logarithms of probabilities, or negated ranks."""
+    scores = [float(score) for score in spec.scores or ()]
+    positive = sum(scores[id] > 0 for id in ids) if scores else 0
+    if positive > len(ids) // 2:
+        yield TokenizerChange(
+            kind="scores",
+            sentence="negating the scores, most of which are positive",
+            cost=cost.NEGATED_SCORES,
+            transform=lambda spec: replace(spec, scores=[-score for score in scores]),
+        )
 
 
 def _set_scores(

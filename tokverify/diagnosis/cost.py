@@ -58,6 +58,7 @@ ALL_TEXTS: Final = 3.8
 CHARSMAP: Final = 4.0
 MERGES: Final = 4.5
 SCORES: Final = 4.5
+NEGATED_SCORES: Final = 4.6
 CONVENTIONAL_ARRAY: Final = 4.7
 """Merges, scores or a charsmap that trainers and converters usually write."""
 

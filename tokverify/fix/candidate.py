@@ -12,7 +12,7 @@ from tokverify.diagnosis.evidence import Evidence
 from tokverify.diagnosis.type_change import probed_types
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.certain import certain_changes
-from tokverify.fix.measure import TEMPLATE, TYPES
+from tokverify.fix.measure import DECODING, TEMPLATE, TYPES
 from tokverify.fix.target_text import is_generated
 
 if TYPE_CHECKING:
@@ -37,6 +37,16 @@ class Candidates:
             expressible = change.expressible_part()
             if changed_values(spec, expressible.transform(spec)):
                 yield expressible
+
+    def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
+        """Whether all cases that decode differently do so because of what only the reference's decoder does."""
+        if not measure.counts[DECODING]:
+            return True
+        results = [result for result in measure.results if not is_generated(result.case)]
+        agreeing = [result for result in results if result.actual == result.expected]
+        found = diagnose(spec, self._facts, agreeing, encoder=measure.encoder, encodings=self._encodings)
+        best = found.diagnosis.explanations[0] if found and found.changes else None
+        return best is not None and not best.expressible and not best.unexplained
 
     def _all_changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
         yield from self._diagnosed(spec, measure, generated=False)

@@ -10,7 +10,6 @@ from tokverify.diagnosis.token_patch import types_of
 from tokverify.fix.target_text import ids_in
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
-from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis import Facts
@@ -42,7 +41,7 @@ def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: 
 def _declared_ids(new: TokenizerSpec, facts: Facts) -> set[int]:
     """Return the ids whose text and type are what the reference declares."""
     reference = facts.spec
-    if reference is None or not isinstance(facts.expected, Declaring):
+    if reference is None:
         return set()
     pairs = zip(new.tokens, types_of(new), reference.tokens, types_of(reference), strict=False)
     return {
@@ -59,13 +58,18 @@ def _shown_ids(after: Measure) -> set[int]:
 
 
 def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> set[int]:
-    """Return the ids of tokens that no text can contain, and that represent the same bytes as in the reference."""
+    """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
+
+    That is so for tokens that no text can contain, and for those that were only moved and keep their type.
+    """
     if after.encoder is None:
         return set()
+    moved = set(zip(old.tokens, types_of(old), strict=False))
     expected, known = facts.token_bytes, set()
-    for id in range(min(len(expected), len(old.tokens), len(new.tokens))):
+    for id, token in enumerate(zip(new.tokens, types_of(new), strict=False)):
         data = after.encoder.token_bytes(id)
-        if data == expected[id] and not _is_text(data):
+        is_same = id < len(expected) and data == expected[id]
+        if is_same and (token in moved or not _is_text(data)):
             known.add(id)
     return known
 

@@ -105,10 +105,12 @@ def make_plan(
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
         if measuring.add_cases(targets):
             before, measure = measuring.measure(spec), measuring.measure(current)
+    if not candidates.is_foreign_decoding(current, measure):
+        measure = measure.requiring_decoding()
     result = candidates.diagnosis
     diagnosis = result.diagnosis if result else None
     if not parts:
-        return Plan(measuring, before, before, diagnosis, None, {}, None)
+        return Plan(measuring, measure, measure, diagnosis, None, {}, None)
     change = reduce(TokenizerChange.then, parts)
     values = changed_values(spec, current) | _size_values(model, declaration, len(current.tokens))
     repair = FileRepair(

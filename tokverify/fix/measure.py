@@ -60,8 +60,8 @@ class Measure:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there is no difference that a repair could remove."""
-        return not any(count for name, count in self.counts.items() if name not in self.optional)
+        """Whether there is no difference at all, apart from the errors that audit finds."""
+        return not any(count for name, count in self.counts.items() if name != FINDINGS)
 
     def improves(self, other: Measure) -> bool:
         """Whether this is better in at least one way, and worse in none."""
@@ -72,6 +72,10 @@ class Measure:
             return False
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
+
+    def requiring_decoding(self) -> Measure:
+        """Return the same measure, with differences in decoding that count."""
+        return replace(self, optional=self.optional - {DECODING, DECODING_TEXTS})
 
     def verification(self) -> Verification:
         """Return the counts of the cases, without the generated ones."""

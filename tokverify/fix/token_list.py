@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis.type_change import patches_by_probing
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.settings import resolve
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates
 from tokverify.tokenizer import Declaring
@@ -73,8 +74,9 @@ class TokenList:
         pieces, others = encoder.settings.pieces, self._facts.pieces
         differing = list(range(encoder.vocab_size, len(expected)))
         for id, data in enumerate(expected[: encoder.vocab_size]):
-            same_piece = id < len(others) and others[id] == pieces[id]
-            if encoder.token_bytes(id) != data and not (same_piece and self.settings is None):
+            # A piece such as `<0x0A>` represents a byte only if its type says so.
+            is_same = id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
+            if encoder.token_bytes(id) != data and not (is_same and self.settings is None):
                 differing.append(id)
         if self.settings is not None:
             differing += range(len(expected), encoder.vocab_size)
@@ -90,12 +92,18 @@ class TokenList:
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
         ours = encoder.settings.special_ids
-        roles = [role for role, id in self._roles.items() if ours.get(role) != id]
+        roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
         if self.settings is not None:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
             if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
                 roles.append("eog")
         return roles
+
+    def _matters(self, role: str, encoder: Encoder) -> bool:
+        """Whether our side has the role, or should: other libraries also name an EOS where no generation ends."""
+        if self.settings is not None or role in encoder.settings.special_ids:
+            return True
+        return role == encoder.settings.family.closing_role
 
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""

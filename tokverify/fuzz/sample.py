@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokverify.engine.normalizer import unescape_spaces
 from tokverify.fuzz import alphabet
 from tokverify.tokenizer import AddedTokenListing, ControlListing
 from tokverify.verify.vocabulary import compare_vocabularies
@@ -103,10 +104,16 @@ def _disputed_texts(actual: Tokenizer, expected: Tokenizer) -> set[str]:
     """Return the texts that only one side matches, or treats as control tokens, as far as both list theirs."""
     disputed: set[str] = set()
     if isinstance(actual, AddedTokenListing) and isinstance(expected, AddedTokenListing):
-        disputed |= {*actual.added_texts} ^ {*expected.added_texts}
+        disputed |= _in_one_only(actual.added_texts, expected.added_texts)
     if isinstance(actual, ControlListing) and isinstance(expected, ControlListing):
-        disputed |= {*actual.control_texts} ^ {*expected.control_texts}
+        disputed |= _in_one_only(actual.control_texts, expected.control_texts)
     return disputed
+
+
+def _in_one_only(texts: Collection[str], others: Collection[str]) -> set[str]:
+    """Return the texts in one of two collections; libraries list spaces as `▁` or as such."""
+    one_only = set(map(unescape_spaces, texts)) ^ set(map(unescape_spaces, others))
+    return {text for text in (*texts, *others) if unescape_spaces(text) in one_only}
 
 
 def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:

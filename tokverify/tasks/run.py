@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
+from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
 from tokverify.references.location import EXPECT
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -38,6 +39,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     fail_fast: bool = False,
     fail_on: Sequence[str] = FAIL_ON,
     diagnose: bool = False,
+    thorough: bool = False,
     options: Mapping[str, object] | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
@@ -53,6 +55,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
             `info`), aspects such as `decoding`, and `not-compared`.
         diagnose: If cases fail or decode differently, search for the cause and record it in the report.
+        thorough: Let the diagnosis try much more before it gives up.
         options: The options to record in the report.
         on_progress: Called after each case.
 
@@ -88,17 +91,17 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions = {**report.versions, **engine_version(opened.encoder), **versions}
     report = replace(report, options=dict(options or {}), versions=versions)
     if diagnose and (has_failing_case(report) or count_decode_differences(report)):
-        return _diagnose(report, opened, found)
+        return _diagnose(report, opened, found, THOROUGH if thorough else ENCODINGS)
     return report
 
 
-def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, encodings: int) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import Facts, diagnose
     from tokverify.diagnosis.repair import add_repairs
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
-    result = diagnose(model.spec, facts, report.results, encoder=model.encoder)
+    result = diagnose(model.spec, facts, report.results, encoder=model.encoder, encodings=encodings)
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
@@ -142,6 +145,9 @@ class RunRequest:
     diagnose: bool = False
     """Whether to search for the cause of failures."""
 
+    thorough: bool = False
+    """Whether that search may take much longer."""
+
     baseline: Path | None = None
     """The file of known failures."""
 
@@ -178,6 +184,7 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
         fail_fast=request.fail_fast,
         fail_on=request.fail_on,
         diagnose=request.diagnose and not request.update_baseline,
+        thorough=request.thorough,
         options=request.options,
         on_progress=on_progress,
     )

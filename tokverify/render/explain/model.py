@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.explain.fold import WordGroup
-    from tokverify.report.explain import Explanation, Stretch
+    from tokverify.report.explain import Explanation, Stretch, Word
 
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12
@@ -38,6 +38,7 @@ _SUMS = (
     "each row is a position in the normalized text, in bytes (▁ is three): the best last piece up to it, where that"
     " piece starts, and the best sum; preferred to: other pieces that end there, with their sums; ▸ marks the best path"
 )
+_UNKNOWN = "; a character that is not a piece is unknown, with a score 10 below the lowest one"
 _COSTS = (
     "each row is a position in the normalized text, in bytes: the best first piece from it, where that piece ends, and"
     " the lowest cost to the end; preferred to: other pieces from there, with their costs; ▸ marks the best path"
@@ -54,10 +55,15 @@ def legends(explained: Explanation) -> Iterator[Text]:
     lattice = next((word.lattice for word in words if word.lattice), None)
     merging = next((word.merging for word in words if word.merging and word.merging.merges), None)
     if lattice:
-        yield Text(_SUMS if lattice.by == "score" else _COSTS, DIM, overflow="fold")
+        unknown = _UNKNOWN if any(map(_has_unknown, words)) else ""
+        yield Text(_SUMS + unknown if lattice.by == "score" else _COSTS, DIM, overflow="fold")
     elif merging:
         has_ranks = explained.reference is not None and explained.reference.has_merge_ranks
         yield Text(_MERGES.format(by=merging.by) + (_RANKS if has_ranks else ""), DIM, overflow="fold")
+
+
+def _has_unknown(word: Word) -> bool:
+    return word.lattice is not None and any(row.best.is_unknown for row in word.lattice.rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,46 @@
+"""New faults are repaired without a single false claim; docs/mutations.md lists all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from support.mutation import Mutation
+from support.mutation_trial import is_here
+from support.new_fault_trial import try_fault
+from support.new_faults import FIRST, SECOND
+
+ALL = (*FIRST, *SECOND)
+QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
+pytestmark = pytest.mark.process
+
+
+def check(fault: Mutation, directory: Path, *, bare: bool) -> None:
+    if not is_here(fault.vocabulary):
+        pytest.skip(f"no vocabulary {fault.vocabulary}")
+    trial = try_fault(fault, directory, bare=bare)
+    assert not trial.is_false, trial.differences
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["whole", "ids"])
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in FIRST if fault.vocabulary == "made-spm" and fault.name in QUICK],
+    ids=lambda fault: fault.id,
+)
+def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bool, tmp_path: Path):
+    trial = try_fault(fault, tmp_path, bare=bare)
+    assert trial.found
+    assert trial.named, trial.best
+    assert trial.repaired, trial.differences
+    assert trial.claimed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bare", [False, True], ids=["whole", "ids"])
+@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.id)
+def test_no_success_is_claimed_for_a_file_that_is_still_wrong(fault: Mutation, bare: bool, tmp_path: Path):
+    check(fault, tmp_path, bare=bare)
+
+
+def test_there_are_enough_new_faults():
+    assert len({fault.id for fault in ALL}) == len(ALL) >= 60
