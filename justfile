@@ -51,4 +51,6 @@ bench *arguments:
 # Build the native engine for this checkout
 native:
     cd native && cargo build --release -p tokverify-python --target-dir "${CARGO_TARGET_DIR:-target}"
-    cp "${CARGO_TARGET_DIR:-native/target}/release/lib_native.so" tokverify/_native.abi3.so
+    # A running process may use the old file, which must not change.
+    cp "${CARGO_TARGET_DIR:-native/target}/release/lib_native.so" tokverify/_native.new
+    mv tokverify/_native.new tokverify/_native.abi3.so

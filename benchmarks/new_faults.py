@@ -15,7 +15,6 @@ from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
 from support.paths import ROOT
-from tokverify.text.visible import visible_message
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
@@ -27,7 +26,7 @@ HEADS = (
     "named",
     "repaired",
     "fix claims success",
-    "repair",
+    "change",
     "what is left",
 )
 
@@ -37,15 +36,15 @@ def yes(value: bool) -> str:
 
 
 def line(trial: Trial, reference: str) -> str:
-    """Return the row of a trial; the repair is what `fix` did, or else what the diagnosis names."""
+    """Return the row of a trial; the change is what `fix` did, or else what the diagnosis names."""
     report = trial.report
-    sentence = report.repair.sentence if report and report.repair else trial.best.sentence if trial.best else ""
+    kind = report.repair.kind if report and report.repair else trial.best.kind if trial.best else ""
     cells = (
         trial.mutation.vocabulary,
         trial.mutation.name,
         reference,
         *map(yes, (trial.found, trial.named, trial.repaired, trial.claimed)),
-        visible_message(sentence).replace("|", "\\|"),
+        kind,
         ", ".join(trial.differences),
     )
     return f"| {' | '.join(cells)} |"

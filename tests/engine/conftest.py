@@ -10,16 +10,16 @@ ENCODER_FIXTURES = {"encoder_of", "llama_cpp"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    uses_encoder = hasattr(metafunc.module, "Encoder") or not ENCODER_FIXTURES.isdisjoint(metafunc.fixturenames)
-    if uses_encoder and "engine" not in metafunc.fixturenames:
-        metafunc.fixturenames.insert(0, "engine")
-    if "engine" in metafunc.fixturenames:
+    if hasattr(metafunc.module, "Encoder") or not ENCODER_FIXTURES.isdisjoint(metafunc.fixturenames):
         metafunc.parametrize("engine", [PYTHON, NATIVE], indirect=True, scope="module")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """Select the engine of all encoders; skip the test if it is not installed."""
+    if not hasattr(request, "param"):
+        yield ""
+        return
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)
         if request.param == NATIVE and available_engine().name != NATIVE:

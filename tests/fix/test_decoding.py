@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, spm_spec
 from tokverify.cases.case import Case
@@ -14,6 +16,7 @@ from tokverify.fix.fixing import make_plan, to_report
 from tokverify.report.fix import fix_exit_code
 from tokverify.spec import TokenType
 
+pytestmark = pytest.mark.process  # takes seconds
 SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4})
 CASES = [Case(id=text, suite="s", text=text, add_special=True) for text in ("ab", "é", " a")]
 

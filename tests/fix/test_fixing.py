@@ -18,6 +18,7 @@ from tokverify.fix.measure import ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.spec import TokenizerSpec, TokenType
 
+pytestmark = pytest.mark.process  # takes seconds
 NORMAL = TokenType.NORMAL.value
 SPM = spm_spec(
     {"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "new word": 0, "<x>": 0},

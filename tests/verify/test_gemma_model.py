@@ -44,7 +44,7 @@ def test_only_the_overrides_that_the_report_lists_make_a_difference(model_path, 
     encoder = Encoder(spec, "gemma")
     report = verify_tokenizers(encoder, expected, load_cases())
     assert failing(report) == BOTH_KINDS
-    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder, seconds=60)
+    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder)
     best = found.diagnosis.explanations[0]
     assert best.sentence == (
         'ignoring llama.cpp\'s override of the type of "<end_of_turn>" and "</s>" (declared USER_DEFINED)'
@@ -61,7 +61,7 @@ def test_markers_of_the_gguf_file_stay_control_tokens_in_a_repair(model_path, ex
     report = verify_tokenizers(encoder, expected, load_cases())
     unused = {"markers/unused", "markers/unused-as-text", "emoji/toy-gujarati"}
     assert failing(report) == BOTH_KINDS | unused
-    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder, seconds=60)
+    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder)
     assert found.diagnosis.explanations[0].unexplained == ()
     for change in found.changes:
         changed = change.transform(spec)

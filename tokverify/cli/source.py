@@ -10,11 +10,10 @@ import click
 
 from tokverify.errors import TokverifyError
 from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_stream, read_verbatim
+from tokverify.text.wording import short_repr
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _ID = re.compile(r"[0-9]{1,10}")
-_SHOWN = 60
-"""How many characters of a word that is not an id are shown."""
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -66,6 +65,5 @@ def parse_ids(text: str) -> list[int]:
     words = [word for word in _SEPARATORS.split(text) if word]
     for word in words:
         if not _ID.fullmatch(word):
-            shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
-            raise TokverifyError(f"{shown!r} is not a token id; write integers, such as 818 5279")
+            raise TokverifyError(f"{short_repr(word)} is not a token id; write integers, such as 818 5279")
     return [int(word) for word in words]

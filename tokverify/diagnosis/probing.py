@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 _MOST_PROBES = 6
 """A probe takes thousands of encodings; beyond the limit the last result is used."""
+_SETTINGS = (
+    "model",
+    "pre",
+    "charsmap",
+    "add_space_prefix",
+    "remove_extra_whitespaces",
+    "lowercase",
+    "strip_accents",
+)
+"""What a probe depends on besides the arrays."""
 _MOST_MATCHED = 0.5
 """If more of the tokens seem to be matched in texts, the guess is too wrong to tell them from ordinary ones."""
 _MATCHED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
@@ -42,6 +52,11 @@ class Probing:
             for id, own in enumerate(ours)
         ]
 
+    def undecided(self, spec: TokenizerSpec) -> frozenset[int]:
+        """Return the tokens that may be NORMAL or USER_DEFINED: in the texts of the probe, both have the same ids."""
+        probed = self._probe(spec)
+        return probed.undecided if probed else frozenset()
+
     def _choose(self, own: TokenType, found: TokenType, id: int, probed: ProbedTokens) -> TokenType:
         if id in probed.undecided or probed.vocabulary.texts[id] is None:
             return own
@@ -55,7 +70,7 @@ class Probing:
 
     def _probe(self, spec: TokenizerSpec) -> ProbedTokens | None:
         arrays = (tuple(values or ()) for values in (spec.tokens, spec.merges, spec.scores))
-        key = (spec.model, spec.pre, spec.charsmap, *map(hash, arrays))
+        key = (*(getattr(spec, name) for name in _SETTINGS), *map(hash, arrays))
         if key not in self._results:
             if self._reference is None:
                 return None

@@ -95,6 +95,19 @@ def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     if len(changes) > 1:
         yield replace(reduce(TokenizerChange.then, changes), kind="types", cost=cost.SEVERAL_TYPES)
     yield from changes
+    yield from _undecided_types(evidence)
+
+
+def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Make tokens USER_DEFINED that a probe cannot tell from ordinary ones, but that failing texts should contain."""
+    spec, facts = evidence.spec, evidence.facts
+    if facts.spec is not None or facts.added_tokens is not None:
+        return
+    candidates, types = facts.probing.undecided(spec).intersection(evidence.missing), types_of(spec)
+    ids = [id for id in sorted(candidates) if id < len(types) and types[id] == TokenType.NORMAL]
+    if ids:
+        patches = {id: TokenPatch(type=TokenType.USER_DEFINED.value) for id in ids}
+        yield set_type(spec, patches, TokenType.USER_DEFINED, cost.SEVERAL_TYPES)
 
 
 def patches_by_probing(facts: Facts, spec: TokenizerSpec) -> dict[int, TokenPatch]:

@@ -97,6 +97,8 @@ def build_native(
         UnsupportedError: If the native engine does not support the tokenizer; the message completes
             `the native engine ...`.
     """
+    if spec.charsmap == b"":
+        raise UnsupportedError("does not support an empty charsmap")
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None

@@ -19,6 +19,8 @@ _MOST = 1_500
 """At most this many tokens are each put into texts; of more, an even sample."""
 _SAMPLED = 300
 """How many ordinary tokens are put into texts in any case."""
+_ADDED = 400
+"""At most this many added tokens are put into texts in any case."""
 _MIXED = 150
 """How many texts consist of several tokens."""
 _LENGTH = 12
@@ -40,7 +42,7 @@ def _added_ids(actual: Encoder | None, expected: Tokenizer | None) -> Sequence[i
     """Return the ids that are matched in texts on our side, and those with a role on the other."""
     matched = [token.id for token in actual.settings.added_tokens] if actual else []
     roles = expected.special_ids.values() if expected else ()
-    return thin_out([*matched, *roles], _MOST)
+    return [*roles, *thin_out(matched, _ADDED)]
 
 
 def target_cases(ids: Iterable[int], actual: Encoder | None, expected: Tokenizer | None) -> list[Case]:

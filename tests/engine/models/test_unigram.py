@@ -8,6 +8,7 @@ from support.charsmap_maker import make_charsmap
 from support.spec_maker import unigram_spec
 from support.unigram_twin import UnigramTwin
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import PYTHON, VARIABLE
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 
@@ -226,7 +227,8 @@ def test_a_piece_that_is_not_a_whole_character_is_never_found_in_one():
     assert split(dict.fromkeys(["\udcc3", "\udca9"], -1) | {"é": -20}, "éè") == "é|<unk>"
 
 
-def test_too_many_broken_characters_are_unsupported():
+def test_too_many_broken_characters_are_unsupported_by_the_python_engine(monkeypatch):
+    monkeypatch.setenv(VARIABLE, PYTHON)
     broken = {f"\udce2{chr(first)}{chr(second)}": -1.0 for first in range(32, 127) for second in range(97, 123)}
     with pytest.raises(UnsupportedError, match="not UTF-8"):
         Encoder(unigram_spec(broken))
