@@ -151,6 +151,12 @@ def test_a_plamo_piece_of_a_hundred_kilobytes(tmp_path: Path):
     assert result.returncode == 0, result.stderr
 
 
+def test_many_plamo_pieces_that_hide_others_and_begin_alike(tmp_path: Path):
+    model = tmp_path / "model.gguf"
+    write_spec(plamo_spec(**{"a" * length: -1000.0 for length in range(1, 700)}), model)
+    assert run("encode", model, "b" + "a" * 900).exit_code == 0
+
+
 def test_running_out_of_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tokverify.tasks.encode.open_model", fail_with_memory_error)
     assert "out of memory" in refused("encode", GGUF, "a")

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import floor
 
-from tokverify.engine.added_token import prefix_tree_pattern
+from tokverify.engine.added_token import LONGEST, prefix_tree_pattern
 from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
 from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.models.longest import lengths_by_first
@@ -57,7 +57,7 @@ class Plamo2:
         self._tokens = {piece: token for piece, token in tokens.items() if token[0] < NEVER}
         self._lengths = lengths_by_first(self._tokens)
         self._hiding = {piece for piece, (cost, _) in tokens.items() if cost == UNKNOWN_COST}
-        self._find_hiding = re.compile(prefix_tree_pattern(sorted(self._hiding))).search if self._hiding else None
+        self._hides = _finder(self._hiding)
         pairs = adjacent_pairs(self._tokens)
         self._split_lines = line_splitter(pairs)
         self._parts = PartSplitter(pairs).split
@@ -95,7 +95,7 @@ class Plamo2:
         return self._encode_part(text, self._reaches(text)) if self._is_hiding(text) else self._encode_words(text)
 
     def _is_hiding(self, text: str) -> bool:
-        return bool(self._find_hiding and self._find_hiding(text))
+        return self._hides(text)
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no piece can cross."""
@@ -195,6 +195,25 @@ class Plamo2:
     @cached_property
     def _reversed_pieces(self) -> list[str]:
         return sorted(piece[::-1] for piece in self._pieces)
+
+
+def _finder(pieces: Collection[str]) -> Callable[[str], bool]:
+    """Return a function that checks whether a text contains one of the pieces."""
+    if not pieces:
+        return lambda _: False
+    if max(map(len, pieces)) <= LONGEST:
+        search = re.compile(prefix_tree_pattern(sorted(pieces))).search
+        return lambda text: search(text) is not None
+    # subtle: a pattern of long pieces nests too deep for `re`.
+    lengths = lengths_by_first(pieces)
+
+    def find(text: str) -> bool:
+        for start, character in enumerate(text):
+            if any(text[start : start + length] in pieces for length in lengths.get(character, ())):
+                return True
+        return False
+
+    return find
 
 
 def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:
