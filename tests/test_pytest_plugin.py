@@ -64,10 +64,11 @@ def test_the_configuration_is_collected_on_request(pytester):
     path = pytester.path / "tokverify.toml"
     path.write_text(configured.format("sample.gguf") + configured.format("sample-broken.gguf"))
     pytester.runpytest_inprocess().assert_outcomes()
-    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=3, failed=1)
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=4, failed=2)
     result = pytester.runpytest_inprocess("tokverify.toml", "-v")
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=4, failed=2)
     result.stdout.fnmatch_lines(["tokverify.toml::sample-broken::own/spaces FAILED*"])
+    result.stdout.fnmatch_lines(["tokverify.toml::sample-broken::tokenizers FAILED*", "*fails*ERROR types: *"])
 
 
 TABLES = {"tokverify.toml": "", "pyproject.toml": "tool.tokverify."}
@@ -90,7 +91,7 @@ def test_every_case_of_every_model_is_collected_from_anywhere(pytester, monkeypa
     if place == "below":
         monkeypatch.chdir(pytester.path / "below")
     result = pytester.runpytest_inprocess("--tokverify", "-v", *(["tests"] if place == "tests" else []))
-    result.assert_outcomes(passed=3 + (place != "below"), failed=1)
+    result.assert_outcomes(passed=4 + (place != "below"), failed=2)
     above = "../" if place == "below" else ""
     result.stdout.fnmatch_lines([f"{above}{file}::sample-broken::own/spaces FAILED*"])
 
@@ -101,7 +102,7 @@ def test_workers_of_xdist_collect_the_same(pytester, monkeypatch, file):
     lay_out(pytester, file)
     monkeypatch.chdir(pytester.path / "below")
     result = pytester.runpytest_subprocess("--tokverify", "-n", "2")
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=4, failed=2)
 
 
 def lay_out(pytester: pytest.Pytester, file: str) -> None:
@@ -116,14 +117,14 @@ def lay_out(pytester: pytest.Pytester, file: str) -> None:
 def test_a_configuration_is_collected_once(pytester, file):
     configure(pytester.path, file, "sample.gguf")
     for arguments in ([file], ["."], [f"{file}::sample::own/plain"]):
-        expected = 1 if "::" in arguments[0] else 2
+        expected = 1 if "::" in arguments[0] else 3
         pytester.runpytest_inprocess("--tokverify", *arguments).assert_outcomes(passed=expected)
 
 
 def test_tokverify_toml_takes_precedence_over_pyproject(pytester):
     configure(pytester.path, "pyproject.toml", "sample-broken.gguf")
     configure(pytester.path, "tokverify.toml", "sample.gguf")
-    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=3)
 
 
 def test_configurations_below_are_collected_too(pytester):
@@ -133,8 +134,8 @@ def test_configurations_below_are_collected_too(pytester):
         for file in pytester.path.glob("*.*"):
             shutil.copy(file, pytester.path / name / file.name)
     configure(pytester.path / "one", "pyproject.toml", "sample.gguf")
-    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=2)
-    pytester.runpytest_inprocess("--tokverify", "one").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("--tokverify").assert_outcomes(passed=3)
+    pytester.runpytest_inprocess("--tokverify", "one").assert_outcomes(passed=3)
     assert pytester.runpytest_inprocess("--tokverify", "two").ret == pytest.ExitCode.USAGE_ERROR
 
 

@@ -1,5 +1,7 @@
 """A pytest plugin that turns each case into a test, which fails with the difference, token by token.
 
+A configured model has one more test, which fails if the tokenizers themselves differ.
+
 pytest imports this module on every start if tokverify is installed, so everything slow is imported where it is used.
 docs/pytest.md explains how to use it.
 """
@@ -7,7 +9,7 @@ docs/pytest.md explains how to use it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.errors import TokverifyError
     from tokverify.project.configuration import ConfiguredModel
+    from tokverify.render.document import Section
     from tokverify.report.run import CaseResult, Report
 
 _MARK = "tokverify(model, *, reference=None, cases=(), suites=(), tags=(), patterns=(), baseline=None)"
@@ -89,13 +92,14 @@ class CaseTest:
 
     @property
     def _report(self) -> Report:
-        outcome = _verify(self.model)
+        outcome = _verify_cases(self.model)
         if isinstance(outcome, Exception):
             pytest.fail(_plain(outcome), pytrace=False)
         return outcome[self.name]
 
     def verify(self) -> None:
         """Fail the test with the difference, or skip it, unless the case matches or is a known failure."""
+        from tokverify.render.run.cases import case_sections
         from tokverify.report.run import Status
 
         __tracebackhide__ = True
@@ -103,7 +107,7 @@ class CaseTest:
         if result.status is Status.SKIPPED:
             pytest.skip(_plain(result.message or "skipped"))
         elif result.status in {Status.MISMATCH, Status.ERROR}:
-            pytest.fail(_render(self._report), pytrace=False)
+            pytest.fail(_draw(case_sections(self._report, verbose=False)), pytrace=False)
 
 
 def _add_nearest(config: pytest.Config) -> None:
@@ -165,28 +169,48 @@ def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[Cas
     return [CaseTest(model, case) for case in cases]
 
 
+def _verify_tokenizers(model: ConfiguredModel) -> None:
+    """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
+    from tokverify.render.run.differences import difference_sections
+    from tokverify.report.run_summary import failing_differences, fails_uncompared
+
+    __tracebackhide__ = True
+    report = _verify(model)
+    if isinstance(report, Exception):
+        pytest.fail(_plain(report), pytrace=False)
+    if failing_differences(report) or fails_uncompared(report):
+        pytest.fail(_draw(difference_sections(report)), pytrace=False)
+
+
 @lru_cache(maxsize=8)
-def _verify(model: ConfiguredModel) -> Mapping[str, Report] | TokverifyError:
-    """Verify all cases of a model once, and return a report for each. An error is cached, since all tests need it."""
+def _verify(model: ConfiguredModel) -> Report | TokverifyError:
+    """Verify a model once. An error is cached, since all tests need it."""
     from tokverify.errors import TokverifyError
     from tokverify.tasks.run import verify_configured
 
     try:
-        report = verify_configured(model)
+        return verify_configured(model)
     except TokverifyError as error:
         return error
+
+
+@lru_cache(maxsize=8)
+def _verify_cases(model: ConfiguredModel) -> Mapping[str, Report] | TokverifyError:
+    """Return a report for each case of a model."""
+    report = _verify(model)
+    if isinstance(report, Exception):
+        return report
     alone = replace(report, baseline=None)
     return {result.case.name: replace(alone, results=(result,)) for result in report.results}
 
 
-def _render(report: Report) -> str:
-    """Render a report of one case like `tokverify run`."""
+def _draw(sections: Iterable[Section]) -> str:
+    """Draw a part of a report like `tokverify run`."""
     from tokverify.render.draw_table import draw_sections
     from tokverify.render.options import RenderOptions
-    from tokverify.render.run.cases import case_sections
     from tokverify.system.ci import escape_for_log
 
-    return escape_for_log(draw_sections(case_sections(report, verbose=False), RenderOptions()))
+    return escape_for_log(draw_sections(sections, RenderOptions()))
 
 
 def _plain(message: object) -> str:
@@ -213,7 +237,7 @@ class _ConfigurationFile(pytest.File):
 
 
 class _ModelCollector(pytest.Collector):
-    """A configured model, with a test for each case."""
+    """A configured model, with a test for each case, and one for the tokenizers themselves."""
 
     def __init__(self, *, model: ConfiguredModel, **options: Any) -> None:  # noqa: ANN401 - pytest's own
         super().__init__(**options)
@@ -222,6 +246,7 @@ class _ModelCollector(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         for test in _make_tests(self._model, self.CollectError):
             yield _CaseItem.from_parent(self, name=test.name, test=test)
+        yield _TokenizersItem.from_parent(self, name="tokenizers", model=self._model)
 
 
 class _CaseItem(pytest.Item):
@@ -236,3 +261,17 @@ class _CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{self._test.model.name} {self._test.name}"
+
+
+class _TokenizersItem(pytest.Item):
+    """The comparison of a configured model's tokenizer with its reference, apart from the cases."""
+
+    def __init__(self, *, model: ConfiguredModel, **options: Any) -> None:  # noqa: ANN401 - pytest's own
+        super().__init__(**options)
+        self._model = model
+
+    def runtest(self) -> None:
+        _verify_tokenizers(self._model)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self._model.name} tokenizers"

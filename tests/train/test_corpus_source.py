@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "sub").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / "b.cpp").write_text("b\n")
-    (tmp_path / "sub" / "a.h.gz").write_bytes(gzip.compress(b"a\n"))
+    (tmp_path / "sub" / "a.h.gz").write_bytes(gzip.compress(b"a\n", mtime=0))
     (tmp_path / "sub" / "binary").write_bytes(b"\0\1")
     (tmp_path / "latin1.cpp").write_bytes(b"caf\xe9")
     (tmp_path / ".git" / "config").write_text("hidden\n")
@@ -43,7 +43,7 @@ def test_a_directory_without_text_is_an_error(tmp_path: Path):
         pass
 
 
-@pytest.mark.parametrize("data", [b"plain text", gzip.compress(b"text" * 100)[:-9]])
+@pytest.mark.parametrize("data", [b"plain text", gzip.compress(b"text" * 100, mtime=0)[:-9]])
 def test_a_damaged_compressed_file_is_an_error(tmp_path: Path, data: bytes):
     (tmp_path / "a.gz").write_bytes(data)
     with (
