@@ -1,50 +1,56 @@
 """Measure the in-house encoder against its peers, as ratios within one run: `python benchmarks/encoders.py --help`.
 
-Absolute numbers depend on the machine and its load; the ratios are what counts. `cold` is the first text after a
-tokenizer was loaded. `new` is the second half of a text after the first half, when common words are already cached.
-`warm` is the same text again, when all caches (ours and theirs) are full. All times are CPU times.
+Absolute numbers depend on the machine and its load; the ratios are what counts. `cold` is the first half of a text
+right after a tokenizer was loaded, `new` the second half, when common words are already cached, and `warm` the whole
+text again, when all caches (ours and theirs) are full. All times are CPU times, each of a process of its own; the
+tokenizers take turns, so that a busy machine slows all of them, and the minimum counts. Their ids are compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import checkout  # noqa: F401
-from peer import OURS, PEERS, Load
+from peer import PEERS
 from vocabulary import REAL, REWRITTEN, VOCABS, reference_of
 
 from support.real_data import SHARED
 
-ROUNDS = 3
-PATIENCE = 20.0
-"""Seconds; a tokenizer that takes longer than this for a text is measured only once."""
+ROUNDS = 2
+DOCUMENT = 8_000
+"""The size of a document in characters."""
+OURS = "tokverify"
 
 
 @dataclass(frozen=True)
-class Seconds:
-    """Seconds per MB; infinite until measured."""
+class Measurement:
+    """Seconds per MB in the three states, and the sha256 of the ids; llama.cpp's ids are compared by the tests."""
 
-    cold: float = float("inf")
-    new: float = float("inf")
-    warm: float = float("inf")
+    cold: float
+    new: float
+    warm: float
+    ids: str | None
 
-    def minimum(self, other: Seconds) -> Seconds:
-        return Seconds(min(self.cold, other.cold), min(self.new, other.new), min(self.warm, other.warm))
+    def minimum(self, other: Measurement) -> Measurement:
+        return Measurement(min(self.cold, other.cold), min(self.new, other.new), min(self.warm, other.warm), self.ids)
 
-    def over(self, other: Seconds) -> str:
-        ratios = (self.cold / other.cold, self.new / other.new, self.warm / other.warm)
-        return " / ".join(map(format_ratio, ratios))
+    def format(self, ours: Measurement) -> str:
+        """Return MB/s in the three states; a star marks ids that differ from ours."""
+        speeds = " / ".join(format_speed(1 / seconds) for seconds in (self.cold, self.new, self.warm))
+        return speeds + ("" if self.ids in {None, ours.ids} else " *")
 
 
-def format_ratio(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+def format_speed(speed: float) -> str:
+    return f"{speed:.0f}" if speed >= 10 else f"{speed:.1f}"
 
 
 def texts() -> dict[str, str]:
@@ -54,58 +60,46 @@ def texts() -> dict[str, str]:
     return corpus | {"code": code[:700_000]}
 
 
-def measure(load: Load, name: str, folder: Path, text: str) -> Seconds:
-    """Load a tokenizer twice: for the whole text, and for its two halves."""
-    middle = text.rfind("\n", 0, len(text) // 2) + 1
-    tokenizer = load(name, folder)
-    cold = tokenizer.seconds(text)
-    if cold > PATIENCE:
-        tokenizer.close()
-        return Seconds(*[cold / megabytes(text)] * 3)
-    warm = min(tokenizer.seconds(text) for _ in range(2))
-    tokenizer.close()
-    tokenizer = load(name, folder)
-    tokenizer.seconds(text[:middle])
-    new = tokenizer.seconds(text[middle:])
-    tokenizer.close()
-    return Seconds(cold / megabytes(text), new / megabytes(text[middle:]), warm / megabytes(text))
+def measure(peer: str, name: str, path: Path, size: int) -> Measurement | None:
+    """Measure a peer in a process of its own; None if it cannot load the vocabulary."""
+    worker = Path(__file__).with_name("worker.py")
+    command = [sys.executable, str(worker), peer, name, str(path.parent), str(path), str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Measurement(**json.loads(done.stdout)) if done.returncode == 0 else None
 
 
-def megabytes(text: str) -> float:
-    return len(text.encode()) / 1e6
-
-
-def measure_in_turns(name: str, text: str, folder: Path, peers: list[str]) -> dict[str, Seconds]:
-    """Measure our encoder and its peers in turns, so that a busy machine slows all of them, and keep the minimum."""
-    loads = {"tokverify": OURS, **{peer: PEERS[peer] for peer in peers}}
-    best: dict[str, Seconds] = {}
-    for _ in range(ROUNDS):
-        for peer, load in list(loads.items()):
-            try:
-                seconds = measure(load, name, folder, text)
-            except (ImportError, OSError, RuntimeError) as error:
-                print(f"{name}: {peer} is not available ({type(error).__name__})", file=sys.stderr)
-                del loads[peer]
-                continue
-            best[peer] = seconds.minimum(best.get(peer, Seconds()))
-            if seconds.cold * megabytes(text) > PATIENCE:
-                del loads[peer]
+def measure_in_turns(name: str, path: Path, peers: list[str], size: int) -> dict[str, Measurement]:
+    best: dict[str, Measurement] = {}
+    for round in range(ROUNDS):
+        for peer in peers:
+            measured = measure(peer, name, path, size) if round == 0 or peer in best else None
+            if measured is not None:
+                best[peer] = measured.minimum(best.get(peer, measured))
     return best
 
 
-def speed_table(names: list[str], peers: list[str], kinds: list[str]) -> None:
-    print(f"| vocabulary | text | MB/s | {' | '.join(peers)} |")
-    print(f"|---|---|---|{'---|' * len(peers)}")
+def speed_table(names: list[str], peers: list[str], kinds: list[str], size: int) -> None:
+    print(f"| vocabulary | text | {' | '.join(peers)} | best peer, cold / new |")
+    print(f"|---|---|{'---|' * len(peers)}--:|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            for kind, text in texts().items():
-                if kind not in kinds:
-                    continue
-                best = measure_in_turns(name, text, Path(folder), peers)
-                ours = best["tokverify"]
-                speed = f"{1 / ours.cold:.1f} / {1 / ours.new:.1f} / {1 / ours.warm:.1f}"
-                ratios = [best[peer].over(ours) if peer in best else "" for peer in peers]
-                print(f"| {name} | {kind} | {speed} | {' | '.join(ratios)} |", flush=True)
+            for kind in kinds:
+                path = Path(folder) / f"{kind}.txt"
+                path.write_text(texts()[kind], encoding="utf-8")
+                best = measure_in_turns(name, path, peers, size)
+                ours = best[OURS]
+                cells = [best[peer].format(ours) if peer in best else "" for peer in peers]
+                print(f"| {name} | {kind} | {' | '.join(cells)} | {ratios_to_best(best)} |", flush=True)
+
+
+def ratios_to_best(best: dict[str, Measurement]) -> str:
+    """Return how many times as fast as the fastest peer with the same ids we are; below 1 is a loss."""
+    ours = best[OURS]
+    rivals = [measured for peer, measured in best.items() if peer != OURS and measured.ids in {None, ours.ids}]
+    if not rivals:
+        return ""
+    cold, new = (min(rival.cold for rival in rivals) / ours.cold, min(rival.new for rival in rivals) / ours.new)
+    return f"{cold:.2f} / {new:.2f}"
 
 
 def scaling_table(names: list[str]) -> None:
@@ -119,8 +113,16 @@ def scaling_table(names: list[str]) -> None:
                 per_megabyte = []
                 for size in (1_000_000, 8_000_000):
                     text = (unit * (size // len(unit) + 1))[:size]
-                    per_megabyte.append(min(OURS(name, Path(folder)).seconds(text) for _ in range(2)) / size)
+                    per_megabyte.append(min(seconds(name, Path(folder), text) for _ in range(3)) / size)
                 print(f"| {name} | {kind} | {per_megabyte[1] / per_megabyte[0]:.2f} |", flush=True)
+
+
+def seconds(name: str, folder: Path, text: str) -> float:
+    """Return the CPU seconds in which a newly loaded encoder of ours encodes a text."""
+    peer = PEERS[OURS](name, folder)
+    start = time.process_time()
+    peer.encode([text])
+    return time.process_time() - start
 
 
 def run_table(names: list[str]) -> None:
@@ -130,7 +132,7 @@ def run_table(names: list[str]) -> None:
         gguf, reference = VOCABS / f"{name}.gguf", str(reference_of(name, "tokenizer.json"))
         load = [sys.executable, "-c", f"from tokenizers import Tokenizer; Tokenizer.from_file({reference!r})"]
         run = [sys.executable, "-m", "tokverify", "run", str(gguf), "-r", reference]
-        times = [min(process_seconds(command) for _ in range(ROUNDS)) for command in (run, load)]
+        times = [min(process_seconds(command) for _ in range(3)) for command in (run, load)]
         print(f"| {name} | {times[0] / times[1]:.2f} |", flush=True)
 
 
@@ -145,14 +147,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=["speed", "scaling", "run"])
     parser.add_argument("names", nargs="*", help=f"vocabularies: {', '.join([*REAL, *REWRITTEN])}")
-    parser.add_argument("--peer", action="append", choices=list(PEERS), help="compare only with this peer; repeatable")
+    parser.add_argument(
+        "--peer", action="append", choices=[*PEERS, "llama.cpp"], help="compare only with this peer; repeatable"
+    )
     parser.add_argument("--text", action="append", choices=list(texts()), help="use only this text; repeatable")
+    parser.add_argument("--whole", action="store_true", help="encode each half as one text, not as documents")
     arguments = parser.parse_args()
     if unknown := {*arguments.names} - {*REAL, *REWRITTEN}:
         parser.error(f"unknown vocabulary: {', '.join(sorted(unknown))}")
     if arguments.table == "speed":
         names = arguments.names or [*REAL, *REWRITTEN]
-        speed_table(names, arguments.peer or list(PEERS), arguments.text or list(texts()))
+        peers = list(dict.fromkeys([OURS, *(arguments.peer or [*PEERS, "llama.cpp"])]))
+        speed_table(names, peers, arguments.text or list(texts()), 0 if arguments.whole else DOCUMENT)
     else:
         tables = {"scaling": scaling_table, "run": run_table}
         tables[arguments.table](arguments.names or ["gpt-2", "llama-spm", "gemma-3"])

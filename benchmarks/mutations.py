@@ -54,9 +54,8 @@ What the numbers do not show:
   in part (merges of `gemma-4`, where time runs out, and a charsmap). Scores without any order, like those of the
   invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece is not that of T5's
   time, which made U+200D a space.
-- Without such a file, tokens get a new type only if the texts show them and they look special (together with all
-  runs of spaces, tabs or newlines), so a repair may leave others as they are. Two pre-tokenizers that split all
-  failing texts in the same way cannot be distinguished: for Qwen 2, `dbrx` is named.
+- Without such a file, the types of tokens are found by probing the reference. Two pre-tokenizers that split all failing
+  texts in the same way cannot be distinguished; the one that most models use is named.
 
 """
 

@@ -83,6 +83,15 @@ def test_a_configuration_reads_nothing_outside_without_the_option(keys: dict[str
 
 
 @pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("command", [["encode", "own", "a"], ["audit", "own"], ["inspect", "own"], ["run", "own"]])
+def test_the_name_of_a_model_outside_does_not_lead_there(command: list[str]):
+    configure(name="own", model="../elsewhere/sample.gguf")
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2, result.output
+    assert "outside of the repository" in result.stderr
+
+
+@pytest.mark.usefixtures("repository")
 def test_a_configuration_reads_everything_inside():
     Path("inner").mkdir()
     shutil.copy("sample.gguf", "inner")

@@ -53,6 +53,9 @@ class _Model(_FilePath):
         if Path(value).name != str(value) or Path(value).exists() or (ctx and ctx.resilient_parsing):
             return path
         configured = find_configured(Path(value), allow_outside=True)
+        if configured and not (ctx and any(option.name == "allow_outside" for option in ctx.command.params)):
+            # A command with that option checks this itself, once it knows all options.
+            configured = find_configured(Path(value))
         return configured.model if configured else path
 
 

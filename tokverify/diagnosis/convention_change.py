@@ -15,9 +15,9 @@ from tokverify.diagnosis import cost
 from tokverify.diagnosis.array_change import compare_merges
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import kind_of, types_of
-from tokverify.engine.byte_level import from_byte_level, spell_bytes
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import Alphabet, Ranking
+from tokverify.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
 
-_CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
-"""The normalization rules that sentencepiece provides; the first is its default."""
-
 
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Use the merges that the order of the tokens implies, or append those of them that are missing."""
@@ -40,7 +37,8 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
-    implied = _recover_merges(spec) if family.alphabet is Alphabet.BYTE_LEVEL else _all_splits(spec)
+    recover = byte_level_merges if family.alphabet is Alphabet.BYTE_LEVEL else all_splits
+    implied = recover(spec, [id for id, _ in _normal_tokens(spec)])
     yield from _merge_changes(current, implied)
 
 
@@ -76,26 +74,6 @@ def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
 def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
     types = types_of(spec)
     return ((id, piece) for id, piece in enumerate(spec.tokens) if types[id] == TokenType.NORMAL)
-
-
-def _recover_merges(spec: TokenizerSpec) -> list[str]:
-    """Return the merges by which lower ids form each byte-level token, as for a tiktoken file."""
-    from tokverify.files.tiktoken.reader import recover_merges
-
-    ranks = {from_byte_level(piece): id for id, piece in _normal_tokens(spec)}
-    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
-
-
-def _all_splits(spec: TokenizerSpec) -> list[str]:
-    """Return every split of each token into two, as HuggingFace's converter lists them for sentencepiece models."""
-    ids = dict(zip(spec.tokens, range(len(spec.tokens)), strict=True))
-    implied: list[str] = []
-    for _, piece in _normal_tokens(spec):
-        pairs = [(piece[:end], piece[end:]) for end in range(1, len(piece))]
-        known = [(left, right) for left, right in pairs if left in ids and right in ids]
-        known.sort(key=lambda pair: (ids[pair[0]], ids[pair[1]]))
-        implied += map(" ".join, known)
-    return implied
 
 
 def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -160,11 +138,7 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     import sentencepiece
 
-    from tokverify.files.sentencepiece.message import parse
-
-    for rule in _CHARSMAPS:
-        message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())
-        charsmap = message.normalizer_spec.precompiled_charsmap
+    for rule, charsmap in read_charsmaps():
         yield TokenizerChange(
             kind="charsmap",
             sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",

@@ -26,11 +26,11 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
     return [id for id, type in enumerate(spec.types or [normal] * len(spec.tokens)) if type == normal]
 
 
-def byte_level_merges(spec: TokenizerSpec, unreachable: frozenset[int] = frozenset()) -> list[str]:
-    """Return the merges by which lower ids form each reachable byte-level token, as for a tiktoken file."""
+def byte_level_merges(spec: TokenizerSpec, ids: Iterable[int]) -> list[str]:
+    """Return the merges by which lower ids among `ids` form each byte-level token, as for a tiktoken file."""
     from tokverify.files.tiktoken.reader import recover_merges
 
-    ranks = {from_byte_level(spec.tokens[id]): id for id in normal_ids(spec) if id not in unreachable}
+    ranks = {from_byte_level(spec.tokens[id]): id for id in ids}
     return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
 
 

@@ -137,7 +137,8 @@ def _agreements(hypothesis: Hypothesis) -> int:
 
 def _make_byte_level(evidence: Evidence) -> Hypothesis:
     spec = replace(_make_spec(evidence, "gpt2", Alphabet.BYTE_LEVEL), pre="gpt-2")
-    spec = replace(spec, merges=convention.byte_level_merges(spec, evidence.unreachable))
+    reachable = [id for id in convention.normal_ids(spec) if id not in evidence.unreachable]
+    spec = replace(spec, merges=convention.byte_level_merges(spec, reachable))
     around = evidence.tokens.around
     adds_bos = bool(around.before) if around else None
     cleans = cleans_spaces(evidence.queries)

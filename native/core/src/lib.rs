@@ -12,7 +12,6 @@ pub mod character;
 mod character_table;
 pub mod charsmap;
 pub mod chunk_cache;
-pub mod decoder;
 pub mod encoder;
 pub mod error;
 pub mod hash;

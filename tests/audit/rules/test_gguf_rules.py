@@ -16,6 +16,14 @@ from tokverify.spec import TokenizerSpec
 BPE, SPM, BERT, T5 = good_bpe(), good_spm(), good_bert(), good_t5()
 
 
+def qwen(opening: int, closing: int) -> TokenizerSpec:
+    return bpe_spec([], {"<|im_start|>": 3, "<|im_end|>": 3, "<tool_call>": opening, "</tool_call>": closing})
+
+
+def mistral(type: int) -> TokenizerSpec:
+    return bpe_spec([], {"[INST]": 3, "[/INST]": 3, "[TOOL_CALLS]": type, "[AVAILABLE_TOOLS]": 3})
+
+
 def tokens(spec, **changed):
     """Replace some texts with others."""
     return [changed.get(f"id{id}", token) for id, token in enumerate(spec.tokens)]
@@ -122,9 +130,19 @@ TRIGGERS = [
         ERROR,
         "which does not end a generation",
     ),
-    ("TV114", replace(SPM, chat_template="{% if x %}{% endif %}\n{{- bos_token }}"), INFO, "BOS is added to texts"),
-    ("TV114", replace(SPM, chat_template="{{ '<s>[INST]' }}"), INFO, "BOS is added to texts"),
-    ("TV114", replace(SPM, chat_template="<s>{{ messages }}"), INFO, "BOS is added to texts"),
+    ("TV114", replace(SPM, chat_template="{% if x %}{% endif %}\n{{- bos_token }}"), ERROR, "BOS is added to texts"),
+    ("TV114", replace(SPM, chat_template="{{ '<s>[INST]' }}"), ERROR, "BOS is added to texts"),
+    ("TV114", replace(SPM, chat_template="<s>{{ messages }}"), ERROR, "BOS is added to texts"),
+    ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 1}), ERROR, "also the token of bos"),
+    ("TV121", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'bos is 2 "</s>", which is named like eos'),
+    ("TV121", replace(T5, special_ids={"eos": 0, "unk": 2}), ERROR, 'eos is 0 "<pad>", which is named like pad'),
+    ("TV121", replace(T5, special_ids={"eos": 1, "unk": 0}), ERROR, 'unk is 0 "<pad>"'),
+    ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 2, "pad": 2}), INFO, 'pad is 2 "</s>"'),
+    ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED in Qwen/"),
+    ("TV122", qwen(CONTROL, CONTROL), WARNING, "typed CONTROL, but USER_DEFINED"),
+    ("TV122", mistral(USER_DEFINED), ERROR, "typed USER_DEFINED, but CONTROL in mistralai/"),
+    ("TV122", mistral(1), ERROR, "typed NORMAL, but CONTROL in mistralai/"),
+    ("TV130", replace(BPE, general={"architecture": "no-such-architecture"}), WARNING, "no-such-architecture"),
     ("TV115", replace(T5, general={"architecture": "nomic-bert-moe"}), WARNING, "add_bos_token does not declare"),
     ("TV115", declared(BPE, pooling=True), WARNING, "add_eos_token does not declare"),
     ("TV116", replace(PHI3, general={"name": "My Phi-3 tune"}), WARNING, "makes added tokens strip whitespace"),
@@ -189,6 +207,15 @@ CLEAN = [
     ),
     ("TV114", replace(SPM, chat_template="{{ messages }}{{ bos_token }}")),
     ("TV114", replace(SPM, chat_template="{{ bos_token }}", add_bos=False)),
+    ("TV121", BPE),
+    ("TV121", SPM),
+    ("TV121", BERT),
+    ("TV121", T5),
+    ("TV121", bpe_spec([], {"<|endoftext|>": 3}, special_ids={"bos": 256, "eos": 256, "pad": 256})),
+    ("TV122", BPE),
+    ("TV122", qwen(USER_DEFINED, USER_DEFINED)),
+    ("TV122", mistral(CONTROL)),
+    ("TV130", replace(BPE, general={"architecture": "llama"})),
     ("TV115", replace(T5, general={"architecture": "nomic-bert-moe"}, add_bos=True)),
     ("TV115", replace(BERT, general={"architecture": "bert"})),
     ("TV116", BPE),

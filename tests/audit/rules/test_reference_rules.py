@@ -92,9 +92,10 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         '2 ids with a different token than in the reference: 256 "Ġa" instead of "ab"',
     ),
-    ("TV201", gguf(**PADDED), INFO, "1 id only in the file, as padding"),
-    ("TV201", gguf(**MORE), WARNING, '1 id only in the file: 263 "extra"'),
-    ("TV201", gguf(**FEWER), WARNING, '1 id only in the reference: 262 "<think>"'),
+    ("TV201", gguf(**PADDED), INFO, "1 id only on one side, as padding"),
+    ("TV201", gguf(**MORE), ERROR, '1 id only in the file: 263 "extra"'),
+    ("TV201", gguf(**FEWER), ERROR, '1 id only in the reference: 262 "<think>"'),
+    ("TV211", gguf(**FEWER), ERROR, '1 marker of the reference with no token in the file: 262 "<think>"'),
     (
         "TV201",
         gguf(beside={"tokenizer_config": {"eos_token": "<|im_start|>"}}),
@@ -233,7 +234,7 @@ def test_an_unreadable_template_next_to_the_model_is_reported(tmp_path):
     subject = gguf()(tmp_path)
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
     [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated
-    assert "chat_template.jinja: cannot be read as a template" in skipped.reason
+    assert "chat_template.jinja: byte 0xFF on line 1 is not UTF-8" in skipped.reason
 
 
 def test_plain_text_in_the_reference_too_is_no_error(tmp_path):

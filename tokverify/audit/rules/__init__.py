@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.rules.added_token_flag_mismatch import added_token_flag_mismatch
 from tokverify.audit.rules.added_token_mismatch import added_token_mismatch
 from tokverify.audit.rules.ambiguous_reference import ambiguous_reference
+from tokverify.audit.rules.borrowed_token import borrowed_token
 from tokverify.audit.rules.broken_byte_tokens import broken_byte_tokens
 from tokverify.audit.rules.broken_charsmap import broken_charsmap
 from tokverify.audit.rules.broken_merges import broken_merges
@@ -20,6 +21,7 @@ from tokverify.audit.rules.contradictory_reference import contradictory_referenc
 from tokverify.audit.rules.double_bos import double_bos
 from tokverify.audit.rules.duplicate_token import duplicate_token
 from tokverify.audit.rules.escaped_space import escaped_space
+from tokverify.audit.rules.lost_marker import lost_marker
 from tokverify.audit.rules.missing_embedding_flag import missing_embedding_flag
 from tokverify.audit.rules.missing_pre_tokenizer import missing_pre_tokenizer
 from tokverify.audit.rules.missing_turn_end import missing_turn_end
@@ -40,6 +42,7 @@ from tokverify.audit.rules.unknown_template_token import unknown_template_token
 from tokverify.audit.rules.unmatched_text import unmatched_text
 from tokverify.audit.rules.vocabulary_mismatch import vocabulary_mismatch
 from tokverify.audit.rules.wrong_alphabet import wrong_alphabet
+from tokverify.audit.rules.wrong_marker_type import wrong_marker_type
 from tokverify.audit.rules.wrong_special_id import wrong_special_id
 
 if TYPE_CHECKING:
@@ -67,6 +70,8 @@ _RULES: tuple[Rule, ...] = (
     wrong_alphabet,
     unmatched_text,
     escaped_space,
+    borrowed_token,
+    wrong_marker_type,
     unknown_architecture,
     vocabulary_mismatch,
     added_token_mismatch,
@@ -78,6 +83,7 @@ _RULES: tuple[Rule, ...] = (
     contradictory_reference,
     ambiguous_reference,
     template_mismatch,
+    lost_marker,
 )
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}

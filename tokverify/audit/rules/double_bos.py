@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.rule import rule
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import ADD_BOS, CHAT_TEMPLATE
-from tokverify.report.finding import INFO, Finding
+from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 
-@rule(code="TV114", name="double-bos", severity=INFO)
+@rule(code="TV114", name="double-bos", severity=ERROR)
 def double_bos(subject: Subject) -> Iterator[Finding]:
-    """Point out that BOS may be added twice.
+    """Require that BOS is added once, by the tokenizer or by the chat template.
 
     What it does:
-        Looks for a chat template that begins with BOS in a file whose tokenizer also adds BOS.
+        Looks for a chat template that begins with BOS in a file whose tokenizer also adds BOS. If llama.cpp adds BOS
+        whatever the file declares, as for Gemma 4, that is reported for information.
 
     Why it is bad:
         A program that renders the template and then encodes the result with `add_special` produces two BOS tokens, a
@@ -42,6 +44,10 @@ def double_bos(subject: Subject) -> Iterator[Finding]:
         return
     piece = quote(settings.pieces[bos])
     message = f"BOS is added to texts, and the chat template also begins with it ({piece})"
+    forced = settings.pre in PRE_TOKENIZERS and PRE_TOKENIZERS[settings.pre].always_bos
     yield Finding(
-        INFO, f"{message}: encode rendered chats without add_special", ids=(bos,), keys=(ADD_BOS, CHAT_TEMPLATE)
+        INFO if forced else ERROR,
+        f"{message}: encode rendered chats without add_special",
+        ids=(bos,),
+        keys=(ADD_BOS, CHAT_TEMPLATE),
     )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
-from tokverify.engine.attribute import Attribute
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import list_items, plural, quote
-from tokverify.verify.token_text import PADDING
+from tokverify.verify.token_text import is_filler
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -29,15 +28,15 @@ class _Problem(Enum):
 
     DIFFERENT = "with a different token than in the reference"
     LOST = "only in the reference"
-    PADDING = "only in the file, as padding"
+    PADDING = "only on one side, as padding"
     EXTRA = "only in the file"
 
 
 _SEVERITIES = {
     _Problem.DIFFERENT: ERROR,
-    _Problem.LOST: WARNING,
+    _Problem.LOST: ERROR,
     _Problem.PADDING: INFO,
-    _Problem.EXTRA: WARNING,
+    _Problem.EXTRA: ERROR,
 }
 
 
@@ -47,9 +46,9 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Compares the two vocabularies id by id, in both directions, by the bytes that a token represents; a different
-        stored string for the same bytes does not count. Padding that only the GGUF file has is reported for
-        information; other tokens that only one side has are a warning. Special tokens must have the same ids; for those
-        that never occur in a text, such as padding, a different id is a warning.
+        stored string for the same bytes does not count. Padding and reserved tokens that only one side has are
+        reported for information; other tokens that only one side has are an error. Special tokens must have the same
+        ids; for those that never occur in a text, such as padding, a different id is a warning.
 
     Why it is bad:
         The model learned one meaning for each id. A shifted or exchanged token is a different word to it.
@@ -66,36 +65,31 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8379, ggml-org/llama.cpp#12876, huggingface/candle#3641, ggml-org/llama.cpp#15842
     """
     difference = compare_vocabularies(subject.encoder, subject.expected)
-    yield from _other_pieces(subject, difference.pieces)
+    yield from _other_pieces(difference.pieces)
     for role, (actual, expected) in difference.special_ids.items():
         message = f"{role} is {actual}, but {expected} in the reference"
         severity = ERROR if role in _DECISIVE else WARNING
         yield Finding(severity, message, (actual, expected), (key_of(role),), set_special_id(role, expected))
 
 
-def _other_pieces(subject: Subject, pieces: Sequence[PieceDifference]) -> Iterator[Finding]:
+def _other_pieces(pieces: Sequence[PieceDifference]) -> Iterator[Finding]:
     by_problem: dict[_Problem, list[PieceDifference]] = {problem: [] for problem in _Problem}
     for piece in pieces:
-        by_problem[_problem_of(subject, piece)].append(piece)
+        by_problem[_problem_of(piece)].append(piece)
     for problem, found in by_problem.items():
         if found:
             message = f"{plural(len(found), 'id')} {problem.value}: {list_items(map(_show, found), _SHOWN)}"
             yield Finding(_SEVERITIES[problem], message, ids=tuple(piece.id for piece in found), keys=(TOKENS,))
 
 
-def _problem_of(subject: Subject, piece: PieceDifference) -> _Problem:
-    if piece.actual is None:
-        return _Problem.LOST
-    if piece.expected is not None:
+def _problem_of(piece: PieceDifference) -> _Problem:
+    if piece.actual is not None and piece.expected is not None:
         return _Problem.DIFFERENT
-    return _Problem.PADDING if _is_padding(subject, piece) else _Problem.EXTRA
+    if piece.is_unused or is_filler(piece.actual or piece.expected or ""):
+        return _Problem.PADDING
+    return _Problem.LOST if piece.actual is None else _Problem.EXTRA
 
 
 def _show(piece: PieceDifference) -> str:
     texts = [quote(text) for text in (piece.actual, piece.expected) if text is not None]
     return f"{piece.id} {' instead of '.join(texts)}"
-
-
-def _is_padding(subject: Subject, piece: PieceDifference) -> bool:
-    unused = subject.settings.attributes[piece.id] == Attribute.UNUSED.value
-    return unused or PADDING.fullmatch(piece.actual or "") is not None

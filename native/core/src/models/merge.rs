@@ -41,7 +41,8 @@ impl Symbols {
     /// Add a symbol that starts at an offset.
     #[inline]
     pub fn push(&mut self, start: usize) {
-        self.symbols.push(Symbol { start: start as u32, id: NONE, pair: MISSING, before: NONE, after: NONE });
+        let start = u32::try_from(start).expect("texts are smaller than 4 GiB");
+        self.symbols.push(Symbol { start, id: NONE, pair: MISSING, before: NONE, after: NONE });
     }
 
     /// Mark the end of the last symbol, after which a text can be merged.

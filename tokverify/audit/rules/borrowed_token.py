@@ -1,0 +1,91 @@
+"""TV121: a token whose name belongs to another role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.rule import rule
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import quote
+
+if TYPE_CHECKING:
+    from tokverify.audit.subject import Subject
+    from tokverify.engine.family import Settings
+    from tokverify.report.finding import Severity
+
+_BEGINNING = ("bos", "cls")
+_ENDING = ("eos", "eot", "eom", "sep")
+_ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): _BEGINNING,
+    ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>"): _BEGINNING,
+    ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): _ENDING,
+    ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): _ENDING,
+    ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
+    ("<unk>", "[UNK]", "<|unk|>", "<UNK>"): ("unk",),
+    ("<mask>", "[MASK]", "<|mask|>"): ("mask",),
+}
+"""Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
+_NATURAL = {text: roles for texts, roles in _ROLES.items() for text in texts}
+
+
+@rule(code="TV121", name="borrowed-token", severity=ERROR)
+def borrowed_token(subject: Subject) -> Iterator[Finding]:
+    """Require that a token such as `<bos>`, `<eos>` or `<pad>` has no other role than its name says.
+
+    What it does:
+        Looks at the text of the token of each role, also if several roles have the same token. A beginning, padding,
+        unknown or mask token in the role of EOS or EOT is an error, and so is an end, padding, unknown or mask token in
+        the role of BOS. In other roles it is a warning. A padding role may borrow any token, because padding is never
+        read; that, and what the reference does as well, is reported for information.
+
+    Why it is bad:
+        A generation never ends, or ends at once, or every text begins with a token that the model knows as an end. If
+        both roles have the same token, the ids look plausible.
+
+    Example:
+        A file in which the ids of BOS and EOS were swapped, or both were set to the id of `<bos>`.
+
+    How to repair:
+        `gguf-new-metadata --special-token-by-id eos ID MODEL FIXED`, with the role and the id of your model.
+
+    Threads:
+        ggml-org/llama.cpp#9609, ggml-org/llama.cpp#6745, neomjs/neo#14015
+    """
+    settings = subject.settings
+    for role, id in settings.special_ids.items():
+        roles = _NATURAL.get(settings.pieces[id])
+        if roles and role not in roles and not role.startswith("fim_"):
+            yield _report(subject, role, id, roles)
+
+
+def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> Finding:
+    settings = subject.settings
+    others = " and ".join(other for other, its in settings.special_ids.items() if its == id and other != role)
+    shared = f", which is also the token of {others}" if others else ""
+    message = f"{role} is {id} {quote(settings.pieces[id])}, which is named like {natural[0]}{shared}"
+    if _is_shared_by_reference(subject, role, id):
+        return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
+    severity = _severity(settings, role, natural)
+    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, _natural_id(settings, role)))
+
+
+def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severity:
+    if role == "pad":
+        return INFO
+    if role == "unk":
+        return ERROR if settings.family.replaces_unknown else WARNING
+    if role in {"bos", "eos", "eot", "eom"}:
+        return ERROR
+    return INFO if natural in {_BEGINNING, _ENDING} else WARNING
+
+
+def _natural_id(settings: Settings, role: str) -> int | str:
+    """Return the only token that is named like a role; `ID` if that is not clear."""
+    found = [settings.ids[text] for text, roles in _NATURAL.items() if roles[0] == role and text in settings.ids]
+    return found[0] if len(found) == 1 else "ID"
+
+
+def _is_shared_by_reference(subject: Subject, role: str, id: int) -> bool:
+    return subject.original is not None and subject.original.special_ids.get(role) == id
