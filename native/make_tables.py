@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -103,10 +104,16 @@ def mapping(convert: Callable[[str], str], left_out: range = range(0)) -> list[t
     return [(before, after) for before, after in changed if before != after and before not in left_out]
 
 
+@cache
+def folded_characters() -> list[tuple[str, str]]:
+    """Return every character, and what patterns without categories see of it."""
+    return [(character, fold_spaces(character)) for character in characters()]
+
+
 def ranges(run: str) -> list[tuple[int, int]]:
     """Return the first and the last character of each range of characters that a run can consist of."""
     is_member = regex.compile(run, regex.V1).fullmatch
-    members = {ord(character) for character in characters() if is_member(fold_spaces(character))}
+    members = {ord(character) for character, folded in folded_characters() if is_member(folded)}
     grouped = groupby(range(sys.maxunicode + 1), members.__contains__)
     found = [list(group) for contained, group in grouped if contained]
     return [(group[0], group[-1]) for group in found]

@@ -85,7 +85,7 @@ def test_the_report_records_what_was_compared(tmp):
     result = CliRunner().invoke(main, ["chat", model, "-r", reference, "--conversations", own, "-f", "json"])
     document = json.loads(result.stdout)
     assert document["options"] == {"model": model, "reference": reference, "conversations": own}
-    assert document["versions"].keys() == {"tokverify", "python", "jinja2", "tokenizers"}
+    assert document["versions"].keys() == {"tokverify", "engine", "python", "jinja2", "tokenizers"}
     assert [len(document[side]["sha256"]) for side in ("actual", "expected")] == [64, 64]
     [template] = document["templates"]
     assert (template["name"], template["actual"]) == ("default", TEMPLATE)

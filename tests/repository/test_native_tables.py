@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from support.repository import ROOT
+from support.paths import ROOT
 
 
 @pytest.mark.slow

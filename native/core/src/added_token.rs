@@ -24,7 +24,7 @@ pub enum Fragment {
 pub struct Splitter {
     /// The tokens with their texts, longest first.
     tokens: Vec<(AddedToken, Vec<u8>)>,
-    /// The texts; their values are indices into `tokens`.
+    /// The texts of tokens that are not very long; their values are indices into `tokens`.
     tree: PrefixTree,
     /// Whether llama.cpp's own algorithm is necessary.
     is_literal: bool,
@@ -35,6 +35,7 @@ impl Splitter {
     pub fn new<'a>(tokens: impl Iterator<Item = &'a AddedToken>, pieces: &Vocabulary) -> Self {
         let tokens: Vec<_> = tokens.map(|token| (token.clone(), pieces.piece(token.id).to_vec())).collect();
         let texts = tokens.iter().zip(0..).map(|((_, text), index)| (text.as_slice(), index));
+        let texts = texts.filter(|(text, _)| text.len() <= LONGEST);
         let tree = PrefixTree::new(texts);
         let strips = tokens.iter().any(|(token, _)| token.lstrip || token.rstrip);
         let cuts_characters = tokens.iter().any(|(_, text)| std::str::from_utf8(text).is_err());
@@ -88,7 +89,9 @@ impl Splitter {
 
     /// Return the indices of the tokens that occur in `text`, in order.
     fn occurring(&self, text: &[u8]) -> Vec<u32> {
-        let mut occurs = vec![false; self.tokens.len()];
+        let is_long = |token_text: &[u8]| token_text.len() > LONGEST;
+        let occurs_long = |token_text: &[u8]| is_long(token_text) && memchr::memmem::find(text, token_text).is_some();
+        let mut occurs: Vec<bool> = self.tokens.iter().map(|(_, token_text)| occurs_long(token_text)).collect();
         let mut from = 0;
         while let Some(start) = self.tree.find_candidate(text, from) {
             self.tree.for_each_prefix(&text[start..], |_, index| occurs[index as usize] = true);
@@ -128,7 +131,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// In bytes; whether longer tokens overlap with others is not examined.
+/// In bytes; longer tokens are searched for one by one, and whether they overlap with others is not examined.
 const LONGEST: usize = 256;
 /// The number of pairs of tokens to examine; with more, it is faster to assume an overlap.
 const PAIRS: usize = 100_000;
