@@ -56,16 +56,19 @@ HEADER = """\
 //! What llama.cpp knows about characters. Made by `native/make_tables.py`; do not edit.
 
 /// The first character of each run of characters with the same classes, and the classes as bits.
+#[rustfmt::skip]
 pub(crate) const RUNS: &[(u32, u8)] = &[
 {runs}
 ];
 
 /// Each character whose lowercase is another one, and its lowercase.
+#[rustfmt::skip]
 pub(crate) const LOWERCASE: &[(u32, u32)] = &[
 {lowercase}
 ];
 
 /// Each character, except Hangul syllables, whose canonical decomposition begins with another one, and that one.
+#[rustfmt::skip]
 pub(crate) const BASE: &[(u32, u32)] = &[
 {base}
 ];
@@ -124,7 +127,9 @@ def sets() -> str:
     declarations = []
     for name, run in SETS.items():
         line = f"/// The ranges of characters of `{name}` in `tokverify/engine/pre_pattern.py`, with both ends."
-        declarations.append(f"{line}\npub(crate) const {name}: &[(u32, u32)] = &[\n{rows(ranges(run))}\n];")
+        declarations.append(
+            f"{line}\n#[rustfmt::skip]\npub(crate) const {name}: &[(u32, u32)] = &[\n{rows(ranges(run))}\n];"
+        )
     return "\n\n".join(declarations)
 
 

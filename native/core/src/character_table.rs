@@ -1,6 +1,7 @@
 //! What llama.cpp knows about characters. Made by `native/make_tables.py`; do not edit.
 
 /// The first character of each run of characters with the same classes, and the classes as bits.
+#[rustfmt::skip]
 pub(crate) const RUNS: &[(u32, u8)] = &[
     (0x0000, 0x40),
     (0x0009, 0x60),
@@ -2284,6 +2285,7 @@ pub(crate) const RUNS: &[(u32, u8)] = &[
 ];
 
 /// Each character whose lowercase is another one, and its lowercase.
+#[rustfmt::skip]
 pub(crate) const LOWERCASE: &[(u32, u32)] = &[
     (0x0041, 0x61),
     (0x0042, 0x62),
@@ -3721,6 +3723,7 @@ pub(crate) const LOWERCASE: &[(u32, u32)] = &[
 ];
 
 /// Each character, except Hangul syllables, whose canonical decomposition begins with another one, and that one.
+#[rustfmt::skip]
 pub(crate) const BASE: &[(u32, u32)] = &[
     (0x00C0, 0x41),
     (0x00C1, 0x41),
@@ -5786,6 +5789,7 @@ pub(crate) const BASE: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `DEEPSEEK_CJK` in `tokverify/engine/pre_pattern.py`, with both ends.
+#[rustfmt::skip]
 pub(crate) const DEEPSEEK_CJK: &[(u32, u32)] = &[
     (0x0800, 0x167F),
     (0x1681, 0x1FFF),
@@ -5798,9 +5802,14 @@ pub(crate) const DEEPSEEK_CJK: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `DEEPSEEK3_CJK` in `tokverify/engine/pre_pattern.py`, with both ends.
-pub(crate) const DEEPSEEK3_CJK: &[(u32, u32)] = &[(0x3040, 0x30FF), (0x4E00, 0x9FA5)];
+#[rustfmt::skip]
+pub(crate) const DEEPSEEK3_CJK: &[(u32, u32)] = &[
+    (0x3040, 0x30FF),
+    (0x4E00, 0x9FA5),
+];
 
 /// The ranges of characters of `DEEPSEEK_LETTERS` in `tokverify/engine/pre_pattern.py`, with both ends.
+#[rustfmt::skip]
 pub(crate) const DEEPSEEK_LETTERS: &[(u32, u32)] = &[
     (0x0041, 0x5A),
     (0x0061, 0x7A),
@@ -5889,10 +5898,18 @@ pub(crate) const DEEPSEEK_LETTERS: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `DEEPSEEK_PUNCTUATION` in `tokverify/engine/pre_pattern.py`, with both ends.
-pub(crate) const DEEPSEEK_PUNCTUATION: &[(u32, u32)] =
-    &[(0x0021, 0x2F), (0x003A, 0x7E), (0x2018, 0x201F), (0x3001, 0x3002), (0xFF01, 0xFF0F), (0xFF1A, 0xFF5E)];
+#[rustfmt::skip]
+pub(crate) const DEEPSEEK_PUNCTUATION: &[(u32, u32)] = &[
+    (0x0021, 0x2F),
+    (0x003A, 0x7E),
+    (0x2018, 0x201F),
+    (0x3001, 0x3002),
+    (0xFF01, 0xFF0F),
+    (0xFF1A, 0xFF5E),
+];
 
 /// The ranges of characters of `AFMOE_SCRIPTS` in `tokverify/engine/pre_pattern.py`, with both ends.
+#[rustfmt::skip]
 pub(crate) const AFMOE_SCRIPTS: &[(u32, u32)] = &[
     (0x0E40, 0xEFF),
     (0x1000, 0x109F),
@@ -5907,6 +5924,7 @@ pub(crate) const AFMOE_SCRIPTS: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `BLOOM` in `tokverify/engine/pre_pattern.py`, with both ends.
+#[rustfmt::skip]
 pub(crate) const BLOOM: &[(u32, u32)] = &[
     (0x0000, 0x08),
     (0x000E, 0x1F),
@@ -5933,9 +5951,14 @@ pub(crate) const BLOOM: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `YOUTU_SCRIPT_1` in `tokverify/engine/pre_pattern.py`, with both ends.
-pub(crate) const YOUTU_SCRIPT_1: &[(u32, u32)] = &[(0x3131, 0x318E), (0xAC00, 0xD7A3)];
+#[rustfmt::skip]
+pub(crate) const YOUTU_SCRIPT_1: &[(u32, u32)] = &[
+    (0x3131, 0x318E),
+    (0xAC00, 0xD7A3),
+];
 
 /// The ranges of characters of `YOUTU_SCRIPT_2` in `tokverify/engine/pre_pattern.py`, with both ends.
+#[rustfmt::skip]
 pub(crate) const YOUTU_SCRIPT_2: &[(u32, u32)] = &[
     (0x2014, 0x2014),
     (0x2018, 0x2019),
@@ -5949,7 +5972,14 @@ pub(crate) const YOUTU_SCRIPT_2: &[(u32, u32)] = &[
 ];
 
 /// The ranges of characters of `YOUTU_SCRIPT_3` in `tokverify/engine/pre_pattern.py`, with both ends.
-pub(crate) const YOUTU_SCRIPT_3: &[(u32, u32)] = &[(0x3105, 0x312F)];
+#[rustfmt::skip]
+pub(crate) const YOUTU_SCRIPT_3: &[(u32, u32)] = &[
+    (0x3105, 0x312F),
+];
 
 /// The ranges of characters of `YOUTU_SCRIPT_4` in `tokverify/engine/pre_pattern.py`, with both ends.
-pub(crate) const YOUTU_SCRIPT_4: &[(u32, u32)] = &[(0x3040, 0x30FF), (0x4E00, 0x9FA5)];
+#[rustfmt::skip]
+pub(crate) const YOUTU_SCRIPT_4: &[(u32, u32)] = &[
+    (0x3040, 0x30FF),
+    (0x4E00, 0x9FA5),
+];
