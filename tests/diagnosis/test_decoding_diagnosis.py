@@ -22,7 +22,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.files.huggingface import read_spec as json_spec
 from tokverify.files.sentencepiece.reader import read_spec as sentencepiece_spec
 from tokverify.render.fix import render_plan
-from tokverify.report.fix import FixReport, Verification
+from tokverify.report.fix import FixCheck, FixReport, Verification, fix_exit_code
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
@@ -41,7 +41,6 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
         actual, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert count_status(report, Status.MATCH) == len(texts)
-    assert run_exit_code(report) == 0
     return diagnose(wrong, Facts(expected), report.results, encoder=actual)
 
 
@@ -198,9 +197,9 @@ def invoke(command: str, model: Path, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.process  # takes seconds
-def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
+def test_run_fails_and_reports_the_diagnosis(mistyped: Path):
     code, output = invoke("run", mistyped)
-    assert code == 0
+    assert code == 1
     assert (
         "setting the type of 256 tokens (ids 34-289, bytes) to BYTE makes 223 of 223 differing decodings match"
         in output
@@ -212,7 +211,7 @@ def test_run_reports_the_diagnosis_and_passes(mistyped: Path):
 @pytest.mark.process  # takes seconds
 def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     code, output = invoke("fix", mistyped, "--dry-run")
-    assert code == 0
+    assert code == 1
     assert " cases match, 0 do not; 223 decode differently" in output
     code, output = invoke("fix", mistyped, "-o", str(tmp_path / "fixed.gguf"))
     assert code == 0, output
@@ -235,5 +234,8 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
 
 
 def test_fix_reports_that_it_cannot_repair_the_decoding():
-    text = render_plan(FixReport(Verification(3, 0, 1)), Path("m.gguf"), None)
-    assert text == "before: 3 cases match, 0 do not; 1 decodes differently\nrepair: none found for the decoding\n"
+    report = FixReport(Verification(3, 0, 1), checks=(FixCheck("decoding", 1, 1),))
+    text = render_plan(report, Path("m.gguf"), None)
+    assert text.startswith("before: 3 cases match, 0 do not; 1 decodes differently\n")
+    assert text.endswith("\nrepair: none found for the decoding\n")
+    assert fix_exit_code(report) == 1

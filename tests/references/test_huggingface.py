@@ -213,7 +213,6 @@ def test_mpt_normalizes_where_its_gguf_cannot(vocabs):
 @pytest.mark.parametrize(
     "part",
     [
-        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}},
         {
             "model": {
                 "type": "BPE",
@@ -228,6 +227,12 @@ def test_a_file_that_makes_the_library_panic_gives_one_line_and_nothing_else(tok
     with pytest.raises(BrokenFileError, match="the library panicked"):
         tokenizer_of(tokenizer_json | part)
     assert capfd.readouterr().err == ""
+
+
+def test_a_charsmap_on_which_the_library_would_abort_is_rejected_before(tokenizer_json):
+    empty = {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}
+    with pytest.raises(BrokenFileError, match="the charsmap is damaged"):
+        tokenizer_of(tokenizer_json | empty)
 
 
 def test_texts_that_each_make_the_library_panic_are_errors_too(tokenizer_json, capfd):

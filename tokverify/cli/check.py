@@ -52,9 +52,9 @@ class CheckOptions(ReportOptions):
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["check"], "Show everything that the parts show with -v.")
 def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
-    """Check everything about each MODEL that the configuration asks for, with one verdict: the command for CI.
+    """Run, audit and chat, as configured, with one verdict: for CI.
 
-    This performs `tokverify run`, `audit` and `chat`. MODEL is a file or the name of a configured model; without any,
+    This checks everything about each MODEL that the configuration asks for. MODEL is a file or the name of a configured model; without any,
     all models in tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails,
     and 2 if one could not be performed.
     """

@@ -141,7 +141,7 @@ def test_a_converted_tiktoken_file_agrees_with_tiktoken(make, tmp_path):
     assert (
         "`</s>`: llama.cpp treats it as a control token, regardless of what the file declares" in done.untransportable
     )
-    done = convert(Path(f"{make(*WORDS)}:llama3"), tmp_path / "out.gguf", count=500)
+    done = convert(Path(f"{make(*WORDS)}:llama3"), tmp_path / "plain.gguf", count=500)
     assert (done.written, done.kinds, done.pre_tokenizer.name) == (True, ("tiktoken", "gguf"), "llama-bpe")
 
 

@@ -9,6 +9,7 @@ from support.fake_tokenizer import FakeTokenizer
 from support.markdown_reading import check_plain
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
+from tokverify.report.codec import SCHEMA_VERSION
 from tokverify.report.stats import StatsReport
 from tokverify.stats.measure import measure
 from tokverify.stats.subject import StatsSubject
@@ -151,7 +152,7 @@ def test_the_page_has_a_bar_for_each_rate(stats):
 
 def test_json_contains_everything(stats):
     document = json.loads(FORMATS["stats"]["json"](stats, RenderOptions()))
-    assert (document["schema_version"], document["kind"]) == (5, "stats")
+    assert (document["schema_version"], document["kind"]) == (SCHEMA_VERSION, "stats")
     assert document["summary"] == {"exit_code": 1, "tokens_per_byte": [1.0, 18 / 21]}
     assert [tokenizer["name"] for tokenizer in document["tokenizers"]] == ["[red]\x1bone", "two"]
     prose, code = document["texts"]
