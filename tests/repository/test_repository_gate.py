@@ -1,4 +1,4 @@
-"""A repository that checks its tokenizer in CI: init, run, a change, the annotation, a baseline, and its expiry."""
+"""A repository that checks its tokenizer in CI: init, a change, the annotation, a baseline with waivers, its expiry."""
 
 import json
 import os
@@ -75,7 +75,10 @@ def test_init_run_change_annotation_baseline_expiry(repository):
     updated = tokverify("run", "--baseline", "known.yaml", "--update-baseline", "--reason", "to be repaired")
     assert updated.exit_code == 0, updated.output
     configuration = repository / "tokverify.toml"
-    configuration.write_text(configuration.read_text().replace("cases =", 'baseline = "known.yaml"\ncases ='))
+    accepted = 'baseline = "known.yaml"\nwaivers = "waivers.yaml"\ncases ='
+    configuration.write_text(configuration.read_text().replace("cases =", accepted))
+    waivers = "".join(f"- {{code: {code}, reason: to be repaired}}\n" for code in ("TV120", "TV202"))
+    (repository / "waivers.yaml").write_text(waivers)
     done = run_workflow(repository, summary)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not [line for line in done.stdout.splitlines() if line.startswith("::error ")]
