@@ -41,7 +41,8 @@ def explanation(*, expressible: bool = True, gguf_command: str | None = None) ->
 def report(*explanations: Explanation, **options: object) -> Report:
     found = explanations or (explanation(),)
     sides = Side("m", "m"), Side("sentencepiece", "sentencepiece")
-    return Report(*sides, VocabularyDifference(1, 1), (), {**OPTIONS, **options}, diagnosis=Diagnosis(found, 1, 1))
+    asked = {**OPTIONS, **options}
+    return Report(*sides, VocabularyDifference(1, 1), (), options=asked, diagnosis=Diagnosis(found, 1, 1))
 
 
 def repairs(report: Report) -> list[Repair]:

@@ -203,7 +203,7 @@ def test_the_path_of_a_directory_behind_a_link_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "link"])
     assert (
-        "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; next, run `tokverify run` in link"
+        "wrote link/tokverify.toml and link/../.github/workflows/tokverify.yml; next, run `tokverify check` in link"
         in result.stdout
     )
 

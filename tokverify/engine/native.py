@@ -106,6 +106,8 @@ def build_native(
         encoder: NativeEncoder = module.Encoder(declaration, previous)
     except module.NotSupportedError as error:
         raise UnsupportedError(str(error)) from None
+    except UnicodeEncodeError:
+        raise UnsupportedError("does not support pieces with lone surrogates") from None
     return encoder
 
 

@@ -27,6 +27,9 @@ const NEVER: i64 = 20_000_000;
 /// In place of an id: the character is encoded as byte pieces.
 const SPELLED: u32 = u32::MAX;
 
+/// The largest sum of the squared sizes of all pieces, in bytes, of whose suffixes a table is built.
+const MAX_SUFFIXES: usize = 1 << 27;
+
 /// Encodes texts.
 #[derive(Debug)]
 pub struct Plamo2 {
@@ -60,11 +63,17 @@ impl Plamo2 {
         let listed = || spec.vocabulary.pieces().iter().enumerate().filter(|&(id, _)| !is_byte(id));
         // A piece that is not UTF-8 never matches whole characters.
         let used = || listed().filter(|&(id, piece)| costs[id] < NEVER && std::str::from_utf8(piece).is_ok());
-        let hiding = listed().filter(|&(id, _)| costs[id] == UNKNOWN_COST).map(|(_, piece)| piece);
+        let hiding = || listed().filter(|&(id, _)| costs[id] == UNKNOWN_COST).map(|(_, piece)| piece);
+        let suffixes: usize = listed().map(|(_, piece)| piece.len().saturating_mul(piece.len())).sum();
+        if suffixes > MAX_SUFFIXES && hiding().next().is_some() {
+            return Err(BuildError::Unsupported(
+                "does not support such long pieces next to one that hides others".into(),
+            ));
+        }
         Ok(Self {
             trie: Trie::new(used().map(|(id, piece)| (piece, id as u32))),
             boundaries: Boundaries::new(Strings::collect(used().map(|(_, piece)| piece)).iter()),
-            reaches: Reaches::new(hiding, || listed().map(|(_, piece)| piece)),
+            reaches: Reaches::new(hiding(), || listed().map(|(_, piece)| piece)),
             byte_ids: byte_ids(spec.vocabulary.pieces().iter().enumerate().filter(|&(id, _)| is_byte(id)))?,
             costs,
         })
