@@ -54,9 +54,9 @@ class CheckOptions(ReportOptions):
 def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
     """Perform run, audit and chat as configured, with one verdict.
 
-    This is the command for CI. MODEL is a file or the name of a configured model; without any, all models in tokverify.toml
-    or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one could not be
-    performed.
+    This is the command for CI. MODEL is a file or the name of a configured model; without any, all models in
+    tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
+    could not be performed.
     """
     return _check(CheckOptions(**options))
 
