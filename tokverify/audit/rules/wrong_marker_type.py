@@ -35,9 +35,8 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
     What it does:
         Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 and 3, Mistral) by a combination of tokens that no
         other family has, and compares the effective types of its markers with those in the publisher's
-        tokenizer_config.json.
-        A marker typed NORMAL is an error, unless TV111 reports it; a control token typed USER_DEFINED is an error; a
-        user-defined one typed CONTROL is a warning.
+        tokenizer_config.json. A marker typed NORMAL is an error, unless TV111 reports it; a control token typed
+        USER_DEFINED is an error; a user-defined one typed CONTROL is a warning.
 
     Why it is bad:
         A NORMAL marker falls apart into pieces. A USER_DEFINED marker is matched even if special tokens are not parsed,
