@@ -51,9 +51,9 @@ What the numbers do not show:
   that come with sentencepiece. That list was written when it was known which of these faults could not be named. To
   check it, 19 other faults were made afterwards, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`,
   `bert-bge` and `nomic-bert-moe`: 15 show in the cases, and of these 12 are diagnosed correctly by ids alone and 3
-  in part (merges of `gemma-4`, where time runs out, and a charsmap). Scores without any order, like those of the
-  invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece is not that of T5's
-  time, which made U+200D a space.
+  in part (a charsmap, and merges of `gemma-4`, where the time limit of that version ran out). Scores without any
+  order, like those of the invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece
+  is not that of T5's time, which made U+200D a space.
 - Without such a file, the types of tokens are found by probing the reference. Two pre-tokenizers that split all failing
   texts in the same way cannot be distinguished; the one that most models use is named.
 

@@ -37,8 +37,8 @@ _COMMANDS = (
 _EPILOG = """\
 \b
 Exit codes:
-  0    everything matches or is a known failure
-  1    a case fails, or there is a finding
+  0    everything compared agrees, or is a known failure
+  1    a case or another difference fails, or there is a finding
   2    the command could not run as requested
   3    a bug in tokverify
   130  interrupted

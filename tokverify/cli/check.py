@@ -50,13 +50,13 @@ class CheckOptions(ReportOptions):
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
-@report_options(FORMATS["check"], "Show everything that the parts show with -v.")
+@report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v.")
 def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
-    """Run, audit and chat, as configured, with one verdict: for CI.
+    """Perform run, audit and chat as configured, with one verdict.
 
-    This checks everything about each MODEL that the configuration asks for. MODEL is a file or the name of a configured
-    model; without any, all models in tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts
-    pass, 1 if one fails, and 2 if one could not be performed.
+    This is the command for CI. MODEL is a file or the name of a configured model; without any, all models in
+    tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
+    could not be performed.
     """
     return _check(CheckOptions(**options))
 

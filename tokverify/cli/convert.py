@@ -26,7 +26,9 @@ _STRINGS = 2000
 @click.option(
     "--force", is_flag=True, help="Write OUT even if it differs from IN for an unknown reason, and even if it exists."
 )
-@click.option("--strict", is_flag=True, help="Do not write OUT if it differs from IN, even if that is explained.")
+@click.option(
+    "--strict", is_flag=True, help="Do not write OUT if anything differs, even if all differences are explained."
+)
 @click.option("--bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
 @click.option("--eos", metavar="TOKEN", help="Declare this token as EOS.")
 @click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")

@@ -72,7 +72,7 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
     "--breaking",
     callback=parse_levels,
     metavar="LEVELS",
-    help="Fail only if this is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
+    help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
 )
 @report_options(FORMATS["diff"], "Show every change; fold nothing.")
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions

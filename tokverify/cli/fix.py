@@ -62,7 +62,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     tokverify searches for the cause of failures, as `tokverify run` does, and writes the part of the repair that GGUF
     can express to FIXED, one fault after the other. Tensors and all other metadata are copied byte for byte. The copy
     is compared with the reference by all cases, by generated texts for each token that was changed, by decoding, and by
-    the bytes, types and roles of all tokens as far as the reference tells, before it is named FIXED.
+    the bytes, types and roles of all tokens as far as the reference reveals them, before it is named FIXED.
 
     The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
     could not run. With --dry-run, it is 1 if something differs now.

@@ -92,7 +92,7 @@ class FuzzOptions(ReportOptions):
 @click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decode", "decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures at the end (default).")
-@click.option("--replay/--no-replay", default=True, help="Try the texts first that differed in earlier runs (default).")
+@click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
 @click.option("--save", type=PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")

@@ -35,13 +35,13 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
     """Require that a token such as `<bos>`, `<eos>` or `<pad>` has no other role than its name says.
 
     What it does:
-        Looks at the text of the token of each role, also if several roles have the same token. A beginning, padding,
-        unknown or mask token in the role of EOS or EOT is an error, and so is an end, padding, unknown or mask token in
-        the role of BOS. In other roles it is a warning. A padding role may borrow any token, because padding is never
-        read; that, and what the reference does as well, is reported for information.
+        Looks at the text of the token of each role, even if several roles have the same token. It is an error if the
+        role of EOS or EOT has a beginning, padding, unknown or mask token, or the role of BOS an end, padding, unknown
+        or mask token. In other roles it is a warning. Padding may borrow any token, because it is never read; that, and
+        whatever the reference does as well, is reported for information.
 
     Why it is bad:
-        A generation never ends, or ends at once, or every text begins with a token that the model knows as an end. If
+        A generation never ends or ends at once, or every text begins with a token that means an end to the model. If
         both roles have the same token, the ids look plausible.
 
     Example:

@@ -27,12 +27,12 @@ def lost_marker(subject: Subject) -> Iterator[Finding]:
     """Require a token for every marker of the reference.
 
     What it does:
-        Looks for control tokens and user-defined tokens of the reference whose text is no token in the file, at any id.
-        Reserved and padding tokens are reported for information.
+        Looks for control tokens and user-defined tokens of the reference whose text is not a token in the file, at any
+        id. Reserved and padding tokens are reported for information.
 
     Why it is bad:
-        The marker falls apart into pieces, so the model does not see the call of a tool, the begin of its reasoning or
-        the place of an image where it was trained to.
+        The marker falls apart into pieces, so the model does not recognize a tool call, the beginning of its reasoning
+        or the place of an image, as it was trained to.
 
     Example:
         A file converted from the base model's tokenizer lacks `<tool_call>` and `<think>` of the fine-tuned one.

@@ -33,14 +33,14 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
     """Require the types that publishers declare for markers of tools, reasoning, media, turns and infilling.
 
     What it does:
-        Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 and 3, Mistral) by tokens that only it has all
-        together, and compares the effective types of its markers with those in the publisher's tokenizer_config.json.
-        A marker typed NORMAL is an error, unless TV111 reports it; a control token typed USER_DEFINED is an error; a
-        user-defined one typed CONTROL is a warning.
+        Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 and 3, Mistral) by a combination of tokens that no
+        other family has, and compares the effective types of its markers with those in the publisher's
+        tokenizer_config.json. A marker typed NORMAL is an error, unless TV111 reports it; a control token typed
+        USER_DEFINED is an error; a user-defined one typed CONTROL is a warning.
 
     Why it is bad:
         A NORMAL marker falls apart into pieces. A USER_DEFINED marker is matched even if special tokens are not parsed,
-        so that a user can write the end of a turn. A CONTROL token is not shown, so a program that looks for
+        so a user can forge the end of a turn. A CONTROL token is not shown, so a program that looks for
         `<tool_call>` in the answer does not find it.
 
     Example:
