@@ -7,6 +7,7 @@ import pytest
 
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import hostile_chat
+from support.hostile_check import hostile_check
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
@@ -20,6 +21,7 @@ REPORTS = {
     "diff": hostile_change,
     "audit": hostile_audit,
     "chat": hostile_chat,
+    "check": hostile_check,
     "stats": hostile_stats,
 }
 

@@ -8,6 +8,7 @@ import pytest
 from support.fake_tokenizer import FakeTokenizer
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import HOSTILE, hostile_chat
+from support.hostile_check import hostile_check
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import MARKUP, hostile_report
@@ -45,6 +46,7 @@ def pages(tmp_path_factory) -> Path:
         "fuzz": FORMATS["fuzz"]["html"](injecting_fuzz(), options),
         "change": FORMATS["diff"]["html"](injecting_change(), options),
         "chat": FORMATS["chat"]["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
+        "check": FORMATS["check"]["html"](hostile_check(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
         "stats": FORMATS["stats"]["html"](hostile_stats(" ".join(INJECTIONS)), options),
     }
     for name, text in texts.items():
@@ -305,7 +307,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "check", "stats"])
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
@@ -318,7 +320,7 @@ def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "stats"])
+@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "check", "stats"])
 def test_hostile_text_stays_text(open_page, name: str):
     page = open_page(name)
     if page.locator("#clear").count():

@@ -85,7 +85,7 @@ def test_an_option_that_one_side_lacks_is_named(open_page):
     page = open_page()
     type_text(page, "ab", "Equal: 2 tokens")
     page.check("#add_special")
-    wait_for(page, "#facts", "not support")
+    wait_for(page, "#facts", "compared with add_special off")
 
 
 def test_alt_n_moves_from_one_difference_to_the_next(open_page):
