@@ -1,4 +1,4 @@
-"""A server that sends exactly the bytes it is told to, however slowly, and never stops by itself."""
+"""A server that sends exactly the given bytes, however slowly, and never stops by itself."""
 
 import socket
 import threading

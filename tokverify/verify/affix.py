@@ -26,7 +26,7 @@ def affixes_of(tokenizer: Tokenizer) -> Affixes:
     """Return the ids that a tokenizer adds before and after a text.
 
     Raises:
-        NotComparedError: If it does not know them, or they cannot be told from the ids of a text.
+        NotComparedError: If it does not know them, or they do not follow from the ids of a text.
     """
     if not tokenizer.adds_special:
         raise NotComparedError(f"the reference ({tokenizer.name}) does not know which tokens to add to a text")

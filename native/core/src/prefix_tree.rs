@@ -56,7 +56,7 @@ impl PrefixTree {
         u32::try_from(self.nodes.len() - 1).expect("trees are smaller than 4 GiB")
     }
 
-    /// Return the first position from `from` on where a string can begin, judged by one byte.
+    /// Return the first position from `from` on where a string can begin, going by its first byte.
     #[must_use]
     pub fn find_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
         let rest = text.get(from..)?;
