@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,19 +33,12 @@ if __name__ == "__main__":
 BUSY, IDLE = "time.sleep(600)", "time.sleep(0.2)"
 
 
-def begin_late() -> None:
-    os.environ["BEGUN"] = "yes"
-
-
-def begun() -> str | None:
-    return os.environ.get("BEGUN")
-
-
-def test_work_is_done_in_other_processes_after_initialization():
-    with worker_pool(2, begin_late) as pool:
+def test_work_is_done_in_other_processes_after_initialization(tmp_path):
+    # A new process can import these functions wherever it starts; functions of this module need the project's root.
+    with worker_pool(2, partial(os.chdir, tmp_path)) as pool:
         assert pool.submit(os.getpid).result() != os.getpid()
-        assert pool.submit(begun).result() == "yes"
-    assert begun() is None
+        assert Path(pool.submit(os.getcwd).result()) == tmp_path.resolve()
+    assert Path.cwd() != tmp_path.resolve()
 
 
 def test_a_process_that_dies_is_reported():
