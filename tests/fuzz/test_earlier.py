@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.fuzz.earlier import MAX_KEPT, VARIABLE, EarlierFailures, cache_directory
+from tokverify.fuzz.earlier import MAX_KEPT, EarlierFailures
 from tokverify.fuzz.loop import EARLIER, fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.sample import Sample
+from tokverify.system.cache_directory import VARIABLE, cache_directory
 
 SAMPLES = (Sample('a\n"é🦙', False, True), Sample("\0", True, False))
 

@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.sample import Sample
+from tokverify.system.cache_directory import cache_directory
 from tokverify.system.output_file import write_file
-
-VARIABLE = "TOKVERIFY_CACHE"
-"""The environment variable that names the directory of caches."""
 
 MAX_KEPT = 500
 _MAX_BYTES = 8 * 2**20
 _VERSION = 1
-
-
-def cache_directory() -> Path:
-    """Return the directory for caches of this user, which need not exist."""
-    if own := os.environ.get(VARIABLE):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tokverify")
 
 
 @dataclass(frozen=True, slots=True)
