@@ -124,7 +124,7 @@ def _write(name: str, options: RunOptions, result: ModelResult) -> int:
 
 def _write_summary(results: Mapping[str, ModelResult], options: RunOptions) -> None:
     """Summarize all models where people read stdout: tables, or annotations in a log."""
-    on_stdout = {format for format, path in options.report_files(FORMATS["run"]) if path is None}
+    on_stdout = {format for format, path in options.report_files() if path is None}
     if on_stdout.isdisjoint({"table", "github"}):
         return
     from tokverify.render.matrix import render
