@@ -13,7 +13,9 @@ from tokverify.cli.configured import select_model
 from tokverify.cli.options import PATH, ModelCommand, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.project.configuration import FILE, ConfiguredModel, find_configuration
+from tokverify.project.configuration import ConfiguredModel
+from tokverify.project.configuration_file import FILE
+from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part

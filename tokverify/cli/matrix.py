@@ -16,7 +16,8 @@ from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
 from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.errors import TokverifyError
-from tokverify.project.configuration import FILE, find_configuration
+from tokverify.project.configuration_file import FILE
+from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import repository_of, require_inside
 from tokverify.render.kinds import FORMATS, present
 from tokverify.text.visible import visible_message

@@ -185,7 +185,7 @@ def _render(options: ReportOptions, shown: Presentation, reports: Iterable[Repor
 
 
 def _ci_options() -> RenderOptions:
-    from tokverify.project.configuration import locate_configuration
+    from tokverify.project.configuration_file import locate_configuration
     from tokverify.system.ci import repository_root
 
     root = repository_root()
