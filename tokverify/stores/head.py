@@ -18,7 +18,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.gguf.metadata import find_metadata_end
 from tokverify.files.gguf.window import GgufFile
 from tokverify.stores.remote_file import MAX_BYTES, RemoteFile, Version
-from tokverify.system.cache_directory import VARIABLE, cache_directory
+from tokverify.system.cache import VARIABLE, cache_directory
 from tokverify.system.output_file import move_into_place, temporary_beside, write_file
 
 _FORMAT = 1

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from tokverify.errors import TokverifyError
-from tokverify.system.cache_directory import cache_directory
+from tokverify.system.cache import cache_directory
 from tokverify.system.http_client import Credentials, HttpClient, NoResponseError, Response, describe_status
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
