@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import available_engine
+from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
@@ -112,14 +112,17 @@ def open_model(model: ModelSource) -> OpenedModel:
         model: The path; a model that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
+        TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
+            the requested engine.
     """
     if isinstance(model, OpenedModel):
         return model
     path = Path(model)
     kind = kind_of_model(path)
     spec = read_spec_of_kind(path, kind)
-    return OpenedModel(path=path, kind=kind, spec=spec, encoder=Encoder(spec, path.stem))
+    encoder = Encoder(spec, path.stem)
+    require_requested(encoder.engine)
+    return OpenedModel(path=path, kind=kind, spec=spec, encoder=encoder)
 
 
 def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclaration:

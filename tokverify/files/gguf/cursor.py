@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.files.gguf.strings import LENGTH_SIZE, string_reader
 
 
 class ValueType(IntEnum):
@@ -57,7 +58,6 @@ MAX_KEPT_BYTES = 1 << 27
 
 _MAX_STRING = 1 << 30
 _WINDOW = 1 << 20
-_LENGTH = 8
 
 
 class GgufFile:
@@ -222,29 +222,17 @@ class Cursor:
     def strings(self, count: int) -> list[str]:
         """Read `count` strings like `string`."""
         result: list[str] = []
+        read = string_reader()
         while len(result) < count:
-            if self.left < _LENGTH:
+            if self.left < LENGTH_SIZE:
                 raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
-            self._read_strings(count, result)
+            window, start = self.data.window(self.position, LENGTH_SIZE)
+            end = read(window, start, self.order == ">", count - len(result), result)
+            self._keep(end - start)
+            self.position += end - start
+            if end == start:
+                self._read_long_string(count, result)
         return result
-
-    def _read_strings(self, count: int, result: list[str]) -> None:
-        """Add at least one string to the result: those that are completely in one window of the file."""
-        window, position = self.data.window(self.position, _LENGTH)
-        start, size = position, len(window)
-        length_at = struct.Struct(self.order + "Q").unpack_from
-        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
-        while len(result) < count and position + _LENGTH <= size:
-            begin = position + _LENGTH
-            end = begin + length_at(window, position)[0]
-            if end > size:
-                break
-            result.append(str(window[begin:end], "utf-8", "surrogateescape"))
-            position = end
-        self._keep(position - start)
-        self.position += position - start
-        if position == start:
-            self._read_long_string(count, result)
 
     def _read_long_string(self, count: int, result: list[str]) -> None:
         start = self.position
