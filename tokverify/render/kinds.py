@@ -23,8 +23,15 @@ Format: TypeAlias = Callable[[Any, RenderOptions], str]
 CI_FORMATS = ("github", "gitlab", "sarif")
 """The formats for CI systems; each is a module in `render/ci/` that writes the issues of any report."""
 
-SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".html": "html"}
-"""Suffix of a file name -> the format that such a file holds by default."""
+SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    ".json": ("json", "gitlab", "sarif"),
+    ".md": ("markdown",),
+    ".xml": ("junit",),
+    ".sarif": ("sarif",),
+    ".html": ("html",),
+    ".htm": ("html",),
+}
+"""Suffix of a file name -> the formats that such a file can hold, the one that it holds by default first."""
 
 # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
 _REQUIRES_PLACES = frozenset({"gitlab", "sarif"})
@@ -94,13 +101,14 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "audit": _build_formats("audit", page=True, ci=True),
     "chat": _build_formats("chat", page=True, junit=True, ci=True),
     "stats": _build_formats("stats", page=True),
+    "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
     "convert": _build_formats("convert"),
     "learn": _build_formats("learn"),
     "report diff": _build_formats("report_diff"),
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats")
+SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "corpus")
 """The kinds that `tokverify report show` shows."""
 
 

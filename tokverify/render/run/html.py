@@ -44,7 +44,7 @@ def render(report: Report) -> str:
         **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run/page.html.jinja", context)
 
@@ -124,7 +124,8 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         yield visible_message(name), visible_message(shown)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return the explanations of a diagnosis."""
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,
