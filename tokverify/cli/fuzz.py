@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.options import (
     PATH,
     ModelCommand,
-    fail_on_option,
     model_argument,
     parse_seconds,
     reference_option,

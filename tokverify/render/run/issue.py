@@ -12,7 +12,7 @@ from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING, other_side, run_exit_code
+from tokverify.report.run_summary import FAILING, other_side, run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
+VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
 TOKENIZER_CHECKS = tuple(
     Check(f"tokenizer-{aspect}", aspect, f"{about}.".capitalize(), Level.ERROR) for aspect, about in ASPECTS.items()
 )
@@ -96,6 +97,14 @@ def _way(result: CaseResult) -> str:
     if result.difference:
         return "mismatch"
     return "decoding" if result.status is Status.MISMATCH else "error"
+
+
+def vocabulary_issues(report: Report) -> Iterator[Issue]:
+    """Yield an issue if the vocabularies differ."""
+    if vocabularies_differ(report.vocabulary):
+        sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
+        message = f"the vocabularies of {sides} differ"
+        yield _warning("vocabulary", message, report.actual.source, report.actual.name)
 
 
 def difference_issues(report: Report) -> Iterator[Issue]:
