@@ -17,12 +17,14 @@ from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
+from tokverify.stores.location import find_model, is_stored
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
     from tokverify.references import FoundReference
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
+    from tokverify.stores.model_file import ModelFile
     from tokverify.tokenizer import Tokenizer
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
@@ -33,8 +35,8 @@ _MAX_HASHED_BYTES = 256 * 2**20
 class OpenedModel:
     """A tokenizer file that has been read, ready to encode."""
 
-    path: Path
-    """The path as the user gave it; for a tiktoken file it ends in `:PATTERN`."""
+    file: ModelFile
+    """The file and where it came from; for a tiktoken file, the path ends in `:PATTERN`."""
 
     kind: str
     """The format of the file, such as `gguf` or `sentencepiece`."""
@@ -45,24 +47,34 @@ class OpenedModel:
     encoder: Encoder
     """The same tokenizer as llama.cpp uses it."""
 
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
+
     @cached_property
     def description(self) -> Side:
-        """The description of the model in reports. The file is hashed on first use."""
-        return replace(side_of(self.encoder), source=str(self.path), sha256=_hash_file(file_of(self.path)))
+        """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
+        return replace(side_of(self.encoder), source=self.file.location, sha256=_sha256_of(self.file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedDeclaration:
     """A tokenizer file that has been read, but that llama.cpp may refuse to load."""
 
-    path: Path
-    """The path as the user gave it."""
+    file: ModelFile
+    """The file and where it came from."""
 
     kind: str
     """The format of the file, as in `OpenedModel`."""
 
     declaration: Declaration
     """What the file declares, with the reason if llama.cpp refuses it."""
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -98,8 +110,11 @@ class OpenedReference:
         return {**python_version(), **self.found.versions}
 
 
-ModelSource: TypeAlias = "str | Path | OpenedModel"
-"""A path, or a model that is already open."""
+ModelLocation: TypeAlias = "str | Path | ModelFile"
+"""A path, a name such as `hf:org/name`, or the file that it leads to."""
+
+ModelSource: TypeAlias = "ModelLocation | OpenedModel"
+"""Where a model is, or a model that is already open."""
 
 ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 """A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
@@ -109,7 +124,7 @@ def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
     Args:
-        model: The path; a model that is already open is returned unchanged.
+        model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
 
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
@@ -117,15 +132,15 @@ def open_model(model: ModelSource) -> OpenedModel:
     """
     if isinstance(model, OpenedModel):
         return model
-    path = Path(model)
-    kind = kind_of_model(path)
-    spec = read_spec_of_kind(path, kind)
-    encoder = Encoder(spec, path.stem)
+    file = find_model(model)
+    kind = kind_of_model(file.path)
+    spec = read_spec_of_kind(file.path, kind)
+    encoder = Encoder(spec, file.name)
     require_requested(encoder.engine)
-    return OpenedModel(path=path, kind=kind, spec=spec, encoder=encoder)
+    return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
-def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclaration:
+def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
     """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
 
     Args:
@@ -135,10 +150,11 @@ def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclar
     Raises:
         TokverifyError: If there is no such file, or nothing in it can be read.
     """
-    path = Path(model)
+    file = find_model(model)
+    path = file.path
     kind = kind or kind_of_model(path)
     declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
-    return OpenedDeclaration(path=path, kind=kind, declaration=declaration)
+    return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 
 def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
@@ -155,7 +171,8 @@ def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceS
         return reference
     settings = model.encoder.settings if isinstance(model, OpenedModel) else None
     if reference is None:
-        return OpenedReference(found=find_reference(model.path, model.spec, settings))
+        found = find_reference(model.path, model.spec, settings, repository=model.file.repository)
+        return OpenedReference(found=found)
     found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     return OpenedReference(found=found)
 
@@ -163,9 +180,13 @@ def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceS
 def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     """Open a GGUF file, which tokverify encodes as llama.cpp does, or any other tokenizer with its own library.
 
+    A GGUF file may be named as for `open_model`.
+
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
+    if is_stored(location):
+        return open_model(location)
     path = find_existing(location)
     if path is None and location.endswith(".gguf") and ":" not in location:
         # The reader of GGUF reports that there is no such file.
@@ -195,9 +216,12 @@ def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
     return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
 
 
-def _hash_file(path: Path) -> str | None:
-    """Compute the SHA-256 digest of a file; None for a very large one."""
+def _sha256_of(file: ModelFile) -> str | None:
+    """Return the SHA-256 digest of a model's complete file; None if it is not known and would take long to compute."""
+    if file.sha256 or file.is_partial:
+        return file.sha256
+    path = file_of(file.path)
     if path.stat().st_size > _MAX_HASHED_BYTES:
         return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
