@@ -39,10 +39,9 @@ class EarlierFailures:
     path: Path
 
     @classmethod
-    def of(cls, model: Path, reference: str) -> EarlierFailures:
-        """Return those of a model file and a reference, given by its source."""
-        source = Path(reference)
-        key = f"{model.resolve()}\n{source.resolve() if source.exists() else reference}"
+    def of(cls, model: str, reference: str) -> EarlierFailures:
+        """Return those of two tokenizers, given by where they come from."""
+        key = f"{_resolve(model)}\n{_resolve(reference)}"
         name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         return cls(cache_directory() / "fuzz" / f"{name}.json")
 
@@ -70,6 +69,11 @@ class EarlierFailures:
         except (OSError, TokverifyError):
             return False
         return True
+
+
+def _resolve(source: str) -> str:
+    path = Path(source)
+    return str(path.resolve() if path.exists() else source)
 
 
 def _to_sample(item: dict[str, object]) -> Sample:

@@ -46,6 +46,7 @@ def render(report: Report) -> str:
         "differences": list(map(partial(_difference, report), report.differences)),
         **case_list((report, causes(report))),
         "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "undiagnosed": visible_message(report.undiagnosed),
     }
     return case_page("run/page.html.jinja", context)
 
