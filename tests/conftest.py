@@ -15,10 +15,10 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import requested_engine
 from tokverify.errors import BrokenFileError, MissingLibraryError
 from tokverify.files.gguf.declaration import read_spec
-from tokverify.fuzz.earlier import VARIABLE
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import VOCAB_ONLY_AT, Library, find_library
 from tokverify.spec import TokenizerSpec
+from tokverify.system.cache import VARIABLE
 
 # A shell starts background jobs with SIGINT ignored, and every process that the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -53,7 +53,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a configuration if it is named on the command line, or with `--tokverify`."""
     if file_path.suffix != ".toml":
         return None
-    from tokverify.project.configuration import FILE, PROJECT, is_configuration
+    from tokverify.project.configuration_file import FILE, PROJECT, is_configuration
 
     if file_path.name not in {FILE, PROJECT}:
         return None
@@ -119,7 +119,7 @@ def _add_nearest(config: pytest.Config) -> None:
         UsageError: If there is no configuration, neither there nor below the arguments.
     """
     from tokverify.errors import TokverifyError
-    from tokverify.project.configuration import FILE, PROJECT, contains_configuration, find_file
+    from tokverify.project.configuration_file import FILE, PROJECT, contains_configuration, find_file
 
     here = config.invocation_params.dir
     collected = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
@@ -225,7 +225,7 @@ class _ConfigurationFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Collector]:
         from tokverify.errors import TokverifyError
-        from tokverify.project.configuration import read_configuration
+        from tokverify.project.configuration_reader import read_configuration
 
         try:
             allow_outside = bool(self.config.getoption("tokverify_allow_outside"))

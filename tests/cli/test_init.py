@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.project.configuration import read_configuration
+from tokverify.project.configuration_reader import read_configuration
 
 CONFIGURATION = "tokverify.toml"
 WORKFLOW = ".github/workflows/tokverify.yml"

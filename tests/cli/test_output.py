@@ -6,10 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
+from support.program import list_commands
 from tokverify.cli import main
 from tokverify.cli.output import ReportFile, ReportOptions
 from tokverify.cli.stream import render_options
 from tokverify.errors import TokverifyError
+from tokverify.render.kinds import SUFFIXES
 from tokverify.system.output_file import check_writable, write_file
 
 SAMPLES = SAMPLE
@@ -103,15 +105,15 @@ def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
         (None, None, "table"),
         (None, "report.json", "json"),
         (None, "report.txt", "table"),
-        (None, "report.xml", "table"),
-        ("table", "report.json", "table"),
+        (None, "report.XML", "junit"),
+        (None, "-", "table"),
         ("json", None, "json"),
     ],
 )
 def test_the_format_is_requested_or_implied_by_the_file_name(name, output, chosen):
     path = Path(output) if output else None
     options = ReportOptions(format_name=name, output=path, quiet=False, verbose=False, no_color=False)
-    assert options.report_files({"table", "json"}) == [ReportFile(chosen, path)]
+    assert options.report_files() == [ReportFile(chosen, None if output == "-" else path)]
 
 
 @pytest.mark.parametrize("command", ["run", "audit", "fuzz"])
@@ -136,3 +138,30 @@ def test_a_file_name_that_is_too_long_is_an_error(arguments: list[str]):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert "File name too long" in result.stderr
+
+
+def report_commands() -> dict[str, list[str]]:
+    """Return the formats of every command that has --report, by its name."""
+    found = {}
+    for name, command in list_commands():
+        options = {option.name: option for option in command.params}
+        if "reports" in options:
+            found[name] = list(options["format_name"].type.choices)
+    return found
+
+
+@pytest.mark.parametrize("name", report_commands())
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_report_is_written_to_a_file_named_like_another_format(tmp_path: Path, name: str, suffix: str):
+    formats = report_commands()[name]
+    path = tmp_path / f"x{suffix.upper()}"
+    required = ["a", "b"] if name in {"diff", "report diff"} else ["a"]
+    for format in formats:
+        if format not in SUFFIXES[suffix]:
+            for options in (["-f", format, "-o", path], ["--report", f"{format}={path}"]):
+                result = CliRunner().invoke(main, [*name.split(), *required, *map(str, options)])
+                assert (result.exit_code, "the name of the file implies" in result.stderr) == (2, True), result.output
+    if SUFFIXES[suffix][0] not in formats:
+        result = CliRunner().invoke(main, [*name.split(), *required, "-o", str(path)])
+        assert (result.exit_code, "cannot be written as" in result.stderr) == (2, True), result.output
+    assert not path.exists()

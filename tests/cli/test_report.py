@@ -98,7 +98,7 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--reason", "x"], "--reason requires --update-baseline"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be a non-empty line"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be a non-empty line"),
-        (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "remove --fail-fast"),
+        (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "remove --maxfail, --fail-fast or --lf"),
         (["--baseline", "{tmp}/absent/b", "--update-baseline"], "create it first"),
         (["--baseline", "{tmp}/absent.yaml"], "cannot read the known failures"),
     ],
@@ -348,7 +348,7 @@ def block(page: str, language: str) -> str:
 def test_the_documentation_shows_the_real_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     model, reference = "tokverify/sample/sample-broken.gguf", "tokverify/sample/sample.tokenizer.model"
-    only = ["run", model, "-r", reference, "-k", "tabs/only-3"]
+    only = ["run", model, "-r", reference, "-k", "tabs/only-[3]"]
     junit = run(*only, "-f", "junit").stdout
     assert all(line.strip() in junit for line in block("ci-formats.md", "xml").splitlines())
     annotation = block("ci-formats.md", "text").strip()

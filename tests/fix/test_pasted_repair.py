@@ -74,7 +74,9 @@ def test_the_command_uses_the_options_of_the_run(options, command):
     assert commands(report(**options)) == [f"repair: {command}"]
 
 
-@pytest.mark.parametrize("part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"fail_fast": True}])
+@pytest.mark.parametrize(
+    "part", [{"suites": ["s"]}, {"tags": ["t"]}, {"patterns": ["a*"]}, {"max_failures": 1}, {"last_failed": True}]
+)
 def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
     assert commands(report(**part)) == [
         "repair, checked against all cases: tokverify fix m.gguf -r r.json -o m-fixed.gguf"

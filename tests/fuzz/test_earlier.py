@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.fuzz.earlier import MAX_KEPT, VARIABLE, EarlierFailures, cache_directory
+from tokverify.fuzz.earlier import MAX_KEPT, EarlierFailures
 from tokverify.fuzz.loop import EARLIER, fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.sample import Sample
+from tokverify.system.cache import VARIABLE, CacheFile
 
 SAMPLES = (Sample('a\n"é🦙', False, True), Sample("\0", True, False))
 
 
 @pytest.fixture
 def cache(tmp_path) -> EarlierFailures:
-    return EarlierFailures(tmp_path / "fuzz" / "key.json")
+    return EarlierFailures(CacheFile(tmp_path / "fuzz" / "key.json"))
 
 
 def test_texts_are_read_as_they_were_written(cache):
@@ -27,7 +28,7 @@ def test_texts_are_read_as_they_were_written(cache):
 def test_without_texts_no_file_is_left(cache):
     cache.write(SAMPLES)
     assert cache.write([])
-    assert not cache.path.exists()
+    assert not cache.file.path.exists()
     assert cache.write([])
 
 
@@ -45,14 +46,14 @@ def test_only_the_first_texts_are_kept(cache):
     ],
 )  # fmt: skip
 def test_a_damaged_file_contains_nothing(cache, content):
-    cache.path.parent.mkdir()
-    cache.path.write_text(content, encoding="latin-1")
+    cache.file.path.parent.mkdir()
+    cache.file.path.write_text(content, encoding="latin-1")
     assert cache.read() == ()
 
 
 def test_a_directory_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "file").write_text("")
-    assert EarlierFailures(tmp_path / "file" / "key.json").write(SAMPLES) is False
+    assert EarlierFailures(CacheFile(tmp_path / "file" / "key.json")).write(SAMPLES) is False
 
 
 def test_each_model_and_reference_has_its_own_file(tmp_path, monkeypatch):
@@ -60,21 +61,12 @@ def test_each_model_and_reference_has_its_own_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.gguf").touch()
     paths = [
-        EarlierFailures.of(model, reference).path
+        EarlierFailures.of(model, reference).file.path
         for model, reference in (("a.gguf", "r"), ("b.gguf", "r"), ("a.gguf", "s"))
     ]
     assert len(set(paths)) == 3
-    assert paths[0] == EarlierFailures.of(str(tmp_path / "a.gguf"), "r").path
+    assert paths[0] == EarlierFailures.of(str(tmp_path / "a.gguf"), "r").file.path
     assert paths[0].parent == tmp_path / "fuzz"
-
-
-def test_the_directory_is_that_of_the_platform_or_of_the_variable(monkeypatch, tmp_path):
-    monkeypatch.delenv(VARIABLE)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_directory() == tmp_path / "tokverify"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_directory() == tmp_path / ".cache" / "tokverify"
 
 
 def test_earlier_texts_are_tried_first_and_counted_separately():

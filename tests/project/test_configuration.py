@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.project.configuration import ConfiguredModel, find_configuration, read_configuration
+from tokverify.project.configuration import ConfiguredModel
+from tokverify.project.configuration_reader import find_configuration, read_configuration
 
 FULL = """\
 reports = ["junit=out-{name}.xml"]

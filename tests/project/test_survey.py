@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
-from tokverify.project.configuration import read_configuration
+from tokverify.project.configuration_reader import read_configuration
 from tokverify.project.start import render_configuration
 from tokverify.project.survey import survey
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
-from tokverify.project.configuration import read_configuration
+from tokverify.project.configuration_reader import read_configuration
 from tokverify.project.trust import find_outside, repository_of
 from tokverify.references.location import ConfiguredLocation
 

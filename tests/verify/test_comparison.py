@@ -282,12 +282,13 @@ def test_decoding_that_fails_is_noted():
     assert result.notes == ("decoding was not compared: actual (fake): no id 1",)
 
 
-def test_fail_fast_stops_at_the_first_failure():
-    cases = [case("a"), case("ab"), case("b")]
-    report = verify_tokenizers(BROKEN, GOOD, cases, fail_fast=True)
-    assert [result.status for result in report.results] == [Status.MATCH, Status.MISMATCH]
-    assert report.stopped_early
-    assert not verify_tokenizers(BROKEN, GOOD, cases[:2], fail_fast=True).stopped_early
+def test_a_run_stops_after_the_allowed_number_of_failures():
+    cases = [case("a"), case("ab"), case("b"), case("aab"), case("a")]
+    once, twice, thrice = (verify_tokenizers(BROKEN, GOOD, cases, max_failures=count) for count in (1, 2, 3))
+    assert [result.status for result in once.results] == [Status.MATCH, Status.MISMATCH]
+    assert [len(report.results) for report in (once, twice, thrice)] == [2, 4, 5]
+    assert [report.stopped_early for report in (once, twice, thrice)] == [True, True, False]
+    assert not verify_tokenizers(BROKEN, GOOD, cases[:2], max_failures=1).stopped_early
 
 
 def test_progress_is_reported_after_each_case():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import chain, product
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Comparing a name with a hundred thousand others would take seconds.
 _MAX_CANDIDATES = 2000
 _MAX_LISTED = 30
+_WILDCARDS = frozenset("*?[")
 
 
 def select(
@@ -31,7 +32,8 @@ def select(
     Args:
         cases: The cases to choose from.
         tags: Keep cases that have at least one of these tags.
-        patterns: Keep cases whose id or `suite/id` matches at least one of these (shell-style, case-sensitive).
+        patterns: Keep cases whose `suite/id` contains at least one of these, or whose id or `suite/id` as a whole
+            matches one with a wildcard (`*`, `?` or `[...]`, as in a shell). Case is ignored.
         suites: Keep cases from these suites.
 
     Raises:
@@ -51,8 +53,14 @@ def select(
 
 
 def _matches_any(case: Case, patterns: Iterable[str]) -> bool:
-    names = case.id, case.name
-    return any(fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
+    return any(_matches(case, pattern.lower()) for pattern in patterns)
+
+
+def _matches(case: Case, pattern: str) -> bool:
+    name = case.name.lower()
+    if _WILDCARDS.isdisjoint(pattern):
+        return pattern in name
+    return fnmatchcase(name, pattern) or fnmatchcase(case.id.lower(), pattern)
 
 
 def _explain_empty_selection(

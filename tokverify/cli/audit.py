@@ -98,7 +98,7 @@ def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 def _audit(options: AuditOptions) -> int:
     from tokverify.tasks.audit import audit_model
 
-    check_reports(options, [options.model, options.reference, options.waivers])
+    check_reports(options, FORMATS["audit"], [options.model, options.reference, options.waivers])
     report = audit_model(
         options.model,
         options.reference,

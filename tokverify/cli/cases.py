@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import SUITES, json_option, no_color_option, selection_options
+from tokverify.cli.case_options import SUITES, selection_options
+from tokverify.cli.options import json_option, no_color_option
 from tokverify.cli.record import record
 from tokverify.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message

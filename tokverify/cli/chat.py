@@ -43,7 +43,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _chat(options: ChatOptions) -> int:
     from tokverify.tasks.chat import check_chat
 
-    check_reports(options, [options.model, options.reference, options.conversations])
+    check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations])
     report = check_chat(
         options.model, options.reference, conversations=options.conversations, options=options.as_recorded()
     )

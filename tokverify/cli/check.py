@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options
 from tokverify.cli.configured import select_model
-from tokverify.cli.options import PATH, ModelCommand, cases_option, fail_on_option, reference_option, report_options
+from tokverify.cli.options import PATH, ModelCommand, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.project.configuration import FILE, ConfiguredModel, find_configuration
+from tokverify.project.configuration import ConfiguredModel
+from tokverify.project.configuration_file import FILE
+from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part
@@ -32,7 +35,7 @@ class CheckOptions(ReportOptions):
     baseline: Path | None
     fail_on: tuple[str, ...] | None
     only: tuple[str, ...]
-    fail_fast: bool
+    max_failures: int | None
     allow_outside: bool
 
 
@@ -48,7 +51,7 @@ class CheckOptions(ReportOptions):
     type=click.Choice([str(part) for part in Part]),
     help="Perform only this part. Can be repeated.",
 )
-@click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
+@max_failures_options
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v.")
 def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
@@ -66,10 +69,10 @@ def _check(options: CheckOptions) -> int:
 
     models = [_override(model, options) for model in _find_models(options)]
     inputs = [path for model in models for path in (model.model, model.baseline, model.waivers)]
-    check_reports(options, inputs)
+    check_reports(options, FORMATS["check"], inputs)
     parts = [Part(name) for name in options.only] or list(Part)
     requests = [
-        CheckRequest(model=model, parts=parts, fail_fast=options.fail_fast, options=options.as_recorded())
+        CheckRequest(model=model, parts=parts, max_failures=options.max_failures, options=options.as_recorded())
         for model in models
     ]
     with ProgressBar(enabled=not options.quiet) as progress:

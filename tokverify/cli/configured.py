@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.project.configuration import find_configuration
+from tokverify.project.configuration_reader import find_configuration
 
 if TYPE_CHECKING:
     from tokverify.project.configuration import Configuration, ConfiguredModel

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, no_color_option, quiet_option, seed_option
+from tokverify.cli.case_options import cases_option
+from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS

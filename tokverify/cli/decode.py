@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 
-from tokverify.cli.options import file_option, json_option, model_argument
+from tokverify.cli.json_lines import read_id_lists
+from tokverify.cli.options import file_option, json_lines_option, json_option, model_argument
 from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import write_bytes, write_text
 from tokverify.text.visible import visible
@@ -21,31 +22,41 @@ from tokverify.text.visible import visible
 @click.option("--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS.")
 @click.option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
 @json_option
+@json_lines_option("Each line of the input is a JSON list of ids, or an object with `ids`; write one object for each.")
 def decode(  # noqa: PLR0913 - one parameter for each option
-    *, model: Path, ids: Sequence[str], file: Path | None, stop_at_eos: bool, raw: bool, as_json: bool
+    *, model: Path, ids: Sequence[str], file: Path | None, stop_at_eos: bool, raw: bool, as_json: bool, json_lines: bool
 ) -> None:
     """Decode token ids to text with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
-    Without IDS or --file, the ids are read from stdin, separated by spaces, commas or newlines; brackets are ignored.
-    Spaces, newlines and control characters in the text are made visible, except with --raw and --json.
+    Without IDS or --file, the ids are read from stdin: integers separated by spaces, commas or newlines, with or
+    without brackets, or what `tokverify encode` writes. Spaces, newlines and control characters in the text are made
+    visible, except with --raw, --json and --jsonl.
     """
     from tokverify.tasks.encode import decode_ids
+    from tokverify.tasks.opening import open_model
 
-    if raw and as_json:
-        raise click.UsageError("use either --raw or --json, not both")
-    numbers = parse_ids(read_text(" ".join(ids) if ids else None, file))
-    decoding = decode_ids(model, numbers, stop_at_eos=stop_at_eos)
-    if raw:
-        write_bytes(decoding.text)
-    elif as_json:
-        document = {
-            "ids": numbers[: len(decoding.pieces)],
-            "pieces": decoding.pieces,
-            "text": decoding.text.decode(errors="replace"),
-            "bytes": decoding.text.hex(),
-        }
-        write_text(json.dumps(document) + "\n")
-    else:
-        write_text(f"{visible(decoding.text)}\n")
+    if raw and (as_json or json_lines):
+        raise click.UsageError("use either --raw or JSON, not both")
+    text = read_text(" ".join(ids) if ids else None, file)
+    id_lists: Iterable[list[int]] = read_id_lists(text) if json_lines else [parse_ids(text)]
+    opened = open_model(model)
+    for numbers in id_lists:
+        decoding = decode_ids(opened, numbers, stop_at_eos=stop_at_eos)
+        if raw:
+            write_bytes(decoding.text)
+        elif as_json or json_lines:
+            write_text(_to_json(numbers, decoding.pieces, decoding.text))
+        else:
+            write_text(f"{visible(decoding.text)}\n")
+
+
+def _to_json(ids: Sequence[int], pieces: Sequence[str], text: bytes) -> str:
+    document = {
+        "ids": ids[: len(pieces)],
+        "pieces": pieces,
+        "text": text.decode(errors="replace"),
+        "bytes": text.hex(),
+    }
+    return json.dumps(document) + "\n"

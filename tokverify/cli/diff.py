@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, cases_option, parse_seconds, report_options, seed_option, selection_options
+from tokverify.cli.case_options import cases_option, selection_options
+from tokverify.cli.options import PATH, parse_seconds, report_options, seed_option
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
@@ -94,7 +95,7 @@ def _diff(options: DiffOptions) -> int:
 
     if options.breaking and options.behavior_only:
         raise click.UsageError("use either --breaking or --behavior-only; --breaking ids only looks at the ids")
-    check_reports(options, [options.old, options.new, *options.cases, *options.corpus])
+    check_reports(options, FORMATS["diff"], [options.old, options.new, *options.cases, *options.corpus])
     cases = select_cases(options.cases, options.suites, options.tags, options.patterns)
     with FuzzLine(enabled=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
         report = diff_tokenizers(

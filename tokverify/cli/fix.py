@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import (
-    PATH,
-    ModelCommand,
-    cases_option,
-    model_argument,
-    no_color_option,
-    quiet_option,
-    reference_option,
-)
+from tokverify.cli.case_options import cases_option
+from tokverify.cli.options import PATH, ModelCommand, model_argument, no_color_option, quiet_option, reference_option
 from tokverify.cli.stream import write_text
 
 if TYPE_CHECKING:

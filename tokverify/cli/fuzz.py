@@ -146,7 +146,7 @@ def _check(options: FuzzOptions) -> None:
     if "corpus" in options.generators and not options.corpus:
         raise click.UsageError("--generator corpus mutates the files given with --corpus; name one")
     inputs = [options.model, options.reference, *options.corpus]
-    check_reports(options, inputs)
+    check_reports(options, FORMATS["fuzz"], inputs)
     if options.save:
         check_writable(options.save, inputs)
     if options.save and options.save.exists() and not options.force:

@@ -16,7 +16,8 @@ from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
 from tokverify.cli.stream import render_options, write_stderr, write_text
 from tokverify.errors import TokverifyError
-from tokverify.project.configuration import FILE, find_configuration
+from tokverify.project.configuration_file import FILE
+from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import repository_of, require_inside
 from tokverify.render.kinds import FORMATS, present
 from tokverify.text.visible import visible_message
@@ -124,7 +125,7 @@ def _write(name: str, options: RunOptions, result: ModelResult) -> int:
 
 def _write_summary(results: Mapping[str, ModelResult], options: RunOptions) -> None:
     """Summarize all models where people read stdout: tables, or annotations in a log."""
-    on_stdout = {format for format, path in options.report_files(FORMATS["run"]) if path is None}
+    on_stdout = {format for format, path in options.report_files() if path is None}
     if on_stdout.isdisjoint({"table", "github"}):
         return
     from tokverify.render.matrix import render

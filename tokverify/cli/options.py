@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tokverify.cli.output import STDOUT, ReportFile
-from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +19,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
-class _FilePath(click.Path):
+class FilePath(click.Path):
     """A path that must not be empty, since Python treats the empty path as the current directory."""
 
     def convert(
@@ -36,7 +35,7 @@ class _FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class _Location(_FilePath):
+class _Location(FilePath):
     """The path of a model, or the location of a tokenizer that is not a file."""
 
     def convert(
@@ -80,22 +79,6 @@ class _Model(_Location):
         return configured.model if configured else path
 
 
-class _Suites(_FilePath):
-    """The location of suites: a path, or `shipped`."""
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Keep `shipped` as it is.
-
-        Raises:
-            TokverifyError: If there is also a file of that name.
-        """
-        from tokverify.cases.case import SHIPPED, is_shipped
-
-        return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
-
-
 class ModelCommand(click.Command):
     """A command on one model, which explains how to name the reference if a second file follows."""
 
@@ -130,10 +113,9 @@ class TextCommand(click.Command):
             raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
 
 
-PATH = _FilePath(path_type=Path)
+PATH = FilePath(path_type=Path)
 LOCATION = _Location(path_type=Path)
 MODEL = _Model(path_type=Path)
-SUITES = _Suites(path_type=Path)
 
 model_argument = click.argument("model", type=MODEL)
 configured_model_argument = click.argument("model", type=PATH)
@@ -156,6 +138,11 @@ parse_special_option = click.option(
 def reference_option(help: str) -> Callable[[_Command], _Command]:
     """Build the option that names a reference."""
     return click.option("-r", "--reference", metavar="LOCATION", help=help)
+
+
+def json_lines_option(help: str) -> Callable[[_Command], _Command]:
+    """Build the option that reads and writes JSON Lines."""
+    return click.option("--jsonl", "json_lines", is_flag=True, help=help)
 
 
 def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command], _Command]:
@@ -236,49 +223,3 @@ def parse_seconds(ctx: click.Context, param: click.Parameter, value: str | None)
     raise click.BadParameter(
         f"{value!r} is not a duration; write a number and a unit, such as 60s, 5m or 1h", ctx, param
     )
-
-
-def fail_on_option(command: _Command) -> _Command:
-    """Add the option that says what fails besides failing cases."""
-    return click.option(
-        "--fail-on",
-        multiple=True,
-        callback=_parse_fail_on,
-        metavar="LIST",
-        help="Which differences between the tokenizers themselves fail: the lowest severity (error, warning, info),"
-        " aspects such as decoding, not-compared, or none (default: error).",
-    )(command)
-
-
-def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
-    from tokverify.verify.fail_on import parse_fail_on
-
-    try:
-        return parse_fail_on(values) if values else None
-    except TokverifyError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def cases_option(use: str) -> Callable[[_Command], _Command]:
-    """Build the `--cases` option; `use` begins its help text."""
-    help = f"{use}: a suite or a directory of suites, or `shipped` for those that come with tokverify (default)."
-    return click.option("--cases", multiple=True, type=SUITES, metavar="PATH", help=help)
-
-
-def selection_options(command: _Command) -> _Command:
-    """Add the options that select cases."""
-    for option in reversed(
-        (
-            click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
-            click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
-            click.option(
-                "-k",
-                "patterns",
-                multiple=True,
-                metavar="PATTERN",
-                help="Select cases whose id or suite/id matches, such as 'tab*'.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command

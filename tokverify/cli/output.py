@@ -59,18 +59,14 @@ class ReportOptions:
     reports: tuple[ReportFile, ...] = ()
     """Additional reports."""
 
-    def report_files(self, formats: Container[str]) -> list[ReportFile]:
+    def report_files(self) -> list[ReportFile]:
         """List all reports to write.
 
         The main report is a table unless a format is requested or implied by the name of the file. It is left out if
         neither format nor file is requested and another report goes to stdout.
-
-        Args:
-            formats: The formats that the report can be written in.
         """
-        implied = SUFFIXES.get(self.output.suffix.lower(), "table") if self.output else "table"
         place = None if self.output == STDOUT else self.output
-        main = ReportFile(self.format_name or (implied if implied in formats else "table"), place)
+        main = ReportFile(self.format_name or _implied_format(place), place)
         stdout_is_taken = any(report.path is None for report in self.reports)
         is_unspecified = self.format_name is None and self.output is None
         return list(self.reports) if stdout_is_taken and is_unspecified else [main, *self.reports]
@@ -83,6 +79,11 @@ class ReportOptions:
 
 
 _PRESENTATION = frozenset(option.name for option in fields(ReportOptions))
+
+
+def _implied_format(path: Path | None) -> str:
+    """Return the format that the name of a file implies; None is stdout."""
+    return SUFFIXES.get(path.suffix.lower(), ("table",))[0] if path else "table"
 
 
 UNRECORDED: Mapping[str, object] = {"recorded": False}
@@ -102,28 +103,48 @@ def _to_json(value: object) -> object:
 
 
 def check_reports(
-    options: ReportOptions, inputs: Iterable[Path | str | None] = (), outputs: Iterable[Path | None] = ()
+    options: ReportOptions,
+    formats: Container[str],
+    inputs: Iterable[Path | str | None] = (),
+    outputs: Iterable[Path | None] = (),
 ) -> None:
     """Fail before any work is done if the reports cannot be written, or would overwrite an input.
 
     Args:
         options: The options of the command.
+        formats: The formats that the report can be written in.
         inputs: The files that the command reads.
         outputs: Other files that the command writes.
 
     Raises:
-        UsageError: If two reports go to one place.
+        UsageError: If two reports go to one place, or the name of a file contradicts its format.
         TokverifyError: As `check_writable` does.
     """
     inputs = list(inputs)
     taken: set[Path | None] = {path.resolve() for path in outputs if path}
-    for _, path in options.report_files(()):
+    for format_name, path in options.report_files():
         if path is not None:
+            _check_name(path, format_name, formats)
             check_writable(path, inputs)
         place = path.resolve() if path else None
         if place in taken:
             raise click.UsageError(f"two reports go to {path or 'stdout'}; name a file for one of them")
         taken.add(place)
+
+
+def _check_name(path: Path, format_name: str, formats: Container[str]) -> None:
+    """Fail if people or programs would expect another format in a file of this name."""
+    suffix = path.suffix.lower()
+    fitting = SUFFIXES.get(suffix, (format_name,))
+    if format_name not in fitting:
+        raise click.UsageError(
+            f"{path}: the name of the file implies the format {fitting[0]}, but the report is written as {format_name};"
+            " change one of them"
+        )
+    if format_name not in formats:
+        raise click.UsageError(
+            f"{path}: this report cannot be written as {format_name}; choose another name, or another format with -f"
+        )
 
 
 def write_reports(
@@ -141,7 +162,7 @@ def write_reports(
     Returns:
         The exit code of the report.
     """
-    reports = options.report_files(shown.formats)
+    reports = options.report_files()
     texts = _render(options, shown, reports)
     files = {path: text for path, text in texts.items() if path}
     write_files(files | {path: render() for path, render in (also or {}).items()})
@@ -164,7 +185,7 @@ def _render(options: ReportOptions, shown: Presentation, reports: Iterable[Repor
 
 
 def _ci_options() -> RenderOptions:
-    from tokverify.project.configuration import locate_configuration
+    from tokverify.project.configuration_file import locate_configuration
     from tokverify.system.ci import repository_root
 
     root = repository_root()

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import (
-    PATH,
-    cases_option,
-    model_argument,
-    no_color_option,
-    reference_option,
-    selection_options,
-)
+from tokverify.cli.case_options import cases_option, selection_options
+from tokverify.cli.options import PATH, model_argument, no_color_option, reference_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 

@@ -50,7 +50,7 @@ def _show(options: ShowOptions) -> int:
     from tokverify.render.kinds import SHOWN_KINDS, present
     from tokverify.tasks.report import apply_baseline, read_presentable
 
-    check_reports(options, [options.file, options.baseline], [options.baseline])
+    check_reports(options, FORMATS["run"], [options.file, options.baseline], [options.baseline])
     check_baseline(options)
     if options.baseline:
         result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
@@ -62,7 +62,7 @@ def _show(options: ShowOptions) -> int:
 
 
 def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None:
-    for name, _ in options.report_files(shown.formats):
+    for name, _ in options.report_files():
         if name not in shown.formats:
             raise TokverifyError(
                 f"{options.file}: a report of `tokverify {kind}` cannot be shown as {name};"
@@ -84,5 +84,5 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the 
     from tokverify.tasks.report import diff_reports
 
     given = ReportOptions(**options)
-    check_reports(given, [old, new])
+    check_reports(given, FORMATS["report diff"], [old, new])
     return write_reports(given, present("report diff", diff_reports(old, new)))

@@ -8,17 +8,16 @@ from typing import Any
 import click
 
 from tokverify.cli.baseline import baseline_options
-from tokverify.cli.configured import fill_in_settings
-from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import (
-    LOCATION,
-    ModelCommand,
+from tokverify.cli.case_options import (
     cases_option,
     fail_on_option,
-    reference_option,
-    report_options,
+    last_failed_option,
+    max_failures_options,
     selection_options,
 )
+from tokverify.cli.configured import fill_in_settings
+from tokverify.cli.matrix import run_configured
+from tokverify.cli.options import LOCATION, ModelCommand, reference_option, report_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
@@ -38,7 +37,8 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option("The texts to encode")
 @selection_options
-@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@last_failed_option
+@max_failures_options
 @fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @click.option("--thorough", is_flag=True, help="Let the diagnosis try twenty times as much before it gives up.")

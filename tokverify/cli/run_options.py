@@ -10,6 +10,7 @@ import click
 
 from tokverify.cli.baseline import BaselineOptions, check_baseline
 from tokverify.cli.output import check_reports
+from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -27,7 +28,8 @@ class RunOptions(BaselineOptions):
     suites: tuple[str, ...]
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
-    fail_fast: bool
+    last_failed: bool
+    max_failures: int | None
     fail_on: tuple[str, ...] | None
     diagnose: bool
     thorough: bool
@@ -39,9 +41,9 @@ class RunOptions(BaselineOptions):
             UsageError: If an option requires or excludes another one.
             TokverifyError: If a report cannot be written.
         """
-        if self.update_baseline and self.fail_fast:
-            raise click.UsageError("--update-baseline needs all results; remove --fail-fast")
-        check_reports(self, [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
+        if self.update_baseline and (self.max_failures or self.last_failed):
+            raise click.UsageError("--update-baseline needs all results; remove --maxfail, --fail-fast or --lf")
+        check_reports(self, FORMATS["run"], [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
         check_baseline(self)
 
     def request(self) -> RunRequest:
@@ -60,7 +62,8 @@ class RunOptions(BaselineOptions):
             suites=self.suites,
             tags=self.tags,
             patterns=self.patterns,
-            fail_fast=self.fail_fast,
+            last_failed=self.last_failed,
+            max_failures=self.max_failures,
             fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
             diagnose=self.diagnose,
             thorough=self.thorough,

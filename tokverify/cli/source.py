@@ -8,12 +8,15 @@ from pathlib import Path
 
 import click
 
+from tokverify.cli.json_lines import ids_of, parse
 from tokverify.errors import TokverifyError
 from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_stream, read_verbatim
 from tokverify.text.wording import short_repr
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _ID = re.compile(r"[0-9]{1,10}")
+_TABLE = re.compile(r"(?:^|\n)(?:(\[[0-9,\s]+\])\n\n)?[0-9,]+ tokens?\n?\Z")
+"""The end of the table that `tokverify encode` writes: the ids in brackets, if there are any, and their number."""
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
@@ -57,11 +60,15 @@ def _to_bytes(argument: str) -> bytes:
 
 
 def parse_ids(text: str) -> list[int]:
-    """Read token ids separated by spaces, commas or newlines; brackets are ignored.
+    """Read token ids from anything that `tokverify encode` writes, or separated by spaces, commas or newlines.
 
     Raises:
         TokverifyError: If something else is among them.
     """
+    if text.lstrip().startswith("{"):
+        return ids_of(parse(text))
+    if table := _TABLE.search(text):
+        text = table[1] or ""
     words = [word for word in _SEPARATORS.split(text) if word]
     for word in words:
         if not _ID.fullmatch(word):

@@ -52,7 +52,7 @@ def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 def _stats(options: StatsOptions) -> int:
     from tokverify.tasks.stats import measure_tokenizers
 
-    check_reports(options, [options.model, *options.others, *options.files])
+    check_reports(options, FORMATS["stats"], [options.model, *options.others, *options.files])
     with ProgressBar(enabled=bool(options.files), what="bytes") as progress:
         report = measure_tokenizers(
             [options.model, *options.others],

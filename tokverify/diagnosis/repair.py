@@ -83,4 +83,4 @@ def _cases(report: Report) -> Iterator[str]:
 
 
 def _is_filtered(report: Report) -> bool:
-    return any(report.options.get(option) for option in ("suites", "tags", "patterns", "fail_fast"))
+    return any(report.options.get(option) for option in ("suites", "tags", "patterns", "max_failures", "last_failed"))

@@ -23,8 +23,15 @@ Format: TypeAlias = Callable[[Any, RenderOptions], str]
 CI_FORMATS = ("github", "gitlab", "sarif")
 """The formats for CI systems; each is a module in `render/ci/` that writes the issues of any report."""
 
-SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".html": "html"}
-"""Suffix of a file name -> the format that such a file holds by default."""
+SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    ".json": ("json", "gitlab", "sarif"),
+    ".md": ("markdown",),
+    ".xml": ("junit",),
+    ".sarif": ("sarif",),
+    ".html": ("html",),
+    ".htm": ("html",),
+}
+"""Suffix of a file name -> the formats that such a file can hold, the one that it holds by default first."""
 
 # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
 _REQUIRES_PLACES = frozenset({"gitlab", "sarif"})

@@ -136,7 +136,7 @@ class Report:
     versions: Mapping[str, str] = field(default_factory=dict)
     """The versions of tokverify and the libraries involved."""
     stopped_early: bool = False
-    """Whether `--fail-fast` left cases unrun."""
+    """Whether cases were not run because enough others had failed."""
     diagnosis: Diagnosis | None = None
     """Why cases fail; None if none does, nobody asked, or it cannot be found out."""
     undiagnosed: str = ""

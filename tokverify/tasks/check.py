@@ -38,8 +38,8 @@ class CheckRequest:
     """The model with its settings."""
     parts: Sequence[Part] = tuple(Part)
     """What to perform."""
-    fail_fast: bool = False
-    """Whether `run` stops at the first failing case."""
+    max_failures: int | None = None
+    """After how many failing cases `run` stops; None to run all."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The options to record in the reports."""
 
@@ -121,7 +121,7 @@ class _Opened:
             self._reference or self._configured.reference,
             self._cases,
             baseline=self._configured.baseline,
-            fail_fast=self._request.fail_fast,
+            max_failures=self._request.max_failures,
             fail_on=self._fail_on,
             diagnose=True,
             options=self._request.options,

@@ -14,6 +14,7 @@ from tokverify.references.location import EXPECT
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.tasks.cases import select_cases
+from tokverify.tasks.last_failures import LastFailures
 from tokverify.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, python_version
 from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.verify.baseline import Baseline
@@ -36,7 +37,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     baseline: Baseline | Path | str | None = None,
-    fail_fast: bool = False,
+    max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
     diagnose: bool = False,
     thorough: bool = False,
@@ -51,7 +52,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
             case expects something of the model, that is used; otherwise a reference is looked for.
         cases: The texts to encode; the shipped cases by default.
         baseline: Known failures, or the file that lists them.
-        fail_fast: Stop at the first failing case.
+        max_failures: Stop after this many failing cases; None to run all.
         fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
             `info`), aspects such as `decoding`, and `not-compared`.
         diagnose: If cases fail or decode differently, search for the cause and record it in the report.
@@ -73,7 +74,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         opened.tokenizer,
         cases=cases,
         baseline=known,
-        fail_fast=fail_fast,
+        max_failures=max_failures,
         fail_on=fail_on,
         on_progress=on_progress,
     )
@@ -148,8 +149,11 @@ class RunRequest:
     patterns: tuple[str, ...] = ()
     """Patterns of case ids to select."""
 
-    fail_fast: bool = False
-    """Whether to stop at the first failure."""
+    max_failures: int | None = None
+    """After how many failing cases to stop; None to run all."""
+
+    last_failed: bool = False
+    """Whether to run only the cases that failed in the last run, if there are any."""
 
     fail_on: tuple[str, ...] = FAIL_ON
     """What fails besides failing cases."""
@@ -188,18 +192,21 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
     """
     # An unreadable baseline is reported before any work is done.
     baseline = Baseline.load(request.baseline, missing_ok=request.update_baseline) if request.baseline else None
+    cases = select_cases(request.cases, request.suites, request.tags, request.patterns)
+    failures = LastFailures.of(request.model, request.reference)
     report = verify_model(
         request.model,
         request.reference,
-        select_cases(request.cases, request.suites, request.tags, request.patterns),
+        failures.select(cases) if request.last_failed else cases,
         baseline=None if request.update_baseline else baseline,
-        fail_fast=request.fail_fast,
+        max_failures=request.max_failures,
         fail_on=request.fail_on,
         diagnose=request.diagnose and not request.update_baseline,
         thorough=request.thorough,
         options=request.options,
         on_progress=on_progress,
     )
+    failures.update(report)
     if baseline and request.baseline and request.update_baseline:
         return update_baseline(report, baseline, request.baseline, request.reason)
     return RunResult(report, {})

@@ -40,7 +40,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     *,
     sides: tuple[Side, Side] | None = None,
     baseline: Baseline | None = None,
-    fail_fast: bool = False,
+    max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -54,7 +54,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         cases: The texts to encode, in the order of the report.
         sides: How the report describes the two; derived from the tokenizers by default.
         baseline: The failures that are known and accepted.
-        fail_fast: Stop after the first case that does not pass.
+        max_failures: Stop after this many failing cases; None to run all.
         fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
         on_progress: Called after each case with the number of cases done and of all.
     """
@@ -65,7 +65,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     judge = baseline.judge(sides[0]) if baseline else None
     compared = map(_comparison(actual, expected, sides).result, cases)
     accepted = map(judge.apply, compared) if judge else compared
-    results = tuple(_watch(accepted, len(cases), fail_fast, on_progress))
+    results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
     report = Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
@@ -102,14 +102,19 @@ def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
 
 
 def _watch(
-    results: Iterable[CaseResult], count: int, fail_fast: bool, on_progress: Callable[[int, int], None] | None
+    results: Iterable[CaseResult],
+    count: int,
+    max_failures: int | None,
+    on_progress: Callable[[int, int], None] | None,
 ) -> Iterator[CaseResult]:
-    """Pass results on as they come and report the progress; with `fail_fast`, end with the first failure."""
+    """Pass results on as they come and report the progress; end with the last failure that is allowed."""
+    failures = 0
     for done, result in enumerate(results, 1):
         yield result
         if on_progress:
             on_progress(done, count)
-        if fail_fast and result.status in FAILING:
+        failures += result.status in FAILING
+        if failures == max_failures:
             return
 
 

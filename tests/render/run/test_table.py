@@ -43,9 +43,7 @@ def test_the_last_line_is_the_verdict(statuses, verdict):
 
 def test_the_verdict_explains_what_the_exit_code_does_not():
     sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(10, 9), stopped_early=True)
-    assert last_line(sample_report) == (
-        "1 case: 1 match; the vocabularies differ; stopped at the first failure, the rest was not run"
-    )
+    assert last_line(sample_report) == ("1 case: 1 match; the vocabularies differ; stopped early, the rest was not run")
 
 
 def test_quiet_prints_only_the_verdict():

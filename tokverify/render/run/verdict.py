@@ -38,7 +38,7 @@ def verdict(report: Report) -> str:
     if fails_uncompared(report):
         parts.append("failing because not everything was compared")
     if report.stopped_early:
-        parts.append("stopped at the first failure, the rest was not run")
+        parts.append("stopped early, the rest was not run")
     if report.baseline and report.baseline.fixed:
         parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
     if run_exit_code(report) not in {0, 1}:
