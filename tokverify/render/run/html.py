@@ -45,8 +45,8 @@ def render(report: Report) -> str:
         **comparison(report),
         "differences": list(map(partial(_difference, report), report.differences)),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
         "undiagnosed": visible_message(report.undiagnosed),
+        "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run/page.html.jinja", context)
 
@@ -126,7 +126,8 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         yield visible_message(name), visible_message(shown)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return the explanations of a diagnosis."""
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,

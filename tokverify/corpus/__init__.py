@@ -1,0 +1,1 @@
+"""Verify whole corpora, in units that workers process independently of each other."""
