@@ -20,6 +20,7 @@ def test_the_kinds():
         "rebuilt",
         "llama.cpp",
         "server",
+        "command",
     ]
 
 

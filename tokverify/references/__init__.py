@@ -63,12 +63,19 @@ def _server(request: Request) -> FoundReference:
     return server.load(request)
 
 
+def _command(request: Request) -> FoundReference:
+    from tokverify.references import command
+
+    return command.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,
     "server": _server,
+    "command": _command,
 }
 """The built-in kinds of references."""
 
@@ -96,8 +103,9 @@ def open_reference(
     Args:
         location: A tokenizer.json, a sentencepiece .model, a tiktoken or tekken file, a directory with one of the
             first two, another GGUF file, a hub id `org/name` or `org/name@revision`, the address of a server,
-            `rebuilt`, `llama.cpp`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind explicitly, as in `hub:gpt2`,
-            including kinds that other packages register. A `ConfiguredLocation` is sent no key.
+            `rebuilt`, `llama.cpp`, `command:PROGRAM ARGUMENTS`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind
+            explicitly, as in `hub:gpt2`, including kinds that other packages register. A `ConfiguredLocation` is sent
+            no key, and may not run a program.
         spec: The GGUF file's tokenizer, from which `rebuilt` is made.
         settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.

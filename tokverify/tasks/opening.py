@@ -18,12 +18,14 @@ from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
+from tokverify.stores.location import find_model, is_stored
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
     from tokverify.references import FoundReference
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
+    from tokverify.stores.model_file import ModelFile
     from tokverify.tokenizer import Tokenizer
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
@@ -34,8 +36,8 @@ _MAX_HASHED_BYTES = 256 * 2**20
 class OpenedModel:
     """A tokenizer file that has been read, ready to encode."""
 
-    path: Path
-    """The path as the user gave it; for a tiktoken file it ends in `:PATTERN`."""
+    file: ModelFile
+    """The file and where it came from; for a tiktoken file, the path ends in `:PATTERN`."""
 
     kind: str
     """The format of the file, such as `gguf` or `sentencepiece`."""
@@ -51,10 +53,15 @@ class OpenedModel:
         """The tokenizer to compare."""
         return self.encoder
 
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
+
     @cached_property
     def description(self) -> Side:
-        """The description of the model in reports. The file is hashed on first use."""
-        return replace(side_of(self.encoder), source=str(self.path), sha256=_hash_file(file_of(self.path)))
+        """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
+        return replace(side_of(self.encoder), source=self.file.location, sha256=_sha256_of(self.file))
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -66,14 +73,19 @@ class OpenedModel:
 class OpenedDeclaration:
     """A tokenizer file that has been read, but that llama.cpp may refuse to load."""
 
-    path: Path
-    """The path as the user gave it."""
+    file: ModelFile
+    """The file and where it came from."""
 
     kind: str
     """The format of the file, as in `OpenedModel`."""
 
     declaration: Declaration
     """What the file declares, with the reason if llama.cpp refuses it."""
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -112,8 +124,11 @@ class OpenedReference:
         return {**python_version(), **self.found.versions}
 
 
-ModelSource: TypeAlias = "str | Path | OpenedModel"
-"""A path, or a model that is already open."""
+ModelLocation: TypeAlias = "str | Path | ModelFile"
+"""A path, a name such as `hf:org/name`, or the file that it leads to."""
+
+ModelSource: TypeAlias = "ModelLocation | OpenedModel"
+"""Where a model is, or a model that is already open."""
 
 SubjectSource: TypeAlias = "ModelSource | OpenedReference"
 """A model, the location of any other tokenizer, such as the address of a server, or one that is already open."""
@@ -126,22 +141,22 @@ def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
     Args:
-        model: The path; a model that is already open is returned unchanged.
+        model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
 
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
     if isinstance(model, OpenedModel):
         return model
-    if isinstance(model, str) and references.is_location(model):
+    if isinstance(model, str) and _is_other_tokenizer(model):
         raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
-    path = Path(model)
-    kind = kind_of_model(path)
-    spec = read_spec_of_kind(path, kind)
-    return OpenedModel(path=path, kind=kind, spec=spec, encoder=Encoder(spec, path.stem))
+    file = find_model(model)
+    kind = kind_of_model(file.path)
+    spec = read_spec_of_kind(file.path, kind)
+    return OpenedModel(file=file, kind=kind, spec=spec, encoder=Encoder(spec, file.name))
 
 
-def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclaration:
+def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
     """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
 
     Args:
@@ -151,10 +166,11 @@ def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclar
     Raises:
         TokverifyError: If there is no such file, or nothing in it can be read.
     """
-    path = Path(model)
+    file = find_model(model)
+    path = file.path
     kind = kind or kind_of_model(path)
     declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
-    return OpenedDeclaration(path=path, kind=kind, declaration=declaration)
+    return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 
 def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
@@ -167,9 +183,14 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
-    if isinstance(model, str) and references.is_location(model):
+    if isinstance(model, str) and _is_other_tokenizer(model):
         return OpenedReference(found=references.open_reference(model))
     return model if isinstance(model, OpenedReference) else open_model(model)
+
+
+def _is_other_tokenizer(location: str) -> bool:
+    """Whether a location is opened by something else than tokverify."""
+    return references.is_location(location) and not is_stored(location)
 
 
 def open_reference(
@@ -195,7 +216,9 @@ def open_reference(
     else:
         settings = model.encoder.settings if isinstance(model, OpenedModel) else None
         if reference is None:
-            return OpenedReference(found=find_reference(model.path, model.spec, settings))
+            return OpenedReference(
+                found=find_reference(model.path, model.spec, settings, repository=model.file.repository)
+            )
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
     return OpenedReference(found=found)
@@ -214,9 +237,13 @@ def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, f
 def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     """Open a GGUF file, which tokverify encodes as llama.cpp does, or any other tokenizer with its own library.
 
+    A GGUF file may be named as for `open_model`.
+
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
+    if is_stored(location):
+        return open_model(location)
     path = find_existing(location)
     if path is None and location.endswith(".gguf") and ":" not in location:
         # The reader of GGUF reports that there is no such file.
@@ -246,9 +273,12 @@ def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
     return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
 
 
-def _hash_file(path: Path) -> str | None:
-    """Compute the SHA-256 digest of a file; None for a very large one."""
+def _sha256_of(file: ModelFile) -> str | None:
+    """Return the SHA-256 digest of a model's complete file; None if it is not known and would take long to compute."""
+    if file.sha256 or file.is_partial:
+        return file.sha256
+    path = file_of(file.path)
     if path.stat().st_size > _MAX_HASHED_BYTES:
         return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

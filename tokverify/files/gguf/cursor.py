@@ -1,20 +1,18 @@
-"""Read values from a GGUF file with bounds checks.
-
-The file is read in parts and not mapped into memory: a mapped file that somebody truncates ends the process.
-"""
+"""Read values from a GGUF file with bounds checks."""
 
 from __future__ import annotations
 
-import os
-import stat
 import struct
 import sys
 from array import array
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, UnsupportedError
+
+if TYPE_CHECKING:
+    from tokverify.files.gguf.window import GgufFile
 
 
 class ValueType(IntEnum):
@@ -56,82 +54,7 @@ MAX_KEPT_BYTES = 1 << 27
 """The limit for all strings and arrays that are kept in memory, in bytes of the file."""
 
 _MAX_STRING = 1 << 30
-_WINDOW = 1 << 20
 _LENGTH = 8
-
-
-class GgufFile:
-    """An open file, of which parts are read on demand; use it as a context manager."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._path = path
-        self._file = file
-        self._size = os.fstat(file.fileno()).st_size
-        self._window = b""
-        self._start = 0
-
-    def __len__(self) -> int:
-        """Return the size that the file had when it was opened, in bytes."""
-        return self._size
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, start: int, length: int) -> bytes:
-        """Return `length` bytes, all of which must be in the file.
-
-        Raises:
-            TokverifyError: If they cannot be read, such as when the file has been truncated in the meantime.
-        """
-        window, offset = self.window(start, length)
-        return window[offset : offset + length]
-
-    def window(self, start: int, least: int) -> tuple[bytes, int]:
-        """Return a part of the file with at least `least` bytes from `start` on, and the offset of `start` in it."""
-        offset = start - self._start
-        if not 0 <= offset <= len(self._window) - least:
-            self._window = self._load(start, min(max(least, _WINDOW), self._size - start))
-            self._start, offset = start, 0
-        return self._window, offset
-
-    def _load(self, start: int, length: int) -> bytes:
-        try:
-            self._file.seek(start)
-            data = self._file.read(length)
-        except OSError as error:
-            raise TokverifyError(f"{self._path}: cannot be read: {error.strerror}") from None
-        if len(data) < length:
-            raise TokverifyError(
-                f"{self._path}: was truncated while it was read; wait until nothing writes to it, and try again"
-            )
-        return data
-
-
-def open_gguf(path: Path) -> GgufFile:
-    """Open a file for reading.
-
-    Raises:
-        BrokenFileError: If the file is empty.
-        TokverifyError: If the file does not exist or cannot be read.
-    """
-    try:
-        status = path.stat()
-        # subtle: opening a pipe would wait for a writer, so check before opening.
-        if stat.S_ISREG(status.st_mode) and status.st_size > 0:
-            return GgufFile(path, path.open("rb", buffering=0))
-    except FileNotFoundError:
-        raise TokverifyError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
-        reason = getattr(error, "strerror", None) or error
-        raise TokverifyError(f"{path}: cannot be read: {reason}") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise TokverifyError(f"{path}: is a directory; name the .gguf file inside it")
-    if not stat.S_ISREG(status.st_mode):
-        raise TokverifyError(f"{path}: is not a regular file; copy its content into one")
-    raise BrokenFileError(f"{path}: is empty; download or copy the file again")
 
 
 class Cursor:
@@ -218,6 +141,30 @@ class Cursor:
         if length > _MAX_STRING:
             raise self.damaged(f"a string of {length} bytes exceeds the limit of {_MAX_STRING}")
         self.position += length
+
+    def skip_strings(self, count: int) -> None:
+        """Skip `count` strings."""
+        self.data.expect(self.position + count * _LENGTH)
+        while count:
+            count -= self._skip_strings(count)
+
+    def _skip_strings(self, count: int) -> int:
+        """Skip the strings that begin in one window of the file, and return their number, which is at least one."""
+        if self.left < _LENGTH:
+            raise self.truncated(f"needs {_LENGTH} bytes")
+        window, position = self.data.window(self.position, _LENGTH)
+        start, last, skipped = position, len(window) - _LENGTH, 0
+        length_at = struct.Struct(self.order + "Q").unpack_from
+        while skipped < count and position <= last:
+            position += _LENGTH + length_at(window, position)[0]
+            skipped += 1
+        if position - start <= self.left:
+            self.position += position - start
+            return skipped
+        # One of them cannot fit: this fails at that one.
+        for _ in range(skipped):
+            self.skip(self.uint64())
+        return skipped
 
     def strings(self, count: int) -> list[str]:
         """Read `count` strings like `string`."""

@@ -154,12 +154,12 @@ def _count(count: int, style: Style) -> Inline:
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     """Describe what may cause the failures, or why that is unknown; nothing if nobody asked."""
     if report.diagnosis:
-        yield _diagnosis_section(report.diagnosis, verbose=verbose)
+        yield diagnosis_section(report.diagnosis, verbose=verbose)
     elif report.undiagnosed:
         yield Section([Items([], message(report.undiagnosed))], "Diagnosis")
 
 
-def _diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
+def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
     items = [
         _explanation(found, diagnosis, is_first=index == 0, verbose=verbose)
