@@ -10,12 +10,14 @@ from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.pre_search import PROBES
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
+ENDS = [start + end for start in ("", "a", "é", "日", "1", " ", "a ") for end in ("é", "։", "日", "🦙", "\u0301")]
+"""Texts that end with each size of character."""
 MERGES = ["h e", "l l", "he ll", "hell o", "Ġ w", "o r", "1 2", "12 3", "Ċ Ċ", "Ġ Ġ"]
 
 
 def results(encoder: Encoder) -> list[str]:
     """Return the ids of each probe, or the error."""
-    return list(map(str, encoder.encode_many(PROBES, add_special=False, parse_special=True)))
+    return list(map(str, encoder.encode_many([*PROBES, *ENDS], add_special=False, parse_special=True)))
 
 
 @pytest.mark.parametrize("pre", PRE_TOKENIZERS)

@@ -19,11 +19,13 @@ from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind, Stop
 from tokverify.report.run import Status
+from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
 from tokverify.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, open_tokenizers
+from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.tasks.run import explain_missing_diagnosis
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.comparison import compare_beyond_texts, verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -44,6 +46,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     seed: int = 0,
     generators: Sequence[str] = (),
     corpus: Sequence[Path] = (),
+    fail_on: Sequence[str] = FAIL_ON,
     decoding: bool = False,
     diagnose: bool = False,
     replay: bool = False,
@@ -64,6 +67,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         seed: The seed of the generators; the same seed generates the same texts.
         generators: The names of the generators to use; all by default.
         corpus: Text files to mutate.
+        fail_on: Differences between the tokenizers themselves that fail, as for `verify_model`.
         decoding: Compare decoding too; always done with llama.cpp.
         diagnose: Search for the cause of failures, as `verify_model` does, and merge causes with the same explanation.
         replay: Try the texts first on which the two differed in earlier runs, and remember those of this run.
@@ -109,7 +113,10 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     if earlier:
         earlier.write(_samples_to_keep(fuzzed, plan.earlier))
     versions = {**fuzzed.report.versions, **opened.versions, **found.versions}
-    report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
+    report = replace(fuzzed.report, options=dict(options or {}), versions=versions, fail_on=tuple(fail_on))
+    report = compare_beyond_texts(report, opened.tokenizer, found.tokenizer)
+    if found.found.is_rebuilt and isinstance(opened, OpenedModel):
+        report = add_rule_findings(report, opened)
     if diagnose and fuzzed.causes and isinstance(opened, OpenedReference):
         report = replace(report, undiagnosed=explain_missing_diagnosis(opened))
     return replace(fuzzed, report=_add_repairs(report))
