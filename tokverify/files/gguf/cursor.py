@@ -144,19 +144,19 @@ class Cursor:
 
     def skip_strings(self, count: int) -> None:
         """Skip `count` strings."""
-        self.data.expect(self.position + count * _LENGTH)
+        self.data.expect(self.position + count * LENGTH_SIZE)
         while count:
             count -= self._skip_strings(count)
 
     def _skip_strings(self, count: int) -> int:
         """Skip the strings that begin in one window of the file, and return their number, which is at least one."""
-        if self.left < _LENGTH:
-            raise self.truncated(f"needs {_LENGTH} bytes")
-        window, position = self.data.window(self.position, _LENGTH)
-        start, last, skipped = position, len(window) - _LENGTH, 0
+        if self.left < LENGTH_SIZE:
+            raise self.truncated(f"needs {LENGTH_SIZE} bytes")
+        window, position = self.data.window(self.position, LENGTH_SIZE)
+        start, last, skipped = position, len(window) - LENGTH_SIZE, 0
         length_at = struct.Struct(self.order + "Q").unpack_from
         while skipped < count and position <= last:
-            position += _LENGTH + length_at(window, position)[0]
+            position += LENGTH_SIZE + length_at(window, position)[0]
             skipped += 1
         if position - start <= self.left:
             self.position += position - start
