@@ -29,7 +29,7 @@ _CONFIGURABLE = ("reference", "select", "ignore", "waivers")
 class AuditOptions(ReportOptions):
     """The options of the command."""
 
-    model: Path
+    model: Path | str
     reference: str | None
     select: tuple[str, ...]
     ignore: tuple[str, ...]
@@ -110,7 +110,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
 )
 @report_options(FORMATS["audit"], "Show all ids.")
-def audit(*, models: tuple[Path, ...], **options: Any) -> int:  # noqa: ANN401 - by type in AuditOptions
+def audit(*, models: tuple[Path | str, ...], **options: Any) -> int:  # noqa: ANN401 - by type in AuditOptions
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
     MODEL can also be a name such as hf:org/name:Q4_K_M, of which only the metadata is downloaded. Several models, a
@@ -120,9 +120,7 @@ def audit(*, models: tuple[Path, ...], **options: Any) -> int:  # noqa: ANN401 -
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
     found = find_models(models)
-    chosen = [
-        AuditOptions(**fill_in_settings({**options, "model": Path(model)}, _CONFIGURABLE)) for model in found.values()
-    ]
+    chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
     if len(chosen) == 1:
         return _audit(chosen[0])
     return check_several(chosen[0], [each.request(name) for name, each in zip(found, chosen, strict=True)])

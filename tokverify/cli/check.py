@@ -10,7 +10,7 @@ import click
 
 from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options
 from tokverify.cli.configured import select_model
-from tokverify.cli.options import PATH, ModelCommand, reference_option, report_options
+from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions
 from tokverify.cli.several import check_several
 from tokverify.project.configuration import ConfiguredModel
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class CheckOptions(ReportOptions):
     """The options of the command."""
 
-    models: tuple[Path, ...]
+    models: tuple[Path | str, ...]
     reference: str | None
     cases: tuple[SuiteSource, ...]
     baseline: Path | None
@@ -41,7 +41,7 @@ class CheckOptions(ReportOptions):
 
 
 @click.command(cls=ModelCommand)
-@click.argument("models", type=PATH, nargs=-1, metavar="[MODEL]...")
+@models_argument(required=False)
 @reference_option("What to compare with, as for `tokverify run`.")
 @cases_option("The texts to encode")
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
@@ -92,8 +92,7 @@ def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
     return [_find_model(configuration, name, model) for name, model in find_models(options.models).items()]
 
 
-def _find_model(configuration: Configuration | None, name: str, location: str) -> ConfiguredModel:
-    model = Path(location)
+def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
     found = select_model(configuration, model) if configuration else None
     return found or ConfiguredModel(name=name, model=model)
 

@@ -51,7 +51,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
 def run(  # the rest of the options is in RunOptions
     *,
-    models: tuple[Path, ...],
+    models: tuple[Path | str, ...],
     jobs: int | None,
     allow_outside: bool,
     **options: Any,  # noqa: ANN401
@@ -60,9 +60,10 @@ def run(  # the rest of the options is in RunOptions
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
     would read the equivalent GGUF file; or a name such as hf:org/name:Q4_K_M, ollama:name or https://.../model.gguf;
-    or the name of a model in tokverify.toml or pyproject.toml. Without MODEL, all models configured there are verified.
-    Command-line options override the configuration. Several models, a directory, or a pattern such as hf:org/* have
-    one report, which is that of `tokverify check`.
+    or the name of a model in tokverify.toml or pyproject.toml; or any other tokenizer, as for -r, such as the address
+    of a server or KIND:LOCATION. Without MODEL, all models in the configuration are verified. Command-line options
+    override the configuration. Several models, a directory, or a pattern such as hf:org/* have one report, which is
+    that of `tokverify check`.
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees
@@ -71,13 +72,13 @@ def run(  # the rest of the options is in RunOptions
     if not models:
         return run_configured(options, jobs, allow_outside=allow_outside)
     found = find_models(models)
-    chosen = [_choose(Path(model), options, allow_outside=allow_outside) for model in found.values()]
+    chosen = [_choose(model, options, allow_outside=allow_outside) for model in found.values()]
     if len(chosen) == 1:
         return _run(chosen[0])
     return check_several(chosen[0], [each.request_part(name) for name, each in zip(found, chosen, strict=True)])
 
 
-def _choose(model: Path, options: Mapping[str, Any], *, allow_outside: bool) -> RunOptions:
+def _choose(model: Path | str, options: Mapping[str, Any], *, allow_outside: bool) -> RunOptions:
     """Combine the options of the command line with those configured for a model."""
     chosen = fill_in_settings({"model": model, "allow_outside": allow_outside, **options}, _CONFIGURABLE)
     del chosen["allow_outside"]

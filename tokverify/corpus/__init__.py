@@ -1,1 +1,1 @@
-"""Verify whole corpora, in units that workers process independently of each other."""
+"""Compare two tokenizers on a corpus of any size, in units that workers process independently."""

@@ -92,7 +92,7 @@ class _Reader:
         values = self._table(value, key, _MODEL)
         if "model" not in values:
             raise self._error(f"{key}.model", "is missing; name a GGUF file")
-        values.setdefault("name", _UNFIT.sub("-", values["model"].stem) or "model")
+        values.setdefault("name", _UNFIT.sub("-", Path(values["model"]).stem) or "model")
         if values["name"] in self.names:
             raise self._error(f"{key}.name", f"is {values['name']!r} again; give each model a different name")
         self.names.add(values["name"])
@@ -127,13 +127,13 @@ class _Reader:
             )
         return name
 
-    def model(self, value: object, key: str) -> Path:
+    def model(self, value: object, key: str) -> Path | str:
         location = self.string(value, key)
         if not is_stored(location):
             return self.file(value, key)
         if self.root and not is_remote(location):
             self._require_inside(Path(location), key)
-        return Path(location)
+        return location
 
     def file(self, value: object, key: str) -> Path:
         path = self.path.parent / self.string(value, key)

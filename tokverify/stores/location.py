@@ -6,7 +6,7 @@ A new store needs one module with `find` and `expand`, and one line in `STORES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from glob import has_magic, iglob
@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import file_and_rest, find_existing
+from tokverify.files.location import find_existing
 from tokverify.stores.choice import tokenizer_files
 from tokverify.stores.model_file import ModelFile
 
@@ -106,39 +106,40 @@ def find_model(location: str | Path | ModelFile) -> ModelFile:
     return STORES[prefix]().find(name)
 
 
-def find_models(locations: Iterable[str | Path]) -> dict[str, str]:
+def find_models(locations: Iterable[str | Path]) -> dict[str, str | Path]:
     """Return the locations of all models that are meant, by names that tell them apart in a report.
 
     Args:
-        locations: As for `find_model`, or a directory, or a pattern such as `models/*.gguf` or `hf:org/*`.
+        locations: As for `find_model`, or a directory, or a pattern such as `models/*.gguf` or `hf:org/*`. Any other
+            location stands for itself.
 
     Raises:
         TokverifyError: If a directory or a pattern stands for no model, or for too many.
     """
-    expanded = dict.fromkeys(model for location in locations for model in _expand(location))
-    short = {model: model if is_stored(model) else Path(model).stem for model in expanded}
-    taken = list(short.values())
-    return {name if taken.count(name) == 1 else model: model for model, name in short.items()}
+    models = list(dict.fromkeys(model for location in locations for model in _expand(location)))
+    names = [model.stem if isinstance(model, Path) else model for model in models]
+    return {name if names.count(name) == 1 else str(model): model for name, model in zip(names, models, strict=True)}
 
 
-def _expand(location: str | Path) -> list[str]:
+def _expand(location: str | Path) -> Sequence[str | Path]:
     text = to_location(location)
+    prefix, _, name = text.partition(":")
     if is_stored(location):
-        prefix, _, name = text.partition(":")
         return STORES[prefix]().expand(name) if "*" in name and prefix in STORES else [text]
     path = find_existing(text)
-    if path is None and has_magic(text) and file_and_rest(text) is None:
-        return _list_models(iglob(text, recursive=True), text, "no GGUF file matches")  # noqa: PTH207 - may be absolute
     if path and path.is_dir():
         return _list_models(map(str, path.rglob("*.gguf")), text, "contains no GGUF file with a tokenizer")
-    return [text]
+    # A colon separates a drive from a path, or a kind of tokenizer from what may contain any characters.
+    if path is None and has_magic(text) and ":" not in text[2:]:
+        return _list_models(iglob(text, recursive=True), text, "no GGUF file matches")  # noqa: PTH207 - may be absolute
+    return [location]
 
 
-def _list_models(paths: Iterable[str], location: str, problem: str) -> list[str]:
+def _list_models(paths: Iterable[str], location: str, problem: str) -> list[Path]:
     found = list(islice((path for path in paths if Path(path).is_file()), MAX_MODELS + 1))
     if len(found) > MAX_MODELS:
         raise TokverifyError(f"{location}: stands for more than {MAX_MODELS:,} files, the limit; name fewer")
     models = tokenizer_files(found)
     if not models:
         raise TokverifyError(f"{location}: {problem}; check the path")
-    return models
+    return [Path(model) for model in models]

@@ -43,8 +43,8 @@ def render(report: Report) -> str:
     context = {
         **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
-        "differences": list(map(partial(_difference, report), report.differences)),
         **case_list((report, causes(report))),
+        "undiagnosed": visible_message(report.undiagnosed),
         "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run/page.html.jinja", context)
@@ -81,7 +81,7 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
     return {
         "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
         "versions": version_list(report.versions),
-        "differences": [],
+        "differences": list(map(partial(_difference, report), report.differences)),
         "not_compared": list(map(visible_message, report.not_compared)),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
