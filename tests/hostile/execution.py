@@ -24,6 +24,8 @@ from tokverify.engine.engine_choice import VARIABLE as ENGINE_VARIABLE
 SECONDS = 10.0
 SEARCHING_SECONDS = 60.0
 """For `fix`, which searches for repairs with a budget of its own, and checks each on many texts."""
+WAITING_SECONDS = 1800.0
+"""For a child that sleeps; otherwise processor time decides, since the machine may be busy."""
 MEMORY = 2 << 30
 STARTING_SECONDS = 120.0
 
@@ -165,9 +167,8 @@ class _Child:
         """Run a command; return what is wrong, or an empty string."""
         try:
             self._connection.send((str(item.path.parent), item.engine, command))
-            # Processor time decides, since the machine may be busy; this is for a child that sleeps.
-            if not self._connection.poll(SECONDS * 12):
-                return f"no end after {SECONDS * 12:g} s"
+            if not self._connection.poll(WAITING_SECONDS):
+                return f"no end after {WAITING_SECONDS:g} s"
             answer: str = self._connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self._process.join(5)
