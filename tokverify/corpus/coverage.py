@@ -17,11 +17,11 @@ import numpy as np
 from tokverify.corpus.feature import find_branches, find_script_pairs, pre_tokenizer_of
 from tokverify.fuzz.coverage import CoverageCounter
 from tokverify.report.corpus import CorpusCoverage
+from tokverify.report.fields import Count
 
 if TYPE_CHECKING:
     from tokverify.corpus.document import Document
     from tokverify.engine.batch import EncodedBatch
-    from tokverify.report.fields import Count
     from tokverify.tokenizer import Tokenizer
 
 SAMPLED_CHARACTERS = 4096

@@ -49,6 +49,8 @@ class _Place(NamedTuple):
 
 def add_witnesses(left: Sequence[Witness], right: Sequence[Witness]) -> tuple[Witness, ...]:
     """Keep the first witness for each token and feature; associative, commutative and idempotent."""
+    if not (left and right):
+        return tuple(left or right)
     first: dict[int | str, _Place] = {}
     for witness in (*left, *right):
         place = _Place(witness.path, witness.row, witness.text)
