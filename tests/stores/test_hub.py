@@ -208,6 +208,15 @@ def test_a_file_that_is_missing_or_ambiguous_is_an_error_that_names_the_files(hu
         find_model("hf:org")
 
 
+def test_a_name_cannot_lead_out_of_the_repository(hub, small, tmp_path):
+    hub.repositories["org/a"] = {"../../../x.gguf": small, "/etc/x.gguf": small, "a/..gguf": small}
+    assert find_model("hf:org/a").location == f"hf:org/a:a/..gguf@{COMMIT}"
+    with pytest.raises(TokverifyError, match="no file matches"):
+        find_model("hf:org/a:../../../x.gguf")
+    with pytest.raises(TokverifyError, match="not the name of a model"):
+        find_model("hf:../..")
+
+
 def test_a_pattern_lists_repositories_and_files(hub, small):
     for name in ("org/c", "org/a-GGUF", "org/b-GGUF", "other/d-GGUF"):
         hub.repositories[name] = {"x-Q4_0.gguf": small, "x-Q8_0.gguf": small}

@@ -74,7 +74,7 @@ class HttpClient:
         credentials: What to send to one of the servers.
     """
 
-    def __init__(self, *, seconds: float = 30.0, credentials: Credentials | None = None) -> None:
+    def __init__(self, *, seconds: float = 60.0, credentials: Credentials | None = None) -> None:
         self._seconds = seconds
         self._credentials = credentials
         self._connections: dict[str, http.client.HTTPConnection] = {}
