@@ -103,7 +103,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         sides=(opened.description, found.description),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
-        explain=partial(_explain, opened, found) if diagnose else lambda _: Explained(None),
+        explain=partial(explain_results, opened, found) if diagnose else lambda _: Explained(None),
         on_progress=on_progress,
     )
     if earlier:
@@ -126,7 +126,7 @@ def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[
         yield from earlier
 
 
-def _explain(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
+def explain_results(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
     """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
     from tokverify.diagnosis import Facts, diagnose
 
