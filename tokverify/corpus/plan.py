@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
@@ -29,7 +29,7 @@ class Request:
     """The location of the reference; None to look for one."""
     data: tuple[str, ...] = ()
     """The locations of the corpus."""
-    columns: Columns = Columns()
+    columns: Columns = field(default_factory=Columns)
     add_special: bool = True
     parse_special: bool = True
     rate: float = 1.0

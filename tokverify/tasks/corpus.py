@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tokverify.report.corpus_progress import CorpusProgress
     from tokverify.tasks.opening import OpenedModel, OpenedReference
 
+
 @dataclass(frozen=True, kw_only=True)
 class Opened:
     """Both sides of a comparison, and what is asked of them."""

@@ -65,10 +65,11 @@ def retry_corpus(
     plan = stored.plan()
     opened = _open(plan)
     failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
-    for unit in plan.units:
-        if unit.id in failed:
-            _require_unchanged(unit)
-            stored.remove(unit.id)
+    repeated = [unit for unit in plan.units if unit.id in failed]
+    for unit in repeated:
+        _require_unchanged(unit)
+    for unit in repeated:
+        stored.remove(unit.id)
     tally = run_plan(plan, plan.units, jobs=jobs, state=stored, on_progress=on_progress)
     return replace(conclude_plan(opened, plan, tally), max_differences=max_differences)
 
@@ -86,7 +87,8 @@ def _open(plan: Plan) -> Opened:
     opened = open_request(plan.request)
     now = replace(plan, options=opened.identity())
     if now.id != plan.id:
-        raise TokverifyError(f"{plan.request.model}: not as it was for the stored results: {describe_changes(plan, now)}")
+        changes = describe_changes(plan, now)
+        raise TokverifyError(f"{plan.request.model}: not as it was for the stored results: {changes}")
     return opened
 
 
