@@ -142,7 +142,8 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     )
     opened, plan = make_plan(request, text, ids)
     units = shard.select(plan.units) if shard else plan.units
-    tally = run_plan(plan, units, jobs=jobs, state=state and StateDirectory(state), on_progress=on_progress)
+    stored = StateDirectory(state) if state else None
+    tally = run_plan(plan, units, jobs=jobs, state=stored, on_progress=on_progress)
     report = conclude_plan(opened, plan, tally)
     name = f"{shard.number}/{shard.total}" if shard else ""
     return replace(report, max_differences=max_differences, shard=name)
