@@ -62,6 +62,12 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (
+        ["corpus", MODEL, "-r", REFERENCE, "{tmp}/absent.parquet"],
+        2,
+        [],
+        ["absent.parquet: cannot be read: No such file"],
+    ),
     (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),

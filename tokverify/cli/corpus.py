@@ -95,7 +95,7 @@ class CorpusOptions(ReportOptions):
 class VerifyOptions(CorpusOptions):
     """The options of `tokverify corpus verify`."""
 
-    model: Path
+    model: Path | str
     data: tuple[str, ...]
     reference: str | None
     text: str | None
