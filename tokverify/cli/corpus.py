@@ -109,7 +109,7 @@ class VerifyOptions(CorpusOptions):
 
 @click.group(cls=_CorpusGroup)
 def corpus() -> None:
-    """Compare a model and its reference on a corpus of any size: Parquet, JSON Lines, Arrow and text."""
+    """Compare a model and its reference on a training corpus."""
 
 
 @corpus.command()
