@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import available_engine
+from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
@@ -144,7 +144,8 @@ def open_model(model: ModelSource) -> OpenedModel:
         model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
+        TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
+            the requested engine.
     """
     if isinstance(model, OpenedModel):
         return model
@@ -153,7 +154,9 @@ def open_model(model: ModelSource) -> OpenedModel:
     file = find_model(model)
     kind = kind_of_model(file.path)
     spec = read_spec_of_kind(file.path, kind)
-    return OpenedModel(file=file, kind=kind, spec=spec, encoder=Encoder(spec, file.name))
+    encoder = Encoder(spec, file.name)
+    require_requested(encoder.engine)
+    return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
 def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
