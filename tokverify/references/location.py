@@ -13,7 +13,8 @@ EXPECT = "expect"
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
-_SERVER = re.compile("https?://")
+_SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
+_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
@@ -52,6 +53,10 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
         return "tiktoken", location
+    if _HOST.fullmatch(location):
+        raise TokverifyError(
+            f"{location!r}: no such file; the address of a server begins with http://: http://{location}"
+        )
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
     )
