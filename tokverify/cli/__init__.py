@@ -22,6 +22,7 @@ _COMMANDS = (
     "audit",
     "inspect",
     "stats",
+    "canonical",
     "fix",
     "chat",
     "convert",
