@@ -49,7 +49,7 @@ def _parse_share(ctx: click.Context, param: click.Parameter, value: str | None) 
 class FuzzOptions(ReportOptions):
     """The options of the command; times in seconds, the coverage from 0 to 1."""
 
-    model: Path
+    model: Path | str
     reference: str | None
     seconds: float | None
     count: int | None
@@ -105,7 +105,7 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     """Search for texts that MODEL and its reference encode differently.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file.
+    would read the equivalent GGUF file; or any other tokenizer, as for -r, such as the address of a server.
 
     Texts that differ are shrunk to minimal ones, one per cause, and the tokenizers themselves are compared as by
     `tokverify run`. The exit code is 0 if nothing is found, 1 if something is, 2 if the command could not run, and 130

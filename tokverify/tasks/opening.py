@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import available_engine
+from tokverify.engine.engine_choice import available_engine, require_requested
+from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
@@ -48,6 +49,11 @@ class OpenedModel:
     """The same tokenizer as llama.cpp uses it."""
 
     @property
+    def tokenizer(self) -> Encoder:
+        """The tokenizer to compare."""
+        return self.encoder
+
+    @property
     def path(self) -> Path:
         """The file on this machine."""
         return self.file.path
@@ -56,6 +62,11 @@ class OpenedModel:
     def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
         return replace(side_of(self.encoder), source=self.file.location, sha256=_sha256_of(self.file))
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The engine that encodes."""
+        return engine_version(self.encoder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +95,17 @@ class OpenedDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReference:
-    """A reference tokenizer that has been loaded, with its provenance."""
+    """A tokenizer that has been loaded by its own library, server or program, with its provenance.
+
+    It is usually the reference, but can be on either side of a comparison.
+    """
 
     found: FoundReference
     """The reference as its adapter loaded it."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer to compare with."""
+        """The tokenizer to compare."""
         return self.found.tokenizer
 
     @property
@@ -116,6 +130,9 @@ ModelLocation: TypeAlias = "str | Path | ModelFile"
 ModelSource: TypeAlias = "ModelLocation | OpenedModel"
 """Where a model is, or a model that is already open."""
 
+SubjectSource: TypeAlias = "ModelSource | OpenedReference"
+"""A model, the location of any other tokenizer, such as the address of a server, or one that is already open."""
+
 ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 """A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
 
@@ -127,14 +144,19 @@ def open_model(model: ModelSource) -> OpenedModel:
         model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
+        TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
+            the requested engine.
     """
     if isinstance(model, OpenedModel):
         return model
+    if isinstance(model, str) and _is_other_tokenizer(model):
+        raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
     file = find_model(model)
     kind = kind_of_model(file.path)
     spec = read_spec_of_kind(file.path, kind)
-    return OpenedModel(file=file, kind=kind, spec=spec, encoder=Encoder(spec, file.name))
+    encoder = Encoder(spec, file.name)
+    require_requested(encoder.engine)
+    return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
 def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
@@ -154,24 +176,65 @@ def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDec
     return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 
-def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
+def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
+    """Open the tokenizer under test: a file, which tokverify encodes as llama.cpp does, or any other tokenizer.
+
+    Args:
+        model: A file as for `open_model`, or a location that `is_location` recognizes, which is opened by its own
+            library, server or program; a tokenizer that is already open is returned unchanged.
+
+    Raises:
+        TokverifyError: If there is no tokenizer at the location.
+    """
+    if isinstance(model, str) and _is_other_tokenizer(model):
+        return OpenedReference(found=references.open_reference(model))
+    return model if isinstance(model, OpenedReference) else open_model(model)
+
+
+def _is_other_tokenizer(location: str) -> bool:
+    """Whether a location is opened by something else than tokverify."""
+    return references.is_location(location) and not is_stored(location)
+
+
+def open_reference(
+    model: OpenedModel | OpenedDeclaration | OpenedReference, reference: ReferenceSource = None
+) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
 
     Args:
-        model: The opened model.
+        model: The opened tokenizer under test.
         reference: A location as for `tokverify run -r`; a reference that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no reference at the location, or none was found.
+        TokverifyError: If there is no reference at the location, none was found, or it is the model itself.
     """
     if isinstance(reference, OpenedReference):
         return reference
-    settings = model.encoder.settings if isinstance(model, OpenedModel) else None
-    if reference is None:
-        found = find_reference(model.path, model.spec, settings, repository=model.file.repository)
-        return OpenedReference(found=found)
-    found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    if isinstance(model, OpenedReference):
+        if reference is None:
+            raise TokverifyError(
+                f"{model.found.source}: a reference is looked for only if MODEL is a file; name one with -r"
+            )
+        found = references.open_reference(reference, model=model.path)
+    else:
+        settings = model.encoder.settings if isinstance(model, OpenedModel) else None
+        if reference is None:
+            return OpenedReference(
+                found=find_reference(model.path, model.spec, settings, repository=model.file.repository)
+            )
+        found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    _require_another(model, found)
     return OpenedReference(found=found)
+
+
+def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, found: FoundReference) -> None:
+    """Reject a comparison of a tokenizer with itself, in which nothing could differ."""
+    if isinstance(model, OpenedReference):
+        is_same = (model.tokenizer.name, model.found.source) == (found.tokenizer.name, found.source)
+    else:
+        is_same = isinstance(found.tokenizer, Encoder) and found.path is not None and found.path.samefile(model.path)
+    if is_same:
+        raise TokverifyError(f"{found.source}: this is the tokenizer under test; name another one with -r")
 
 
 def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
@@ -193,10 +256,10 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     return OpenedReference(found=references.open_reference(location))
 
 
-def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Encoder, Tokenizer]:
+def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Tokenizer, Tokenizer]:
     """Open a model and its reference in another process, which cannot receive them from this one."""
-    opened = open_model(model)
-    return opened.encoder, open_reference(opened, reference).tokenizer
+    opened = open_subject(model)
+    return opened.tokenizer, open_reference(opened, reference).tokenizer
 
 
 def python_version() -> dict[str, str]:

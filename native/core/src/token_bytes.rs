@@ -10,7 +10,7 @@ use crate::models::plamo2::byte_of;
 use crate::models::rwkv::unescape;
 use crate::spec::{Family, Spec, attribute};
 use crate::utf8::REPLACEMENT;
-use memchr::memmem;
+use memchr::memchr;
 use std::fmt::Write;
 
 /// The attributes of tokens that represent their own text.
@@ -48,13 +48,15 @@ fn write_ordinary(spec: &Spec, piece: &[u8], output: &mut Vec<u8>) {
 
 /// Write a space for each `▁`.
 fn write_unescaped(piece: &[u8], output: &mut Vec<u8>) {
-    let mut done = 0;
-    for place in memmem::find_iter(piece, ESCAPED_SPACE) {
-        output.extend_from_slice(&piece[done..place]);
-        output.push(b' ');
-        done = place + ESCAPED_SPACE.len();
+    let mut rest = piece;
+    while let Some(place) = memchr(ESCAPED_SPACE[0], rest) {
+        let (before, from) = rest.split_at(place);
+        output.extend_from_slice(before);
+        let (next, size) = if from.starts_with(ESCAPED_SPACE) { (b' ', ESCAPED_SPACE.len()) } else { (from[0], 1) };
+        output.push(next);
+        rest = &from[size..];
     }
-    output.extend_from_slice(&piece[done..]);
+    output.extend_from_slice(rest);
 }
 
 /// Write the bytes of a piece in the GPT-2 alphabet.
@@ -127,5 +129,6 @@ mod tests {
         assert_eq!(written(write_byte_level, "a b".as_bytes()), b"a[UNK_BYTE_0x20a b]b");
         assert_eq!(written(write_byte_level, b"\xff"), b"[UNK_BYTE_0xefbfbd\xff]");
         assert_eq!(written(write_unescaped, "▁a▁▁".as_bytes()), b" a  ");
+        assert_eq!(written(write_unescaped, "▂▁\u{2580}".as_bytes()), "▂ \u{2580}".as_bytes());
     }
 }

@@ -3,6 +3,7 @@
 mod batch;
 mod declaration;
 mod stream;
+mod strings;
 
 use crate::batch::Batch;
 use crate::declaration::Declaration;
@@ -101,8 +102,10 @@ impl Encoder {
 mod _native {
     #[pymodule_export]
     use super::{Encoder, NotSupportedError, StreamDecoder};
+    #[pymodule_export]
+    use crate::strings::read_strings;
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 2;
+    const INTERFACE: u32 = 3;
 }

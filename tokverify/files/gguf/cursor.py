@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.files.gguf.strings import LENGTH_SIZE, string_reader
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.window import GgufFile
@@ -54,7 +55,6 @@ MAX_KEPT_BYTES = 1 << 27
 """The limit for all strings and arrays that are kept in memory, in bytes of the file."""
 
 _MAX_STRING = 1 << 30
-_LENGTH = 8
 
 
 class Cursor:
@@ -144,19 +144,19 @@ class Cursor:
 
     def skip_strings(self, count: int) -> None:
         """Skip `count` strings."""
-        self.data.expect(self.position + count * _LENGTH)
+        self.data.expect(self.position + count * LENGTH_SIZE)
         while count:
             count -= self._skip_strings(count)
 
     def _skip_strings(self, count: int) -> int:
         """Skip the strings that begin in one window of the file, and return their number, which is at least one."""
-        if self.left < _LENGTH:
-            raise self.truncated(f"needs {_LENGTH} bytes")
-        window, position = self.data.window(self.position, _LENGTH)
-        start, last, skipped = position, len(window) - _LENGTH, 0
+        if self.left < LENGTH_SIZE:
+            raise self.truncated(f"needs {LENGTH_SIZE} bytes")
+        window, position = self.data.window(self.position, LENGTH_SIZE)
+        start, last, skipped = position, len(window) - LENGTH_SIZE, 0
         length_at = struct.Struct(self.order + "Q").unpack_from
         while skipped < count and position <= last:
-            position += _LENGTH + length_at(window, position)[0]
+            position += LENGTH_SIZE + length_at(window, position)[0]
             skipped += 1
         if position - start <= self.left:
             self.position += position - start
@@ -169,29 +169,17 @@ class Cursor:
     def strings(self, count: int) -> list[str]:
         """Read `count` strings like `string`."""
         result: list[str] = []
+        read = string_reader()
         while len(result) < count:
-            if self.left < _LENGTH:
+            if self.left < LENGTH_SIZE:
                 raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
-            self._read_strings(count, result)
+            window, start = self.data.window(self.position, LENGTH_SIZE)
+            end = read(window, start, self.order == ">", count - len(result), result)
+            self._keep(end - start)
+            self.position += end - start
+            if end == start:
+                self._read_long_string(count, result)
         return result
-
-    def _read_strings(self, count: int, result: list[str]) -> None:
-        """Add at least one string to the result: those that are completely in one window of the file."""
-        window, position = self.data.window(self.position, _LENGTH)
-        start, size = position, len(window)
-        length_at = struct.Struct(self.order + "Q").unpack_from
-        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
-        while len(result) < count and position + _LENGTH <= size:
-            begin = position + _LENGTH
-            end = begin + length_at(window, position)[0]
-            if end > size:
-                break
-            result.append(str(window[begin:end], "utf-8", "surrogateescape"))
-            position = end
-        self._keep(position - start)
-        self.position += position - start
-        if position == start:
-            self._read_long_string(count, result)
 
     def _read_long_string(self, count: int, result: list[str]) -> None:
         start = self.position

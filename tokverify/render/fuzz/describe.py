@@ -9,7 +9,7 @@ from tokverify.render.document import Column, Document, Fields, Only, Section, S
 from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.sections import diagnosis_section, sides_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
 from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     ]
     yield Section([Fields(tried)])
     yield Section([_tabulate_generators(fuzzed)])
-    if fuzzed.report.diagnosis:
-        yield diagnosis_section(fuzzed.report.diagnosis, verbose=verbose)
+    yield from diagnosis_sections(fuzzed.report, verbose=verbose)
     yield from case_sections(fuzzed.report, verbose=verbose, heading="cause")
     if fuzzed.notes:
         # Again, for those who read only the end of a terminal's output.

@@ -44,6 +44,7 @@ def render(report: Report) -> str:
         **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
         **case_list((report, causes(report))),
+        "undiagnosed": visible_message(report.undiagnosed),
         "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run/page.html.jinja", context)
