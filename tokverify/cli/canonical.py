@@ -47,9 +47,9 @@ class CanonicalOptions(ReportOptions):
 )
 @report_options(FORMATS["canonical"], "Also show settings; fold nothing.")
 def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
-    """Check whether the ids in LOG are the encoding of their own text by the tokenizer of MODEL.
+    """Check whether logged ids are the encoding of their own text.
 
-    LOG contains a JSON object with a list of ids on each line, such as the rollouts of a reinforcement learning run.
+    The tokenizer is that of MODEL. LOG contains a JSON object with a list of ids on each line, such as the rollouts of a reinforcement learning run.
     A sequence that deviates is tokenized differently if its text is encoded again, so that log probabilities and
     cached prefixes no longer belong to it. Each deviating sequence is counted for the cause of its first deviation.
 
