@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
+from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
+
+KINDS_BY_NAME: Mapping[str, str] = {
+    "vocab.json": "vocab",
+    "vocab.txt": "vocab",
+    "tokenizer_config.json": "transformers",
+}
+"""Name of a file whose content alone does not tell what it is -> kind of the reference."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
@@ -46,6 +57,8 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
+        if named := _identify_by_name(path):
+            return named
         file = file_in(path) if path.is_dir() else path
         return kind_of(file), str(file)
     if hub_id := repository(location):
@@ -55,6 +68,15 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
     )
+
+
+def _identify_by_name(path: Path) -> tuple[str, str] | None:
+    """Recognize a file by a name that libraries agree on, also in a directory without other tokenizers; else None."""
+    names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
+    file = next((path / name for name in names if (path / name).is_file()), path)
+    kind = KINDS_BY_NAME.get(file.name) if file.is_file() else None
+    # transformers loads directories.
+    return (kind, str(file.parent if kind == "transformers" else file)) if kind else None
 
 
 def repository(location: str) -> str | None:
