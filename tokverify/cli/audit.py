@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.options import PATH, ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, present
-from tokverify.report.finding import Severity
+from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class AuditOptions(ReportOptions):
     reference: str | None
     select: tuple[str, ...]
     ignore: tuple[str, ...]
-    fail_on: Severity
+    fail_on: tuple[str, ...] | None
     waivers: Path | None
 
 
@@ -37,10 +38,6 @@ def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str
         if not any(code.startswith(prefix) for code in RULES):
             raise click.BadParameter(f"no rule has a code that starts with {prefix!r}; `--explain all` lists the rules")
     return prefixes
-
-
-def _parse_severity(_ctx: click.Context, _param: click.Parameter, value: str) -> Severity:
-    return Severity[value.upper()]
 
 
 def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -68,14 +65,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
 )
 @click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([severity.name.lower() for severity in reversed(Severity)], case_sensitive=False),
-    callback=_parse_severity,
-    default=Severity.ERROR.name.lower(),
-    show_default=True,
-    help="The lowest severity that makes the exit code 1.",
-)
+@fail_on_option
 @click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings, with reasons.")
 @click.option(
     "--explain",
@@ -89,10 +79,11 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 def audit(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in AuditOptions
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
-    The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one does, and 2 if the
-    file cannot be read. A file that llama.cpp refuses is checked as far as possible.
+    The exit code is 0 if no finding has the lowest severity in --fail-on or a higher one, 1 if at least one does, and 2
+    if the file cannot be read; aspects in --fail-on have no effect here. A file that llama.cpp refuses is checked as
+    far as possible.
     """
-    return _audit(AuditOptions(**fill_in_settings(options, ("reference", "select", "ignore", "waivers"))))
+    return _audit(AuditOptions(**fill_in_settings(options, ("reference", "select", "ignore", "waivers", "fail_on"))))
 
 
 def _audit(options: AuditOptions) -> int:
@@ -104,7 +95,7 @@ def _audit(options: AuditOptions) -> int:
         options.reference,
         select=options.select,
         ignore=options.ignore,
-        fail_on=options.fail_on,
+        fail_on=lowest_severity(options.fail_on or FAIL_ON),
         waivers=options.waivers,
         options=options.as_recorded(),
     )

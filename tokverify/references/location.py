@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
@@ -14,6 +15,9 @@ EXPECT = "expect"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
 _SERVER = re.compile("https?://")
+_ADDRESS = re.compile(r"(?:localhost|[0-9]+(?:\.[0-9]+){3}|[\w.-]+(?=:[0-9]))(?::[0-9]+)?(?:/\S*)?", re.ASCII)
+_SIMILAR = 0.7
+"""How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
@@ -23,7 +27,7 @@ class ConfiguredLocation(str):
     __slots__ = ()
 
 
-def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
+def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 
     Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
@@ -32,6 +36,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     Args:
         location: What the user wrote.
         is_kind: Whether a word is the name of a kind.
+        known: The names of kinds to suggest if nothing fits.
 
     Raises:
         TokverifyError: If the location is none of these.
@@ -54,7 +59,17 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         return "tiktoken", location
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
+        f"{_suggest(location, known)}"
     )
+
+
+def _suggest(location: str, known: Iterable[str]) -> str:
+    """Ask about what was probably meant: an address without `http://`, or a mistyped kind."""
+    if _ADDRESS.fullmatch(location):
+        return f"; did you mean http://{location}?"
+    kind, colon, rest = location.partition(":")
+    similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
+    return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""
 
 
 def repository(location: str) -> str | None:

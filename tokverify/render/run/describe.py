@@ -42,7 +42,7 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield sides_section(report, verbose=verbose)
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, brief=bool(report.differences))
     yield from difference_sections(report)
-    yield suites_section(report)
+    yield suites_section(report, verbose=verbose)
     if report.diagnosis:
         yield diagnosis_section(report.diagnosis, verbose=verbose)
     yield from case_sections(report, verbose=verbose)
