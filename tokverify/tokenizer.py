@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from tokverify.errors import EncodeError
+    from tokverify.errors import EncodeError, UnsupportedError
     from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
     HexBytes: TypeAlias = bytes
@@ -91,7 +91,7 @@ class BatchEncoding(Protocol):
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> list[list[int] | EncodeError]:
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
         """Encode texts; the result for a text that cannot be encoded is its error."""
 
 

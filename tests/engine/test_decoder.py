@@ -8,12 +8,22 @@ from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.decoder import clean_up_spaces
 from tokverify.engine.encoder import Encoder
 
-SPM = Encoder(spm_spec({"▁": 0, "▁a": -1, "b▁c": -2, "<|x▁y|>": 0, "▁▁": 0}, {"<|x▁y|>": CONTROL, "▁▁": USER_DEFINED}))
+SPM = spm_spec({"▁": 0, "▁a": -1, "b▁c": -2, "<|x▁y|>": 0, "▁▁": 0}, {"<|x▁y|>": CONTROL, "▁▁": USER_DEFINED})
+
+
+@pytest.fixture(scope="module", name="spm")
+def make_spm(engine: str) -> Encoder:
+    """Return the encoder of a small vocabulary on the engine at hand."""
+    encoder = Encoder(SPM)
+    assert encoder.engine.name == engine
+    return encoder
 
 
 def token_bytes(type: int, piece: str) -> bytes:
-    encoder = Encoder(spm_spec({piece: 0}, {piece: type}, byte_pieces=False))
-    return encoder.token_bytes(encoder.vocab_size - 1)
+    encoder = Encoder(spm_spec({piece: 0}, {piece: type}, byte_pieces=False, add_space_prefix=False))
+    id = encoder.vocab_size - 1
+    assert encoder.decode([id]) == encoder.token_bytes(id)
+    return encoder.token_bytes(id)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +38,8 @@ def token_bytes(type: int, piece: str) -> bytes:
         ("<unk>", b"<unk>"),
     ],
 )
-def test_each_token_represents_its_bytes(piece: str, expected: bytes):
-    assert SPM.token_bytes(SPM.settings.ids[piece]) == expected
+def test_each_token_represents_its_bytes(spm: Encoder, piece: str, expected: bytes):
+    assert spm.token_bytes(spm.settings.ids[piece]) == expected
 
 
 @pytest.mark.parametrize("type", [0, 5, 7, -1])
@@ -64,12 +74,12 @@ def test_bytes_that_are_no_utf8_survive():
     assert token_bytes(1, "\udcff▁") == b"\xff "
 
 
-def test_one_space_is_removed_from_the_first_token_only():
-    first, blank = SPM.settings.ids["▁a"], SPM.settings.ids["▁"]
-    assert SPM.decode([first, first]) == b"a a"
-    assert SPM.decode([blank, first]) == b" a"
-    assert SPM.decode([1, first]) == b"<s> a"
-    assert SPM.decode([]) == b""
+def test_one_space_is_removed_from_the_first_token_only(spm: Encoder):
+    first, blank = spm.settings.ids["▁a"], spm.settings.ids["▁"]
+    assert spm.decode([first, first]) == b"a a"
+    assert spm.decode([blank, first]) == b" a"
+    assert spm.decode([1, first]) == b"<s> a"
+    assert spm.decode([]) == b""
     without = Encoder(spm_spec({"▁a": 0}, add_space_prefix=False))
     assert without.decode([without.settings.ids["▁a"]]) == b" a"
 
@@ -138,30 +148,30 @@ def test_only_names_that_clean_up_do_so_and_only_when_asked():
         assert encoder.decode(encoder.encode("a .")) == b"a ."
 
 
-def test_a_character_is_emitted_when_it_is_complete():
-    decoder = SPM.decoder()
-    llama = [SPM.settings.ids[f"<0x{byte:02X}>"] for byte in "🦙".encode()]
+def test_a_character_is_emitted_when_it_is_complete(spm: Encoder):
+    decoder = spm.decoder()
+    llama = [spm.settings.ids[f"<0x{byte:02X}>"] for byte in "🦙".encode()]
     assert [decoder.push(id) for id in llama] == ["", "", "", "🦙"]
-    assert decoder.push(SPM.settings.ids["▁a"]) == " a"
+    assert decoder.push(spm.settings.ids["▁a"]) == " a"
     assert decoder.finish() == ""
 
 
-def test_a_character_that_is_never_completed_is_shown_at_the_end():
-    decoder = SPM.decoder()
-    first, second = (SPM.settings.ids[piece] for piece in ("<0xF0>", "<0x9F>"))
+def test_a_character_that_is_never_completed_is_shown_at_the_end(spm: Encoder):
+    decoder = spm.decoder()
+    first, second = (spm.settings.ids[piece] for piece in ("<0xF0>", "<0x9F>"))
     assert [decoder.push(first), decoder.push(second)] == ["", ""]
     assert decoder.finish() == "\ufffd"
 
 
-def test_bytes_that_cannot_become_a_character_are_shown_at_once():
-    decoder = SPM.decoder()
-    first, letter = SPM.settings.ids["<0xF0>"], SPM.settings.ids["▁a"]
+def test_bytes_that_cannot_become_a_character_are_shown_at_once(spm: Encoder):
+    decoder = spm.decoder()
+    first, letter = spm.settings.ids["<0xF0>"], spm.settings.ids["▁a"]
     assert [decoder.push(first), decoder.push(letter)] == ["", "\ufffd a"]
 
 
-def test_the_first_space_is_removed_in_a_stream_too():
-    decoder = SPM.decoder()
-    assert [decoder.push(id) for id in [SPM.settings.ids["▁a"]] * 2] == ["a", " a"]
+def test_the_first_space_is_removed_in_a_stream_too(spm: Encoder):
+    decoder = spm.decoder()
+    assert [decoder.push(id) for id in [spm.settings.ids["▁a"]] * 2] == ["a", " a"]
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gpt-2", "gemma-4"])

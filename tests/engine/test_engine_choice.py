@@ -1,16 +1,19 @@
 """The native engine is used where it is possible; a variable selects the engine."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.spec_maker import bpe_spec
 from tokverify.engine import engine_choice
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import NATIVE, PYTHON, VARIABLE, EngineChoice, available_engine
+from tokverify.engine.engine_choice import NATIVE, PYTHON, VARIABLE, EngineChoice, available_engine, require_requested
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.errors import MissingLibraryError, TokverifyError
+from tokverify.errors import MissingLibraryError, TokverifyError, UnsupportedError
 
 SPEC = bpe_spec(["a b"])
+UNSUPPORTED = replace(SPEC, model="cpp-hybrid", pre=None)
 MISSING = "it was not compiled when tokverify was installed"
 
 
@@ -39,6 +42,22 @@ def test_requesting_an_engine_that_is_missing_is_an_error(monkeypatch, without_n
     monkeypatch.setenv(VARIABLE, NATIVE)
     with pytest.raises(MissingLibraryError, match="the native engine is not available: it was not compiled"):
         Encoder(SPEC)
+
+
+@pytest.mark.parametrize("requested", ["auto", PYTHON])
+def test_a_tokenizer_that_is_not_native_is_encoded_in_python(monkeypatch, requested):
+    monkeypatch.setenv(VARIABLE, requested)
+    require_requested(Encoder(UNSUPPORTED).engine)
+
+
+def test_requesting_the_native_engine_for_a_tokenizer_that_is_not_native_is_an_error(monkeypatch):
+    if available_engine().name != NATIVE:
+        pytest.skip("no native engine")
+    monkeypatch.setenv(VARIABLE, NATIVE)
+    require_requested(Encoder(SPEC).engine)
+    message = "the native engine does not support this tokenizer family; set TOKVERIFY_ENGINE=auto"
+    with pytest.raises(UnsupportedError, match=message):
+        require_requested(Encoder(UNSUPPORTED).engine)
 
 
 def test_a_given_model_is_run_by_the_python_engine(engine):

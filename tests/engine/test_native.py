@@ -4,18 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from support.spec_maker import CONTROL, bpe_spec
+from support.spec_maker import BYTE, BYTE_ALPHABET, BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.pre_search import PROBES
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import BrokenFileError
+from tokverify.spec import TokenizerSpec, TokenType
 
+NORMAL, UNUSED = TokenType.NORMAL.value, TokenType.UNUSED.value
+ENDS = [start + end for start in ("", "a", "é", "日", "1", " ", "a ") for end in ("é", "։", "日", "🦙", "\u0301")]
+"""Texts that end with each size of character."""
 MERGES = ["h e", "l l", "he ll", "hell o", "Ġ w", "o r", "1 2", "12 3", "Ċ Ċ", "Ġ Ġ"]
 
 
 def results(encoder: Encoder) -> list[str]:
     """Return the ids of each probe, or the error."""
-    return list(map(str, encoder.encode_many(PROBES, add_special=False, parse_special=True)))
+    return list(map(str, encoder.encode_many([*PROBES, *ENDS], add_special=False, parse_special=True)))
 
 
 @pytest.mark.parametrize("pre", PRE_TOKENIZERS)
@@ -45,6 +50,42 @@ def test_an_encoder_based_on_another_one_equals_one_built_alone(change):
     shared, alone = Encoder(changed, base=base), Encoder(changed)
     assert results(shared) == results(alone)
     assert results(base) == results(Encoder(spec))
+
+
+FAMILIES = ("llama", "t5", "bert", "rwkv", "plamo2", "plamo3", "hybriddna", "whitespace")
+PIECES = ["<unk>", "<s>", "</s>", "\n", "ab", "▁a", "a\\n", "▁", *BYTE_ALPHABET[32:127], *BYTE_PIECES]
+TYPES = [BYTE if piece in BYTE_PIECES else NORMAL for piece in PIECES]
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"types": [CONTROL, CONTROL, CONTROL, NORMAL, USER_DEFINED, *TYPES[5:]]},
+        {"types": [*TYPES[:5], UNUSED, *TYPES[6:]]},
+        {"types": [*TYPES[:5], BYTE, *TYPES[6:]]},
+        {"scores": [float(-id % 7) for id in range(len(PIECES))]},
+        {"tokens": [*PIECES[:5], "▁b", *PIECES[6:]]},
+        {"merges": ["a b"]},
+        {"special_ids": {"unk": 4}},
+        {"add_space_prefix": True, "remove_extra_whitespaces": True},
+    ],
+)
+def test_every_family_shares_only_what_a_change_leaves_alone(engine, model, change):
+    pre = "gpt-2" if model in {"hybriddna", "whitespace"} else None
+    types = TYPES if model != "bert" else [NORMAL] * len(PIECES)  # llama.cpp refuses byte tokens in that family
+    fields = {"scores": [-1.0] * len(PIECES), "types": types, "merges": [], "special_ids": {"unk": 0}}
+    spec = TokenizerSpec(model=model, tokens=PIECES, pre=pre, **fields)
+    base, changed = Encoder(spec), replace(spec, **change)
+    before = results(base)
+    try:
+        alone = Encoder(changed)
+    except BrokenFileError:  # llama.cpp refuses a piece of this type
+        return
+    shared = Encoder(changed, base=base)
+    assert base.engine.name == alone.engine.name == shared.engine.name == engine
+    assert results(shared) == results(alone)
+    assert results(base) == before
 
 
 def test_a_tokenizer_that_is_not_native_says_why(engine):

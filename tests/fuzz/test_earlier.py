@@ -1,7 +1,6 @@
 """The cache of texts that differed: written by one run, tried first by the next, and never a reason to fail."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -60,12 +59,13 @@ def test_a_directory_that_cannot_be_written_is_no_error(tmp_path):
 def test_each_model_and_reference_has_its_own_file(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.gguf").touch()
     paths = [
-        EarlierFailures.of(Path(model), reference).file.path
+        EarlierFailures.of(model, reference).file.path
         for model, reference in (("a.gguf", "r"), ("b.gguf", "r"), ("a.gguf", "s"))
     ]
     assert len(set(paths)) == 3
-    assert paths[0] == EarlierFailures.of(tmp_path / "a.gguf", "r").file.path
+    assert paths[0] == EarlierFailures.of(str(tmp_path / "a.gguf"), "r").file.path
     assert paths[0].parent == tmp_path / "fuzz"
 
 

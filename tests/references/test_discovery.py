@@ -66,6 +66,15 @@ def test_the_shards_of_a_model_share_a_stem(tmp_path, words):
     assert found.source == str(tmp_path / "fox.tokenizer.json")
 
 
+@pytest.mark.parametrize("stem", ["fox-Q4_K_M", "fox.q8_0", "fox-BF16-00001-of-00002"])
+def test_the_quantizations_of_a_model_share_a_tokenizer(tmp_path, words, stem):
+    (tmp_path / "fox.tokenizer.json").write_text(words)
+    assert find_reference(tmp_path / f"{stem}.gguf", SPEC).source == str(tmp_path / "fox.tokenizer.json")
+    own = tmp_path / f"{stem.removesuffix('-00001-of-00002')}.tokenizer.json"
+    own.write_text(words)
+    assert find_reference(tmp_path / f"{stem}.gguf", SPEC).source == str(own)
+
+
 def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     model.with_suffix(".json").write_text('{"some": "notes"}')
     model.with_name("tokenizer.json").write_text(words)

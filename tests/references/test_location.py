@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.files.location import file_and_rest
 from tokverify.references.location import identify, repository, repository_of_url
 
@@ -36,6 +36,7 @@ def write(tmp_path, monkeypatch):
         ("fox.tiktoken", b"IQ== 0", "tiktoken"),
         ("fox.json", b'{ "config": {"pattern": "x"', "tekken"),
         ("tekken_2.json", b"{}", "tekken"),
+        ("fox.bin", b"GGUF\x03\0\0\0", "gguf"),
     ],
 )
 def test_a_file_is_recognized_by_its_content_or_else_by_its_name(write, name, content, kind):
@@ -49,7 +50,6 @@ def test_a_file_is_recognized_by_its_content_or_else_by_its_name(write, name, co
         (b"", BrokenFileError, "the file is empty"),
         (b"some text", BrokenFileError, "neither a HuggingFace tokenizer.json nor a sentencepiece model"),
         (b"version https://git-lfs.github.com/spec/v1\n", BrokenFileError, "Git LFS pointer.*git lfs pull"),
-        (b"GGUF\x03\0\0\0", UnsupportedError, "a GGUF file cannot be the reference; .* or `llama.cpp:.*fox.bin`"),
     ],
 )
 def test_a_file_that_is_not_a_reference_is_refused(write, content, error, message):

@@ -15,10 +15,12 @@ def test_the_kinds():
         "sentencepiece",
         "tiktoken",
         "tekken",
+        "gguf",
         "hub",
         "rebuilt",
         "llama.cpp",
         "server",
+        "command",
     ]
 
 

@@ -1,8 +1,10 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from support.spec_maker import CONTROL, bpe_spec
 from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
@@ -83,6 +85,15 @@ def test_byte_level_merges_by_rank():
 )
 def test_each_pre_tokenizer_cuts_numbers_its_own_way(pre, ids):
     assert encode(replace(GPT2, pre=pre), "1111") == ids
+
+
+@pytest.mark.parametrize(("text", "name"), [("<s>", "<s>"), ("<s:1>", "BOS"), ("$A", "BOS"), ("< s>", "BOS")])
+def test_a_template_names_bos_by_its_text_unless_that_has_a_meaning_there(text, name):
+    spec = bpe_spec([], {text: CONTROL}, special_ids={"bos": 256}, add_bos=True)
+    found = rebuild(spec, resolve(spec))
+    template = json.loads(found.tokenizer.library.to_str())["post_processor"]
+    assert template["special_tokens"] == {name: {"id": name, "ids": [256], "tokens": [name]}}
+    assert encode(spec, "a", add_special=True) == [256, ord("a")]
 
 
 def test_llama_bpe_takes_a_whole_word_before_any_merge():

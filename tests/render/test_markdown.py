@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import hostile_chat
+from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
@@ -81,8 +82,9 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
         (FORMATS["chat"], hostile_chat()),
         (FORMATS["fuzz"], hostile_fuzz()),
         (FORMATS["stats"], hostile_stats()),
+        (FORMATS["corpus"], hostile_corpus()),
     ],
-    ids=["run", "audit", "change", "chat", "fuzz", "stats"],
+    ids=["run", "audit", "change", "chat", "fuzz", "stats", "corpus"],
 )
 def test_a_summary_holds_what_fits(formats, report):
     write = formats["markdown"]

@@ -8,6 +8,7 @@ import pytest
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import hostile_chat
 from support.hostile_check import hostile_check
+from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
@@ -23,6 +24,7 @@ REPORTS = {
     "chat": hostile_chat,
     "check": hostile_check,
     "stats": hostile_stats,
+    "corpus": hostile_corpus,
 }
 
 

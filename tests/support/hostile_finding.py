@@ -13,6 +13,7 @@ from tokverify.report.consequence import Consequence, Level, Outcome, Witness
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
+from tokverify.verify.comparison import compare_beyond_texts
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 PIECES = ("[/INST]", "\x1b[2J", "<script>x</script>", "\u202e", "|`", "##[")
@@ -36,7 +37,8 @@ def hostile_fuzz() -> FuzzReport:
     actual = FakeTokenizer(*LETTERS, "%", "é", *PIECES, adds_special=False)
     expected = Reference(*LETTERS, "", "é", *PIECES[1:])
     fuzzed = fuzz(actual, expected, FuzzPlan(count=2000, generators=("pieces",), decoding=True), sides=SIDES)
-    report = replace(fuzzed.report, options={"model": HOSTILE, "seed": 0}, versions={"tokverify": "1.2.3"})
+    report = compare_beyond_texts(fuzzed.report, actual, expected)
+    report = replace(report, options={"model": HOSTILE, "seed": 0}, versions={"tokverify": "1.2.3"})
     return replace(fuzzed, report=report, unlisted=7)
 
 

@@ -81,6 +81,7 @@ class StandIn:
 class _Handler(BaseHTTPRequestHandler):
     owner: StandIn
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def setup(self) -> None:
         super().setup()

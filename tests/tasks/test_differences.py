@@ -128,3 +128,25 @@ def test_a_difference_has_the_documented_exit_codes(row: list[str], tmp_path: Pa
     assert [str(result.exit_code) for result in results] == codes, "\n".join(result.output for result in results)
     for aspect in aspects.replace(": shown", "").replace("`", "").split(", "):
         assert not aspect or f" {aspect}: " in results[0].output
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "code"),
+    [
+        ("none", [], 0),
+        ("another EOS", [], 1),
+        ("another EOS", ["--fail-on", "none"], 0),
+        ("a token that ends a generation in the reference only", [], 1),
+        ("padding that only the model has", [], 0),
+        ("padding that only the model has", ["--fail-on", "padding"], 1),
+        ("a marker of the chat template typed NORMAL, with a rebuilt reference", [], 1),
+    ],
+)
+def test_fuzz_fails_on_the_same_differences(tmp_path: Path, name: str, options: list[str], code: int):
+    pair = ROWS[name]()
+    pair.write(tmp_path)
+    reference = pair.location if pair.location == "rebuilt" else str(tmp_path / pair.location)
+    few = ["--generator", "digits", "--texts", "9", "--no-replay"]
+    result = CliRunner().invoke(main, ["fuzz", str(tmp_path / "model.gguf"), "-r", reference, *few, *options])
+    assert result.exit_code == code, result.output
+    assert "9 texts: nothing found" in result.stdout

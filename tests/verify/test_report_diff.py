@@ -9,11 +9,15 @@ from tokverify.cases.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.report_diff.describe import verdict
+from tokverify.report.finding import ERROR as ERROR_SEVERITY
+from tokverify.report.finding import INFO
 from tokverify.report.report_diff import CaseChangeKind as Kind
 from tokverify.report.report_diff import report_diff_exit_code
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side, Status
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.tokenizer import Token
 from tokverify.verify.alignment import compare
+from tokverify.verify.digest import make_difference
 from tokverify.verify.report_diff import compare_reports
 
 KNOWN = KnownDifference(case="s/x", difference="0" * 16, reason="so")
@@ -77,6 +81,53 @@ def test_every_kind_of_change_is_shown(old, new, kind):
     assert report_diff_exit_code(diff) == (kind in {Kind.FAILED, Kind.NEW_FAILED})
 
 
+def test_every_kind_of_change_of_a_difference_between_the_tokenizers():
+    fails = make_difference(Aspect.SPECIAL_IDS, ERROR_SEVERITY, "EOS differs", [1])
+    shown = make_difference(Aspect.PADDING, INFO, "padding differs", [2])
+    accepted = replace(fails, known=KNOWN)
+    other = make_difference(Aspect.SPECIAL_IDS, ERROR_SEVERITY, "EOS differs", [2])
+    rows = [
+        ([], [fails], ["failed"]),
+        ([accepted], [fails], ["failed"]),
+        ([fails], [other], ["failed", "fixed"]),
+        ([], [shown], ["shown"]),
+        ([], [accepted], ["shown"]),
+        ([fails], [accepted], ["fixed"]),
+        ([fails], [], ["fixed"]),
+        ([shown], [], ["vanished"]),
+        ([fails, shown], [fails, shown], []),
+    ]
+    for old, new, kinds in rows:
+        first, second = (replace(report(result("x", MATCH, 1)), differences=tuple(each)) for each in (old, new))
+        diff = compare_reports(first, second)
+        assert [change.kind for change in diff.differences] == kinds
+        assert report_diff_exit_code(diff) == ("failed" in kinds)
+        assert ("between the tokenizers" in verdict(diff)) == bool(kinds)
+
+
+def test_the_severity_that_fails_is_that_of_each_report():
+    shown = make_difference(Aspect.PADDING, INFO, "padding differs", [2])
+    first = replace(report(result("x", MATCH, 1)), differences=(shown,))
+    second = replace(first, fail_on=("padding",))
+    assert [change.kind for change in compare_reports(first, second).differences] == ["failed"]
+    assert [change.kind for change in compare_reports(second, first).differences] == ["fixed"]
+
+
+def test_a_difference_is_not_fixed_by_comparing_less():
+    fails = make_difference(Aspect.SPECIAL_IDS, ERROR_SEVERITY, "EOS differs", [1])
+    first = replace(report(result("x", MATCH, 1)), differences=(fails,), not_compared=("types: as before",))
+    second = replace(first, differences=(), not_compared=("types: as before", "special ids: a \x1b[31mserver"))
+    diff = compare_reports(first, second)
+    assert [change.kind for change in diff.differences] == ["vanished"]
+    assert diff.not_compared == ("special ids: a \x1b[31mserver",)
+    assert verdict(diff).startswith(
+        "1 vanished difference between the tokenizers; 1 comparison of the tokenizers no longer possible"
+    )
+    text = FORMATS["report diff"]["table"](diff, RenderOptions(width=100))
+    assert "vanished      ERROR special-ids: EOS differs" in text
+    assert "not compared  special ids: a \\x1b[31mserver" in text
+
+
 def several():
     old = report(
         result("same", MATCH, 1),
@@ -138,6 +189,7 @@ def test_json_contains_every_change():
     document = json.loads(FORMATS["report diff"]["json"](several(), RenderOptions()))
     assert document["summary"] == {
         "exit_code": 1,
+        "differences": {"failed": 0, "shown": 0, "fixed": 0, "vanished": 0},
         "failed": 1, "new_failed": 0, "changed": 1, "fixed": 1, "status": 0, "ids": 1, "new": 1, "vanished": 1,
     }  # fmt: skip
     assert (document["old_cases"], document["new_cases"]) == (6, 6)

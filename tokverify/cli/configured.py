@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokverify.project.configuration import Configuration, ConfiguredModel
 
 
-def find_configured(model: Path, *, allow_outside: bool = False) -> ConfiguredModel | None:
+def find_configured(model: Path | str, *, allow_outside: bool = False) -> ConfiguredModel | None:
     """Return the configured model with this path, or with this name if there is no such file; None if there is none.
 
     Raises:
@@ -22,8 +22,11 @@ def find_configured(model: Path, *, allow_outside: bool = False) -> ConfiguredMo
     return select_model(configuration, model) if configuration else None
 
 
-def select_model(configuration: Configuration, model: Path) -> ConfiguredModel | None:
+def select_model(configuration: Configuration, model: Path | str) -> ConfiguredModel | None:
     """Return the model of a configuration with this path, or with this name if there is no such file."""
+    if isinstance(model, str):
+        # An address is neither.
+        return None
     if model.exists():
         return next((each for each in configuration.models if _is_same(each.model, model)), None)
     return next((each for each in configuration.models if each.name == str(model)), None)

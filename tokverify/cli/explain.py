@@ -37,7 +37,7 @@ from tokverify.cli.stream import render_options, write_text
 @no_color_option
 def explain(  # noqa: PLR0913 - one parameter for each option
     *,
-    model: Path,
+    model: Path | str,
     text: str | None,
     file: Path | None,
     reference: str | None,
@@ -82,7 +82,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
 
 def _explain_ids(  # noqa: PLR0913 - one parameter for each option
-    model: Path, ids: str, *, stop_at_eos: bool, full: bool, as_json: bool, no_color: bool
+    model: Path | str, ids: str, *, stop_at_eos: bool, full: bool, as_json: bool, no_color: bool
 ) -> None:
     from tokverify.tasks.explain import explain_ids
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.options import (
     PATH,
     ModelCommand,
@@ -26,6 +27,7 @@ from tokverify.cli.stream import write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.generator import GENERATORS
 from tokverify.render.kinds import FORMATS, present
+from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.output_file import check_writable
 from tokverify.text.wording import plural
 
@@ -47,7 +49,7 @@ def _parse_share(ctx: click.Context, param: click.Parameter, value: str | None) 
 class FuzzOptions(ReportOptions):
     """The options of the command; times in seconds, the coverage from 0 to 1."""
 
-    model: Path
+    model: Path | str
     reference: str | None
     seconds: float | None
     count: int | None
@@ -55,6 +57,7 @@ class FuzzOptions(ReportOptions):
     seed: int
     generators: tuple[str, ...]
     corpus: tuple[Path, ...]
+    fail_on: tuple[str, ...] | None
     decoding: bool
     diagnose: bool
     replay: bool
@@ -91,6 +94,7 @@ class FuzzOptions(ReportOptions):
 )
 @click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
+@fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures at the end (default).")
 @click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
@@ -101,10 +105,11 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     """Search for texts that MODEL and its reference encode differently.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file.
+    would read the equivalent GGUF file; or any other tokenizer, as for -r, such as the address of a server.
 
-    Texts that differ are shrunk to minimal ones, one per cause. The exit code is 0 if nothing is found, 1 if something
-    is, 2 if the command could not run, and 130 if it was interrupted; even then, everything found so far is shown.
+    Texts that differ are shrunk to minimal ones, one per cause, and the tokenizers themselves are compared as by
+    `tokverify run`. The exit code is 0 if nothing is found, 1 if something is, 2 if the command could not run, and 130
+    if it was interrupted; even then, everything found so far is shown.
     """
     return _fuzz(FuzzOptions(**options))
 
@@ -124,6 +129,7 @@ def _fuzz(options: FuzzOptions) -> int:
             seed=options.seed,
             generators=options.generators,
             corpus=options.corpus,
+            fail_on=FAIL_ON if options.fail_on is None else options.fail_on,
             decoding=options.decoding,
             diagnose=options.diagnose,
             replay=options.replay,

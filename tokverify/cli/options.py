@@ -35,8 +35,24 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class _Model(FilePath):
-    """The path of a model, or the name of a configured one."""
+class _Location(FilePath):
+    """The path of a model, or the location of a tokenizer that is not a file."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Keep a location such as the address of a server as it is, since a path would drop one of its slashes.
+
+        Raises:
+            UsageError: If the name is empty.
+        """
+        from tokverify.references import is_location
+
+        return value if isinstance(value, str) and is_location(value) else super().convert(value, param, ctx)
+
+
+class _Model(_Location):
+    """The path or location of a model, or the name of a configured one."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
@@ -49,7 +65,12 @@ class _Model(FilePath):
         from tokverify.cli.configured import find_configured
 
         path = super().convert(value, param, ctx)
-        if Path(value).name != str(value) or Path(value).exists() or (ctx and ctx.resilient_parsing):
+        if (
+            isinstance(path, str)
+            or Path(value).name != str(value)
+            or Path(value).exists()
+            or (ctx and ctx.resilient_parsing)
+        ):
             return path
         configured = find_configured(Path(value), allow_outside=True)
         if configured and not (ctx and any(option.name == "allow_outside" for option in ctx.command.params)):
@@ -93,6 +114,7 @@ class TextCommand(click.Command):
 
 
 PATH = FilePath(path_type=Path)
+LOCATION = _Location(path_type=Path)
 MODEL = _Model(path_type=Path)
 
 model_argument = click.argument("model", type=MODEL)

@@ -77,8 +77,8 @@ def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 
-    Both are JSON reports of `tokverify run`. The exit code is 1 if a case fails in NEW that passed in OLD or is not in
-    OLD, 0 if there is none, and 2 if the command could not run.
+    Both are JSON reports of `tokverify run`. The exit code is 1 if a case, or a difference between the tokenizers,
+    fails in NEW and did not in OLD, 0 if there is none, and 2 if the command could not run.
     """
     from tokverify.render.kinds import present
     from tokverify.tasks.report import diff_reports

@@ -17,7 +17,7 @@ from tokverify.cli.case_options import (
 )
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import PATH, ModelCommand, reference_option, report_options
+from tokverify.cli.options import LOCATION, ModelCommand, reference_option, report_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
@@ -28,11 +28,11 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 
 
 @click.command(cls=ModelCommand)
-@click.argument("model", type=PATH, required=False)
+@click.argument("model", type=LOCATION, required=False)
 @reference_option(
     "What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
-    " FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default."
+    " command:PROGRAM, FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default."
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option("The texts to encode")
@@ -48,7 +48,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
 def run(  # the rest of the options is in RunOptions
     *,
-    model: Path | None,
+    model: Path | str | None,
     jobs: int | None,
     allow_outside: bool,
     **options: Any,  # noqa: ANN401
@@ -56,8 +56,9 @@ def run(  # the rest of the options is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file; or the name of a model in tokverify.toml or pyproject.toml. Without MODEL, all
-    models configured there are verified. Command-line options override the configuration.
+    would read the equivalent GGUF file; or the name of a model in tokverify.toml or pyproject.toml; or any other
+    tokenizer, as for -r, such as the address of a server or KIND:LOCATION. Without MODEL, all models in the
+    configuration are verified. Command-line options override the configuration.
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees

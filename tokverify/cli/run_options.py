@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RunOptions(BaselineOptions):
     """The options of the command."""
 
-    model: Path
+    model: Path | str
     reference: str | None
     revision: str | None
     cases: tuple[SuiteSource, ...]

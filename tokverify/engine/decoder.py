@@ -8,10 +8,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 if TYPE_CHECKING:
     from tokverify.engine.family import PieceJoiner
+    from tokverify.engine.native import NativeStream
 
 
 def clean_up_spaces(decoded: bytes) -> bytes:
@@ -43,23 +44,36 @@ class TokenDecoder(Protocol):
 class IncrementalDecoder:
     """Decode a stream of ids to text, holding back the bytes of a character until it is complete.
 
-    With a `joiner`, whole words are held back.
+    With a `joiner`, whole words are held back. The native engine decodes if its `stream` is given.
     """
 
-    def __init__(self, tokens: TokenDecoder, joiner: PieceJoiner | None = None) -> None:
+    def __init__(
+        self, tokens: TokenDecoder, joiner: PieceJoiner | None = None, stream: NativeStream | None = None
+    ) -> None:
         self._tokens = tokens
         self._joiner = joiner
+        self._stream = stream
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._at_start = True
 
     def push(self, id: int) -> str:
         """Take the next id; return the text that is complete with it, often none or more than one character."""
+        if self._stream:
+            text = self._stream.push(id)
+            return self._refuse(id) if text is None else text
         if self._joiner:
             return self._utf8.decode(self._joiner.push(self._tokens.piece(id), self._tokens.token_bytes(id)))
         token_bytes = self._tokens.decode([id]) if self._at_start else self._tokens.token_bytes(id)
         self._at_start = False
         return self._utf8.decode(token_bytes)
 
+    def _refuse(self, id: int) -> NoReturn:
+        """Let the Python engine report what is wrong with an id."""
+        self._tokens.token_bytes(id)
+        raise RuntimeError("only the native engine fails to decode this id")
+
     def finish(self) -> str:
         """Return the remaining text, with U+FFFD for a character that was never completed."""
+        if self._stream:
+            return self._stream.finish()
         return self._utf8.decode(self._joiner.finish() if self._joiner else b"", final=True)

@@ -1,6 +1,6 @@
 """Encoder: the in-house tokenizer, which returns the ids that llama.cpp returns.
 
-Source: `llama_vocab::impl::tokenize`, `token_to_piece` and `detokenize` in llama.cpp's `src/llama-vocab.cpp`.
+Source: `llama_vocab::impl::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 from tokverify.engine import added_token
 from tokverify.engine.attribute import type_of
 from tokverify.engine.batch import EncodedBatch
-from tokverify.engine.decoder import IncrementalDecoder, clean_up_spaces, join_pieces
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
 from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.fingerprint import fingerprint
@@ -21,6 +20,7 @@ from tokverify.engine.model import CuttableModel, TracingModel
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.native import build_native
 from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.piece_decoder import PieceDecoder
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
@@ -39,13 +39,12 @@ from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
-    from tokverify.engine.native import NativeEncoder
     from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
 
-class Encoder:
+class Encoder(PieceDecoder):
     """Encodes and decodes as llama.cpp does with this tokenizer, quirks included.
 
     Pieces are the stored strings, except that llama.cpp truncates them at a NUL and names empty ones `[EMPTY_<id>]`.
@@ -81,12 +80,9 @@ class Encoder:
     ) -> None:
         self.spec = spec
         self.name = name
-        self.settings: Settings = settings or resolve(spec)
-        self.pieces = self.settings.pieces
-        self._token_bytes: dict[int, bytes] = {}
+        super().__init__(settings or resolve(spec))
         self._given_model = model
         self._stretches = ChunkCache(self._encode_stretch)
-        self._native: NativeEncoder | None = None
         self.engine = self._choose_engine(base)
         """The engine that encodes, and why it is not the native one."""
 
@@ -346,62 +342,6 @@ class Encoder:
         if settings.add_eos and eos is not None and list(ids[-2:]) == [eos, eos]:
             warnings.append(f"the text ends with EOS ({eos}) and another one was added after it")
         return warnings
-
-    def piece(self, id: int) -> str:
-        """Return the stored string of a token; empty for an id outside the vocabulary."""
-        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
-
-    def token_bytes(self, id: int) -> bytes:
-        """Return the bytes that a token represents; unused and undefined tokens mostly represent none.
-
-        Raises:
-            EncodeError: If the id is outside the vocabulary.
-        """
-        known = self._token_bytes.get(id)
-        if known is None:
-            if not 0 <= id < len(self.pieces):
-                raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces):,} tokens")
-            settings = self.settings
-            known = settings.family.token_bytes(self.pieces[id], settings.attributes[id], settings)
-            self._token_bytes[id] = known
-        return known
-
-    def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
-        """Decode ids to bytes, special tokens included.
-
-        This is what a runtime streams. With `clean_up` the result is that of `llama_detokenize`, which for some
-        pre-tokenizers also removes spaces before punctuation.
-
-        Raises:
-            EncodeError: If an id is outside the vocabulary.
-        """
-        parts = [self.token_bytes(id) for id in ids]
-        joiner = self.settings.family.make_joiner()
-        if joiner is not None:
-            return join_pieces(joiner, zip(map(self.piece, ids), parts, strict=True))
-        if parts and self.settings.add_space_prefix:
-            parts[0] = parts[0].removeprefix(b" ")
-        decoded = b"".join(parts)
-        return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
-
-    def decode_as_document(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as the decoder of an equivalent tokenizer.json does; errors as for `decode`."""
-        joiner = self.settings.family.make_document_joiner()
-        if joiner is None:
-            return self.decode(ids)
-        return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
-
-    def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as `llama_detokenize` does; errors as for `decode`."""
-        return self.decode(ids, clean_up=True)
-
-    def decode_text(self, ids: Sequence[int]) -> str:
-        """Decode ids to text; bytes that are not UTF-8 become U+FFFD."""
-        return self.decode(ids).decode(errors="replace")
-
-    def decoder(self) -> IncrementalDecoder:
-        """Return a decoder that takes ids one by one and never splits a character."""
-        return IncrementalDecoder(self, self.settings.family.make_joiner())
 
     @cached_property
     def fingerprint(self) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tokverify.errors import MissingLibraryError, TokverifyError
+from tokverify.errors import MissingLibraryError, TokverifyError, UnsupportedError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -20,7 +20,7 @@ AUTO, NATIVE, PYTHON = "auto", "native", "python"
 ENGINES = (AUTO, NATIVE, PYTHON)
 """The values of the variable."""
 
-INTERFACE = 1
+INTERFACE = 3
 """Changes whenever the Python code needs another version of the compiled module."""
 
 
@@ -64,6 +64,21 @@ def available_engine() -> EngineChoice:
             f"the native engine is not available: {problem}; install tokverify with Rust, or set {VARIABLE}=auto"
         )
     return EngineChoice(PYTHON, problem)
+
+
+def require_requested(choice: EngineChoice) -> None:
+    """Check that the encoder of a tokenizer uses the engine that the user requests.
+
+    Raises:
+        UnsupportedError: If the native engine is requested and cannot encode with this tokenizer.
+    """
+    if requested_engine() == NATIVE and choice.name != NATIVE:
+        raise UnsupportedError(f"{choice.reason}; set {VARIABLE}=auto to use the Python engine")
+
+
+def usable_native_module() -> ModuleType | None:
+    """Return the compiled module; None if it is not available, or the user requests the Python engine."""
+    return None if requested_engine() == PYTHON or _load_problem() else native_module()
 
 
 def native_module() -> ModuleType:

@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
+class NativeStream(Protocol):
+    """What the compiled decoder of a stream offers."""
+
+    def push(self, id: int, /) -> str | None:
+        """Return the text that is complete with the next id; None for an id outside the vocabulary."""
+
+    def finish(self) -> str:
+        """Return the remaining text."""
+
+
 class NativeEncoder(Protocol):
     """What the compiled encoder offers."""
 
@@ -40,6 +50,17 @@ class NativeEncoder(Protocol):
         self, texts: tuple[str | bytes, ...], add_special: bool, parse_special: bool, threads: int, /
     ) -> tuple[bytes, bytes, int | None]:
         """Return the ids and offsets of many texts, or the index of the first one on which llama.cpp aborts."""
+
+    def decode(self, ids: Sequence[int], clean_up: bool, /) -> bytes | None:
+        """Return the bytes of a text; None if something is not an id of the vocabulary."""
+
+    def decode_batch(
+        self, ids: memoryview, offsets: memoryview, clean_up: bool, threads: int, /
+    ) -> tuple[bytes, bytes, int | None]:
+        """Return the bytes and offsets of many texts, or the index of the first list with an unknown id."""
+
+    def stream_decoder(self) -> NativeStream:
+        """Return a decoder for the ids of one text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

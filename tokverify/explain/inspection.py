@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Ranking
+from tokverify.engine.family import Family, Ranking
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.override import net_overrides
 from tokverify.engine.settings import resolve
@@ -81,9 +81,9 @@ def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
 
 
 def _range(scores: Sequence[float]) -> tuple[float, float] | None:
-    # Adding zero turns integers into floats. NaN has no place in a range.
-    known = [score + 0.0 for score in scores if not isnan(score)]
-    return (min(known), max(known)) if known else None
+    # NaN, which makes the sum NaN, has no place in a range.
+    known = [score for score in scores if not isnan(score)] if isnan(sum(scores)) else scores
+    return (float(min(known)), float(max(known))) if known else None
 
 
 def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings) -> Inspection:
@@ -113,7 +113,8 @@ def _count_entries(spec: TokenizerSpec) -> int | None:
 def _summarize_categories(settings: Settings) -> Iterator[CategorySummary]:
     """Summarize the categories in the order of their lowest ids; nothing for families without any."""
     ids: dict[str, list[int]] = {}
-    for id, piece in enumerate(settings.pieces):
+    has_categories = type(settings.family).token_category is not Family.token_category
+    for id, piece in enumerate(settings.pieces if has_categories else ()):
         ids.setdefault(settings.family.token_category(id, piece), []).append(id)
     for name, members in ids.items():
         if name:

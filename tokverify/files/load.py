@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import require_requested
 from tokverify.files import tokenizer_file
 from tokverify.files.gguf.declaration import read_spec
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
 
 
 def load_gguf(path: Path | str) -> Encoder:
@@ -15,7 +20,7 @@ def load_gguf(path: Path | str) -> Encoder:
     Raises:
         TokverifyError: If the file does not exist; a subclass if it is broken or not supported.
     """
-    return Encoder(read_spec(path), Path(path).stem)
+    return _encoder(read_spec(path), path)
 
 
 def load_model(path: Path | str) -> Encoder:
@@ -26,4 +31,10 @@ def load_model(path: Path | str) -> Encoder:
     Raises:
         TokverifyError: As for `load_gguf`; UnsupportedError if GGUF cannot express a part of the tokenizer.
     """
-    return Encoder(tokenizer_file.read_spec(path), Path(path).stem)
+    return _encoder(tokenizer_file.read_spec(path), path)
+
+
+def _encoder(spec: TokenizerSpec, path: Path | str) -> Encoder:
+    encoder = Encoder(spec, Path(path).stem)
+    require_requested(encoder.engine)
+    return encoder

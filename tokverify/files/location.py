@@ -83,9 +83,7 @@ def kind_of(path: Path) -> str:
         raise BrokenFileError(f"{path}: the file is empty")
     require_fetched(path, head)
     if head.startswith((b"GGUF", b"FUGG")):
-        raise UnsupportedError(
-            f"{path}: a GGUF file cannot be the reference; name the tokenizer it was made from, or `llama.cpp:{path}`"
-        )
+        return "gguf"
     if _TIKTOKEN.match(head):
         return "tiktoken"
     if _TEKKEN.match(head) or _TEKKEN_NAME.fullmatch(path.name):

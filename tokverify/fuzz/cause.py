@@ -178,7 +178,7 @@ class Causes:
         if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
             return None
         self._known.append(minimal)
-        result = _case_result(minimal, self._trial, generator)
+        result = make_case_result(minimal, self._trial, suite="found", tags=("fuzz", generator))
         self._found.append(Cause(minimal, result, found, generator, strings=0))
         return len(self._found) - 1
 
@@ -216,13 +216,14 @@ def _shape(outcome: TrialOutcome) -> Hashable:
     return outcome.kind, tuple(map(unicodedata.category, outcome.sample.text))
 
 
-def _case_result(outcome: TrialOutcome, trial: Trial, generator: str) -> CaseResult:
+def make_case_result(outcome: TrialOutcome, trial: Trial, *, suite: str, tags: tuple[str, ...]) -> CaseResult:
+    """Return an outcome as the result of a case, which is named after its text."""
     text, add_special, parse_special = outcome.sample
     case = Case(
         id=case_id(outcome.kind, outcome.sample),
-        suite="found",
+        suite=suite,
         text=text,
-        tags=("fuzz", generator),
+        tags=tags,
         note=_note(outcome, trial),
         add_special=add_special,
         parse_special=parse_special,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tokverify.fuzz.sample import Sample
 from tokverify.system.cache import CacheFile
@@ -24,8 +23,8 @@ class EarlierFailures:
     file: CacheFile
 
     @classmethod
-    def of(cls, model: Path, reference: str) -> EarlierFailures:
-        """Return those of a model file and a reference, given by its source."""
+    def of(cls, model: str, reference: str) -> EarlierFailures:
+        """Return those of two tokenizers, given by where they come from."""
         return cls(CacheFile.of("fuzz", model, reference))
 
     def read(self) -> tuple[Sample, ...]:

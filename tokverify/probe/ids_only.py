@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.tokenizer import BatchEncoding
 
 if TYPE_CHECKING:
@@ -31,17 +31,17 @@ class IdsOnly:
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> list[list[int] | EncodeError]:
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
         """Encode texts, in one call if the tokenizer can."""
         tokenizer = self._tokenizer
         if isinstance(tokenizer, BatchEncoding):
             return tokenizer.encode_many(texts, add_special=add_special, parse_special=parse_special)
         return [self._try(text, add_special=add_special, parse_special=parse_special) for text in texts]
 
-    def _try(self, text: str, *, add_special: bool, parse_special: bool) -> list[int] | EncodeError:
+    def _try(self, text: str, *, add_special: bool, parse_special: bool) -> list[int] | EncodeError | UnsupportedError:
         try:
             return self.encode(text, add_special=add_special, parse_special=parse_special)
-        except EncodeError as error:
+        except (EncodeError, UnsupportedError) as error:
             return error
 
     def decode(self, ids: Sequence[int]) -> bytes:

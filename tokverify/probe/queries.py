@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.tokenizer import BatchEncoding
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Queries:
         self.count += 1
         try:
             return self.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
-        except EncodeError:
+        except (EncodeError, UnsupportedError):
             return None
 
     def encode_all(self, texts: Sequence[str], *, parse_special: bool = False) -> list[list[int] | None]:
@@ -35,4 +35,4 @@ class Queries:
             return [self.encode(text, parse_special=parse_special) for text in texts]
         self.count += len(texts)
         results = tokenizer.encode_many(texts, add_special=False, parse_special=parse_special)
-        return [None if isinstance(ids, EncodeError) else ids for ids in results]
+        return [ids if isinstance(ids, list) else None for ids in results]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
+from tokverify.files.location import find_existing
 from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
-__all__ = ["ENTRY_POINTS", "REFERENCES", "FoundReference", "Request", "is_kind", "load_reference", "open_reference"]
+__all__ = [
+    "ENTRY_POINTS",
+    "REFERENCES",
+    "FoundReference",
+    "Request",
+    "is_kind",
+    "is_location",
+    "load_reference",
+    "open_reference",
+]
 
 ENTRY_POINTS = "tokverify.references"
 """The entry-point group in which other packages register kinds of references."""
@@ -53,12 +63,19 @@ def _server(request: Request) -> FoundReference:
     return server.load(request)
 
 
+def _command(request: Request) -> FoundReference:
+    from tokverify.references import command
+
+    return command.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,
     "server": _server,
+    "command": _command,
 }
 """The built-in kinds of references."""
 
@@ -85,9 +102,10 @@ def open_reference(
 
     Args:
         location: A tokenizer.json, a sentencepiece .model, a tiktoken or tekken file, a directory with one of the
-            first two, a hub id `org/name` or `org/name@revision`, the address of a llama-server, `rebuilt`,
-            `llama.cpp`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind explicitly, as in `hub:gpt2`, including
-            kinds that other packages register. A `ConfiguredLocation` is sent no key.
+            first two, another GGUF file, a hub id `org/name` or `org/name@revision`, the address of a server,
+            `rebuilt`, `llama.cpp`, `command:PROGRAM ARGUMENTS`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind
+            explicitly, as in `hub:gpt2`, including kinds that other packages register. A `ConfiguredLocation` is sent
+            no key, and may not run a program.
         spec: The GGUF file's tokenizer, from which `rebuilt` is made.
         settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.
@@ -106,6 +124,12 @@ def open_reference(
 def is_kind(name: str) -> bool:
     """Whether `name` is a kind of references, built in or registered by another package."""
     return name in REFERENCES or bool(_find_entry_points(name))
+
+
+def is_location(text: str) -> bool:
+    """Whether a text names a tokenizer that is not a file, by an address or `KIND:LOCATION`; a file has precedence."""
+    kind, colon, rest = text.partition(":")
+    return (rest.startswith("//") or (bool(colon) and is_kind(kind))) and find_existing(text) is None
 
 
 def _loader(kind: str) -> Loader:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from tokverify.files.location import files_in
 from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
+from tokverify.stores.quantization import model_name, without_part
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -33,7 +33,6 @@ _URL_KEYS = (
     "base_model.0.url",
 )
 _BASE_MODEL_CAVEAT = "this is the tokenizer of the base model; a fine-tune may have added tokens to it"
-_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +41,30 @@ class _Search:
 
     model: Path
     spec: TokenizerSpec
+    repository: str | None = None
     tried: list[str] = field(default_factory=list)
 
 
-def find_reference(model: Path, spec: TokenizerSpec, settings: Settings | None = None) -> FoundReference:
+def find_reference(
+    model: Path, spec: TokenizerSpec, settings: Settings | None = None, *, repository: str | None = None
+) -> FoundReference:
     """Find what to compare a GGUF file's tokenizer with.
 
-    Looks, in this order, at the files beside it, at the tokenizer.json inside it, and at the repository it names (in
-    the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from the file's own data.
+    Looks, in this order, at the files beside it, at the repository it came from, at the tokenizer.json inside it, and
+    at the repository it names (in the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from
+    the file's own data.
 
     Args:
         model: The GGUF file.
         spec: Its tokenizer.
         settings: Its effective settings, if already known.
+        repository: The repository on the hub that the file came from, as `org/name@revision`.
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
         BrokenFileError: If a tokenizer file beside it cannot be read.
     """
-    search = _Search(model, spec)
+    search = _Search(model, spec, repository)
     for step in _STEPS:
         if found := step(search):
             return _add_reason(found, search)
@@ -77,9 +81,10 @@ def _add_reason(found: FoundReference, search: _Search) -> FoundReference:
 
 
 def _find_beside(search: _Search) -> FoundReference | None:
-    stem = _SHARD.sub("", search.model.stem)
-    own = [f"{stem}.tokenizer.json", f"{stem}.tokenizer.model", f"{stem}.json", f"{stem}.model"]
-    paths = [path for path in map(search.model.with_name, own) if path.is_file()]
+    stems = dict.fromkeys([without_part(search.model.stem), model_name(search.model.stem)])
+    ends = (".tokenizer.json", ".tokenizer.model", ".json", ".model")
+    own = (search.model.with_name(stem + end) for stem in stems for end in ends)
+    paths = [path for path in own if path.is_file()]
     for path in dict.fromkeys([*paths, *files_in(search.model.parent)]):
         name = path.name
         try:
@@ -89,13 +94,24 @@ def _find_beside(search: _Search) -> FoundReference | None:
             continue
         except BrokenFileError:
             # A file with this name may be anything; the others can only be tokenizers.
-            if name != f"{stem}.json":
+            if name.removesuffix(".json") not in stems:
                 raise
             search.tried.append(f"{name} beside the model is not a tokenizer")
             continue
         return replace(found, reason=f"{name} is beside the model")
     search.tried.append("no tokenizer beside the model")
     return None
+
+
+def _find_in_repository(search: _Search) -> FoundReference | None:
+    if search.repository is None:
+        return None
+    try:
+        found = hub.open_repository(search.repository)
+    except TokverifyError as error:
+        search.tried.append(str(error))
+        return None
+    return replace(found, reason=f"it is in the repository of the model, {found.reason}")
 
 
 def _find_inside(search: _Search) -> FoundReference | None:
@@ -142,4 +158,9 @@ def _repositories(general: Mapping[str, str]) -> dict[str, str]:
     return ids
 
 
-_STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (_find_beside, _find_inside, _find_on_hub)
+_STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (
+    _find_beside,
+    _find_in_repository,
+    _find_inside,
+    _find_on_hub,
+)

@@ -35,11 +35,18 @@ def _tekken(request: Request) -> FoundReference:
     return tekken.load(request)
 
 
+def _gguf(request: Request) -> FoundReference:
+    from tokverify.references import gguf
+
+    return gguf.load(request)
+
+
 FILE_REFERENCES: Mapping[str, Loader] = {
     "tokenizers": _tokenizers,
     "sentencepiece": _sentencepiece,
     "tiktoken": _tiktoken,
     "tekken": _tekken,
+    "gguf": _gguf,
 }
 """Kind of a file, as `kind_of` returns it -> its loader."""
 

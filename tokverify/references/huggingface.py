@@ -18,7 +18,7 @@ from tokverify.files.huggingface.expansion import require_bounded, require_valid
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
-from tokverify.references.huggingface_stage import stages
+from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
@@ -63,7 +63,7 @@ class HuggingFaceTokenizer:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
-        self.special_ids = special_ids or _ids_around(tokenizer)
+        self.special_ids = special_ids or ids_around(tokenizer)
         named_eos = (special_ids or {}).get("eos")
         self._end_ids = frozenset(end_ids) | (frozenset() if named_eos is None else {named_eos})
         self._tokenizer = tokenizer
@@ -106,6 +106,24 @@ class HuggingFaceTokenizer:
             self._tokenizer.encode_special_tokens = not parse_special
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
         return ids
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> list[list[int] | EncodeError]:
+        """Encode texts; the result for a text that cannot be encoded is its error."""
+        try:
+            with raised_as(EncodeError, f"{self.name} cannot encode one of these texts", quietly=True):
+                self._tokenizer.encode_special_tokens = not parse_special
+                encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=add_special)
+        except EncodeError:
+            return [self._encode_or_error(text, add_special, parse_special) for text in texts]
+        return [encoding.ids for encoding in encodings]
+
+    def _encode_or_error(self, text: str, add_special: bool, parse_special: bool) -> list[int] | EncodeError:
+        try:
+            return self.encode(text, add_special=add_special, parse_special=parse_special)
+        except EncodeError as error:
+            return error
 
     def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:
         """Return the stages that `text` goes through."""
@@ -264,22 +282,3 @@ def _require_tokenizer_json(data: bytes, source: str) -> None:
         raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or "model" not in content:
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
-
-
-def _ids_around(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return the token that the post-processor adds at either end of a text, if it is exactly one."""
-    ids = {}
-    for stage in stages_of(tokenizer.post_processor):
-        if stage["type"] == "TemplateProcessing":
-            single = [next(iter(item.items())) for item in stage["single"]]
-            # subtle: a template may omit the text, or use a token that it does not define.
-            middle = next((index for index, (kind, _) in enumerate(single) if kind == "Sequence"), len(single))
-            for role, around in (("bos", single[:middle]), ("eos", single[middle + 1 :])):
-                added: list[int] = []
-                for _, token in around:
-                    added += stage["special_tokens"].get(token["id"], {"ids": []})["ids"]
-                if len(added) == 1:
-                    ids[role] = added[0]
-        elif stage["type"] in {"BertProcessing", "RobertaProcessing"}:
-            ids |= {"cls": stage["cls"][1], "sep": stage["sep"][1]}
-    return ids

@@ -1,4 +1,4 @@
-"""Run the stages of a `tokenizers.Tokenizer` one by one."""
+"""Run the stages of a `tokenizers.Tokenizer` one by one, and look into the last."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
 from tokverify.engine.byte_level import from_byte_level
+from tokverify.files.huggingface.stage import stages_of
 from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
@@ -88,3 +89,22 @@ def _run_stretch(
     written = tuple(from_byte_level(chunk) if byte_level else chunk.encode() for chunk in chunks)
     pre_tokens = written if tokenizer.pre_tokenizer else None
     return StageStretch(_byte(text, start), _byte(text, end), normalized, pre_tokens), ids
+
+
+def ids_around(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return the token that the post-processor adds at either end of a text, if it is exactly one."""
+    ids = {}
+    for stage in stages_of(tokenizer.post_processor):
+        if stage["type"] == "TemplateProcessing":
+            single = [next(iter(item.items())) for item in stage["single"]]
+            # subtle: a template may omit the text, or use a token that it does not define.
+            middle = next((index for index, (kind, _) in enumerate(single) if kind == "Sequence"), len(single))
+            for role, around in (("bos", single[:middle]), ("eos", single[middle + 1 :])):
+                added: list[int] = []
+                for _, token in around:
+                    added += stage["special_tokens"].get(token["id"], {"ids": []})["ids"]
+                if len(added) == 1:
+                    ids[role] = added[0]
+        elif stage["type"] in {"BertProcessing", "RobertaProcessing"}:
+            ids |= {"cls": stage["cls"][1], "sep": stage["sep"][1]}
+    return ids

@@ -261,12 +261,18 @@ def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
 def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
     from tokenizers.processors import TemplateProcessing
 
-    # Placeholder names, because a token's text may contain a character that has a meaning in a template.
     ids = settings.special_ids
-    bos = ["BOS"] if settings.add_bos and "bos" in ids else []
-    eos = ["EOS"] if settings.add_eos and "eos" in ids else []
+    names = {role: _name_in_template(role, settings.pieces[id]) for role, id in ids.items()}
+    bos = ["bos"] if settings.add_bos and "bos" in ids else []
+    eos = ["eos"] if settings.add_eos and "eos" in ids else []
     if bos or eos:
+        used = {names[role]: ids[role] for role in (*bos, *eos)}
         tokenizer.post_processor = TemplateProcessing(
-            single=[*bos, "$A", *eos],
-            special_tokens=[{"id": name, "ids": [ids[name.lower()]], "tokens": [name]} for name in (*bos, *eos)],
+            single=[*(names[role] for role in bos), "$A", *(names[role] for role in eos)],
+            special_tokens=[{"id": name, "ids": [id], "tokens": [name]} for name, id in used.items()],
         )
+
+
+def _name_in_template(role: str, piece: str) -> str:
+    """Name a token by its piece, which other libraries look up, unless that has a meaning in a template."""
+    return role.upper() if not piece or set(piece) & set(":$ \t\r\n") else piece

@@ -101,13 +101,14 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "audit": _build_formats("audit", page=True, ci=True),
     "chat": _build_formats("chat", page=True, junit=True, ci=True),
     "stats": _build_formats("stats", page=True),
+    "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
     "convert": _build_formats("convert"),
     "learn": _build_formats("learn"),
     "report diff": _build_formats("report_diff"),
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats")
+SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "corpus")
 """The kinds that `tokverify report show` shows."""
 
 

@@ -19,6 +19,7 @@ from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.check import CheckReport, check_check, summarize_check
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
+from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.explain_decode import DecodingExplanation
@@ -78,6 +79,7 @@ KINDS: Mapping[str, Kind] = {
     "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
+    "corpus": Kind(CorpusReport, summarize_corpus, check_corpus),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "convert": Kind(Conversion, summarize_conversion, check_conversion),
     "learn": Kind(Learning, summarize_learning, check_learning),

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tokverify.report.fields import Count
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
+from tokverify.report.run_summary import failing_differences, fails_uncompared
 from tokverify.tokenizer import HexBytes
 
 INTERRUPTED = 130
@@ -144,10 +145,10 @@ def count_compared(fuzzed: FuzzReport) -> int:
 
 
 def fuzz_exit_code(fuzzed: FuzzReport) -> int:
-    """Return 0 if nothing was found, 1 if something was, 2 if nothing could be compared, 130 after Ctrl-C."""
+    """Return 0 if nothing was found, 1 if something was, 2 if no text could be compared, 130 after Ctrl-C."""
     if fuzzed.stop is Stop.INTERRUPTED:
         return INTERRUPTED
-    if fuzzed.failing:
+    if fuzzed.failing or failing_differences(fuzzed.report) or fails_uncompared(fuzzed.report):
         return 1
     return 0 if count_compared(fuzzed) else 2
 
@@ -162,6 +163,8 @@ def summarize_fuzz(fuzzed: FuzzReport) -> Mapping[str, object]:
         "unlisted": fuzzed.unlisted,
         "causes": len(fuzzed.causes),
         "stop": str(fuzzed.stop),
+        "differences": len(fuzzed.report.differences),
+        "failing_differences": len(failing_differences(fuzzed.report)),
     }
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tokverify.report.difference import Divergence
 from tokverify.report.fields import Count
 from tokverify.report.run import Side, Status
+from tokverify.report.tokenizer_difference import TokenizerDifference
 
 
 class CaseChangeKind(StrEnum):
@@ -64,6 +65,28 @@ class CaseChange:
     """The outcome now; None if the case is not there."""
 
 
+class DifferenceChangeKind(StrEnum):
+    """What happened to a difference between the tokenizers themselves, the worst first."""
+
+    FAILED = "failed"
+    """It fails the run now; before, it was not there, accepted or only shown."""
+    SHOWN = "shown"
+    """It is shown or accepted now; before, it was not there."""
+    FIXED = "fixed"
+    """It failed the run before; now, it is not there although everything was compared, or accepted or only shown."""
+    VANISHED = "vanished"
+    """It was there before and is not now, which proves nothing if it failed the run, as less was compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceChange:
+    """A difference between the tokenizers themselves that changed."""
+
+    kind: DifferenceChangeKind
+    difference: TokenizerDifference
+    """As it is now or, if it is not there any more, as it was before."""
+
+
 @dataclass(frozen=True, slots=True)
 class SideChange:
     """One side of the comparison before and now."""
@@ -95,6 +118,10 @@ class ReportDiff:
     new_cases: Count
     changes: tuple[CaseChange, ...]
     """Ordered by kind, then as the cases ran."""
+    differences: tuple[DifferenceChange, ...] = ()
+    """How the differences between the tokenizers themselves changed, ordered by kind."""
+    not_compared: tuple[str, ...] = ()
+    """What about the tokenizers could not be compared now, and why; without what could not be compared before."""
 
 
 def changes_of(diff: ReportDiff, kind: CaseChangeKind) -> list[CaseChange]:
@@ -102,12 +129,19 @@ def changes_of(diff: ReportDiff, kind: CaseChangeKind) -> list[CaseChange]:
     return [change for change in diff.changes if change.kind is kind]
 
 
+def count_differences(diff: ReportDiff, kind: DifferenceChangeKind) -> int:
+    """Count the changes of one kind in the differences between the tokenizers themselves."""
+    return sum(change.kind is kind for change in diff.differences)
+
+
 def report_diff_exit_code(diff: ReportDiff) -> int:
-    """Return 1 if a case fails that passed or was not there, else 0."""
-    return int(any(change.kind in {CaseChangeKind.FAILED, CaseChangeKind.NEW_FAILED} for change in diff.changes))
+    """Return 1 if a case or a difference fails that did not fail before, or was not there, else 0."""
+    has_failing_case = any(change.kind in {CaseChangeKind.FAILED, CaseChangeKind.NEW_FAILED} for change in diff.changes)
+    return int(has_failing_case or any(change.kind is DifferenceChangeKind.FAILED for change in diff.differences))
 
 
 def summarize_report_diff(diff: ReportDiff) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     counts = {str(kind): len(changes_of(diff, kind)) for kind in CaseChangeKind}
-    return {"exit_code": report_diff_exit_code(diff), **counts}
+    differences = {str(kind): count_differences(diff, kind) for kind in DifferenceChangeKind}
+    return {"exit_code": report_diff_exit_code(diff), **counts, "differences": differences}

@@ -140,7 +140,9 @@ class Report:
     stopped_early: bool = False
     """Whether cases were not run because enough others had failed."""
     diagnosis: Diagnosis | None = None
-    """Why cases fail; None if none does, or nobody asked."""
+    """Why cases fail; None if none does, nobody asked, or it cannot be found out."""
+    undiagnosed: str = ""
+    """Why there is no diagnosis although cases fail."""
     baseline: BaselineOutcome | None = None
     """The entries that the baseline could do without; None if there was no baseline."""
     tokens: Mapping[int, tuple[Token, Token]] = field(default_factory=dict)

@@ -32,16 +32,15 @@ class CacheFile:
     path: Path
 
     @classmethod
-    def of(cls, kind: str, model: Path, reference: str) -> CacheFile:
-        """Return what the cache remembers about a model file and a reference, given by its location.
+    def of(cls, kind: str, model: str | Path, reference: str) -> CacheFile:
+        """Return what the cache remembers about two tokenizers, given by their locations.
 
         Args:
             kind: What is remembered, as the name of a directory.
-            model: The model file.
-            reference: A path, or any other text that identifies the reference.
+            model: A path, or any other text that identifies the tokenizer under test.
+            reference: The same for the reference.
         """
-        source = Path(reference)
-        key = f"{model.resolve()}\n{source.resolve() if source.exists() else reference}"
+        key = f"{_resolve(model)}\n{_resolve(reference)}"
         name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         return cls(cache_directory() / kind / f"{name}.json")
 
@@ -66,3 +65,8 @@ class CacheFile:
         except (OSError, TokverifyError):
             return False
         return True
+
+
+def _resolve(location: str | Path) -> Path | str:
+    path = Path(location)
+    return path.resolve() if path.exists() else str(location)

@@ -52,7 +52,7 @@ def worker_pool(jobs: int, begin: Callable[[], object] | None = None) -> Iterato
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    executor = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (begin,))
+    executor = ProcessPoolExecutor(jobs, get_context("spawn"), begin_worker, (begin,))
     try:
         yield WorkerPool(executor)
     except BrokenProcessPool as error:
@@ -67,8 +67,9 @@ def worker_pool(jobs: int, begin: Callable[[], object] | None = None) -> Iterato
         executor.shutdown(cancel_futures=True)
 
 
-def _begin(begin: Callable[[], object] | None) -> None:
-    """Initialize a process of the pool."""
+def begin_worker(begin: Callable[[], object] | None = None) -> None:
+    """Initialize a worker process: it ignores Ctrl-C, ends with its parent, and uses one thread to tokenize."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     unblock_signals()
     # subtle: every process of a pool keeps the pipe that delivers its work open for writing, so none of them would ever

@@ -20,11 +20,11 @@ from tokverify.version import __version__
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
     from tokverify.report.audit import AuditReport
-    from tokverify.tasks.opening import ReferenceSource
+    from tokverify.tasks.opening import ModelLocation, ReferenceSource
 
 
 def audit_model(  # noqa: PLR0913 - the optional ones are keywords
-    model: str | Path,
+    model: ModelLocation,
     reference: ReferenceSource = None,
     *,
     select: Sequence[str] = (),
@@ -54,10 +54,10 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     accepted = read_waivers(Path(waivers), RULES) if waivers is not None else []
     opened = open_declaration(model, "gguf")
     found = None if reference is None else open_reference(opened, reference).found
-    subject = Subject(opened.declaration, found, opened.path.stem)
+    subject = Subject(opened.declaration, found, opened.file.name)
     report = replace(
         audit(subject, rules, accepted),
-        source=str(opened.path),
+        source=opened.file.location,
         fail_on=fail_on,
         fingerprint=subject.fingerprint,
         reference=found.source if found else None,

@@ -47,7 +47,7 @@ def check_chat(
     chat_reference = _chat_reference(found) if found else None
     if not has_templates(opened, found):
         raise TokverifyError(
-            f"{opened.path}: nothing to check: the model has no chat template, and no reference provides one;"
+            f"{opened.file.location}: nothing to check: the model has no chat template, and no reference provides one;"
             " with -r, name a reference that has a template"
         )
     return replace(

@@ -12,6 +12,7 @@ from tokverify.files.tokenizer_file import kind_of_model
 from tokverify.references.location import EXPECT
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
+from tokverify.stores.location import find_model
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tokverify.report.audit import AuditReport
     from tokverify.report.chat import ChatReport
     from tokverify.report.run import Report
+    from tokverify.stores.model_file import ModelFile
     from tokverify.tasks.opening import OpenedModel, OpenedReference
     from tokverify.tasks.run import OnProgress
 
@@ -95,8 +97,12 @@ class _Opened:
         self._fail_on = FAIL_ON if request.model.fail_on is None else request.model.fail_on
 
     @cached_property
+    def _file(self) -> ModelFile:
+        return find_model(self._configured.model)
+
+    @cached_property
     def _model(self) -> OpenedModel:
-        return open_model(self._configured.model)
+        return open_model(self._file)
 
     @cached_property
     def _cases(self) -> list[Case]:
@@ -129,7 +135,7 @@ class _Opened:
         )
 
     def audit(self) -> AuditReport:
-        if kind_of_model(self._configured.model) != "gguf":
+        if kind_of_model(self._file.path) != "gguf":
             raise _NothingToCheckError("the rules apply to GGUF files only")
         try:
             reference: OpenedReference | ConfiguredLocation | str | None = self._independent_reference
@@ -137,7 +143,7 @@ class _Opened:
             # A file that llama.cpp refuses can still be audited.
             reference = None if self._configured.reference == EXPECT else self._configured.reference
         return audit_model(
-            self._configured.model,
+            self._file,
             reference,
             select=self._configured.select,
             ignore=self._configured.ignore,

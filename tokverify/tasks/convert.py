@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.convert import STRINGS, convert
+from tokverify.stores.location import find_model
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -51,7 +52,7 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If the source cannot be read, or the target cannot be written or express the source.
     """
     return convert(
-        Path(source),
+        find_model(source).path,
         Path(target),
         force=force,
         strict=strict,

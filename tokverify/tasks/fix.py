@@ -11,6 +11,7 @@ from tokverify.diagnosis import Facts
 from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
+from tokverify.stores.location import find_model
 from tokverify.system.output_file import check_place
 from tokverify.tasks.opening import open_declaration, open_reference
 
@@ -47,13 +48,15 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
     """
-    path = Path(model)
+    file = find_model(model)
+    file.require_complete()
+    path = file.path
     target = None if output is None else Path(output)
     if target is not None:
         _check_output(target, path, force=force)
     cases = load_cases() if cases is None else list(cases)
     require_fixable(path)
-    opened = open_declaration(path, "gguf")
+    opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases, encodings=encodings)

@@ -19,17 +19,19 @@ from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind, Stop
 from tokverify.report.run import Status
+from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
-from tokverify.tasks.opening import engine_version, open_model, open_reference, open_tokenizers
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, open_tokenizers
+from tokverify.tasks.own_rules import add_rule_findings
+from tokverify.tasks.run import explain_missing_diagnosis
+from tokverify.verify.comparison import compare_beyond_texts, verify_tokenizers
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diagnosis import TokenizerChange
     from tokverify.report.fuzz import FuzzProgress, FuzzReport
     from tokverify.report.run import CaseResult, Report
-    from tokverify.tasks.opening import OpenedModel, OpenedReference
 
 _DEFAULT_SECONDS = 60.0
 
@@ -44,6 +46,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     seed: int = 0,
     generators: Sequence[str] = (),
     corpus: Sequence[Path] = (),
+    fail_on: Sequence[str] = FAIL_ON,
     decoding: bool = False,
     diagnose: bool = False,
     replay: bool = False,
@@ -56,7 +59,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     Stops at the first of the given limits, or after 60 seconds if neither `seconds` nor `count` is given.
 
     Args:
-        model: The tokenizer under test.
+        model: The tokenizer under test: a file, or the location of any other tokenizer. Only a file is diagnosed.
         reference: The tokenizer to compare with; None to look for one.
         seconds: The time limit.
         count: The number of texts.
@@ -64,6 +67,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         seed: The seed of the generators; the same seed generates the same texts.
         generators: The names of the generators to use; all by default.
         corpus: Text files to mutate.
+        fail_on: Differences between the tokenizers themselves that fail, as for `verify_model`.
         decoding: Compare decoding too; always done with llama.cpp.
         diagnose: Search for the cause of failures, as `verify_model` does, and merge causes with the same explanation.
         replay: Try the texts first on which the two differed in earlier runs, and remember those of this run.
@@ -79,9 +83,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     """
     if "corpus" in generators and not corpus:
         raise TokverifyError("the generator `corpus` mutates text files, and none was given; name one")
-    opened = open_model(model)
+    opened = open_subject(model)
     found = open_reference(opened, reference)
-    earlier = EarlierFailures.of(opened.path, found.description.source) if replay else None
+    earlier = EarlierFailures.of(opened.description.source, found.description.source) if replay else None
     plan = FuzzPlan(
         seed=seed,
         generators=tuple(generators) or tuple(GENERATORS),
@@ -93,19 +97,28 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         corpus=tuple(read_verbatim(Path(path)) for path in corpus),
     )
     fuzzed = fuzz(
-        opened.encoder,
+        opened.tokenizer,
         found.tokenizer,
         plan,
         sides=(opened.description, found.description),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
-        explain=partial(_explain, opened, found) if diagnose else lambda _: Explained(None),
+        explain=(
+            partial(_explain, opened, found)
+            if diagnose and isinstance(opened, OpenedModel)
+            else lambda _: Explained(None)
+        ),
         on_progress=on_progress,
     )
     if earlier:
         earlier.write(_samples_to_keep(fuzzed, plan.earlier))
-    versions = {**fuzzed.report.versions, **engine_version(opened.encoder), **found.versions}
-    report = replace(fuzzed.report, options=dict(options or {}), versions=versions)
+    versions = {**fuzzed.report.versions, **opened.versions, **found.versions}
+    report = replace(fuzzed.report, options=dict(options or {}), versions=versions, fail_on=tuple(fail_on))
+    report = compare_beyond_texts(report, opened.tokenizer, found.tokenizer)
+    if found.found.is_rebuilt and isinstance(opened, OpenedModel):
+        report = add_rule_findings(report, opened)
+    if diagnose and fuzzed.causes and isinstance(opened, OpenedReference):
+        report = replace(report, undiagnosed=explain_missing_diagnosis(opened))
     return replace(fuzzed, report=_add_repairs(report))
 
 
@@ -151,7 +164,7 @@ def _add_repairs(report: Report) -> Report:
     return add_repairs(report)
 
 
-def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int:
+def save_cases(report: FuzzReport, path: Path, *, model: Path | str, seed: int) -> int:
     """Write the minimal texts of a report as a YAML suite, if there are any.
 
     Args:
@@ -167,7 +180,7 @@ def save_cases(report: FuzzReport, path: Path, *, model: Path, seed: int) -> int
 
     cases = list(_cases(report))
     if cases:
-        note = f"Found by `tokverify fuzz`: {model.name} against {report.report.expected.name}, seed {seed}."
+        note = f"Found by `tokverify fuzz`: {Path(model).name} against {report.report.expected.name}, seed {seed}."
         write_file(path, render_suite(cases, note=note))
     return len(cases)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import vocabulary_of
 from tokverify.fuzz.stream import MODES
@@ -69,12 +69,12 @@ def _encode_all(tokenizer: Tokenizer, texts: Sequence[str], mode: tuple[bool, bo
     add_special, parse_special = mode
     if isinstance(tokenizer, BatchEncoding):
         results = tokenizer.encode_many(texts, add_special=add_special, parse_special=parse_special)
-        return [None if isinstance(ids, EncodeError) else tuple(ids) for ids in results]
+        return [tuple(ids) if isinstance(ids, list) else None for ids in results]
     return [_encode(tokenizer, text, mode) for text in texts]
 
 
 def _encode(tokenizer: Tokenizer, text: str, mode: tuple[bool, bool]) -> tuple[int, ...] | None:
     try:
         return tuple(tokenizer.encode(text, add_special=mode[0], parse_special=mode[1]))
-    except EncodeError:
+    except (EncodeError, UnsupportedError):
         return None

@@ -26,9 +26,9 @@ def inspect_model(model: str | Path) -> Inspection:
     Raises:
         TokverifyError: If the file cannot be read.
     """
-    declaration = open_declaration(model).declaration
-    refusal = str(declaration.refusal) if declaration.refusal else None
-    return replace(inspect(declaration.spec, refusal), source=str(model))
+    opened = open_declaration(model)
+    refusal = opened.declaration.refusal
+    return replace(inspect(opened.spec, str(refusal) if refusal else None), source=opened.file.location)
 
 
 def list_tokens(model: str | Path, selection: str) -> TokenList:

@@ -24,8 +24,8 @@ class LastFailures:
     file: CacheFile
 
     @classmethod
-    def of(cls, model: Path, reference: str | None) -> LastFailures:
-        """Return those of a model file and the location of a reference; None stands for the one that is found."""
+    def of(cls, model: str | Path, reference: str | None) -> LastFailures:
+        """Return those of a model and a reference, by location; None stands for the one that is found."""
         return cls(CacheFile.of("failures", model, reference or ""))
 
     def select(self, cases: Sequence[Case]) -> list[Case]:

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import available_engine
+from tokverify.engine.engine_choice import available_engine, require_requested
+from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
+from tokverify.stores.location import find_model, is_stored
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
     from tokverify.references import FoundReference
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
+    from tokverify.stores.model_file import ModelFile
     from tokverify.tokenizer import Tokenizer
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
@@ -33,8 +36,8 @@ _MAX_HASHED_BYTES = 256 * 2**20
 class OpenedModel:
     """A tokenizer file that has been read, ready to encode."""
 
-    path: Path
-    """The path as the user gave it; for a tiktoken file it ends in `:PATTERN`."""
+    file: ModelFile
+    """The file and where it came from; for a tiktoken file, the path ends in `:PATTERN`."""
 
     kind: str
     """The format of the file, such as `gguf` or `sentencepiece`."""
@@ -45,24 +48,44 @@ class OpenedModel:
     encoder: Encoder
     """The same tokenizer as llama.cpp uses it."""
 
+    @property
+    def tokenizer(self) -> Encoder:
+        """The tokenizer to compare."""
+        return self.encoder
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
+
     @cached_property
     def description(self) -> Side:
-        """The description of the model in reports. The file is hashed on first use."""
-        return replace(side_of(self.encoder), source=str(self.path), sha256=_hash_file(file_of(self.path)))
+        """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
+        return replace(side_of(self.encoder), source=self.file.location, sha256=_sha256_of(self.file))
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The engine that encodes."""
+        return engine_version(self.encoder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedDeclaration:
     """A tokenizer file that has been read, but that llama.cpp may refuse to load."""
 
-    path: Path
-    """The path as the user gave it."""
+    file: ModelFile
+    """The file and where it came from."""
 
     kind: str
     """The format of the file, as in `OpenedModel`."""
 
     declaration: Declaration
     """What the file declares, with the reason if llama.cpp refuses it."""
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -72,14 +95,17 @@ class OpenedDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReference:
-    """A reference tokenizer that has been loaded, with its provenance."""
+    """A tokenizer that has been loaded by its own library, server or program, with its provenance.
+
+    It is usually the reference, but can be on either side of a comparison.
+    """
 
     found: FoundReference
     """The reference as its adapter loaded it."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer to compare with."""
+        """The tokenizer to compare."""
         return self.found.tokenizer
 
     @property
@@ -98,8 +124,14 @@ class OpenedReference:
         return {**python_version(), **self.found.versions}
 
 
-ModelSource: TypeAlias = "str | Path | OpenedModel"
-"""A path, or a model that is already open."""
+ModelLocation: TypeAlias = "str | Path | ModelFile"
+"""A path, a name such as `hf:org/name`, or the file that it leads to."""
+
+ModelSource: TypeAlias = "ModelLocation | OpenedModel"
+"""Where a model is, or a model that is already open."""
+
+SubjectSource: TypeAlias = "ModelSource | OpenedReference"
+"""A model, the location of any other tokenizer, such as the address of a server, or one that is already open."""
 
 ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 """A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
@@ -109,20 +141,25 @@ def open_model(model: ModelSource) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
     Args:
-        model: The path; a model that is already open is returned unchanged.
+        model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
+        TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
+            the requested engine.
     """
     if isinstance(model, OpenedModel):
         return model
-    path = Path(model)
-    kind = kind_of_model(path)
-    spec = read_spec_of_kind(path, kind)
-    return OpenedModel(path=path, kind=kind, spec=spec, encoder=Encoder(spec, path.stem))
+    if isinstance(model, str) and _is_other_tokenizer(model):
+        raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
+    file = find_model(model)
+    kind = kind_of_model(file.path)
+    spec = read_spec_of_kind(file.path, kind)
+    encoder = Encoder(spec, file.name)
+    require_requested(encoder.engine)
+    return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
-def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclaration:
+def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
     """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
 
     Args:
@@ -132,37 +169,84 @@ def open_declaration(model: str | Path, kind: str | None = None) -> OpenedDeclar
     Raises:
         TokverifyError: If there is no such file, or nothing in it can be read.
     """
-    path = Path(model)
+    file = find_model(model)
+    path = file.path
     kind = kind or kind_of_model(path)
     declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
-    return OpenedDeclaration(path=path, kind=kind, declaration=declaration)
+    return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 
-def open_reference(model: OpenedModel | OpenedDeclaration, reference: ReferenceSource = None) -> OpenedReference:
+def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
+    """Open the tokenizer under test: a file, which tokverify encodes as llama.cpp does, or any other tokenizer.
+
+    Args:
+        model: A file as for `open_model`, or a location that `is_location` recognizes, which is opened by its own
+            library, server or program; a tokenizer that is already open is returned unchanged.
+
+    Raises:
+        TokverifyError: If there is no tokenizer at the location.
+    """
+    if isinstance(model, str) and _is_other_tokenizer(model):
+        return OpenedReference(found=references.open_reference(model))
+    return model if isinstance(model, OpenedReference) else open_model(model)
+
+
+def _is_other_tokenizer(location: str) -> bool:
+    """Whether a location is opened by something else than tokverify."""
+    return references.is_location(location) and not is_stored(location)
+
+
+def open_reference(
+    model: OpenedModel | OpenedDeclaration | OpenedReference, reference: ReferenceSource = None
+) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
 
     Args:
-        model: The opened model.
+        model: The opened tokenizer under test.
         reference: A location as for `tokverify run -r`; a reference that is already open is returned unchanged.
 
     Raises:
-        TokverifyError: If there is no reference at the location, or none was found.
+        TokverifyError: If there is no reference at the location, none was found, or it is the model itself.
     """
     if isinstance(reference, OpenedReference):
         return reference
-    settings = model.encoder.settings if isinstance(model, OpenedModel) else None
-    if reference is None:
-        return OpenedReference(found=find_reference(model.path, model.spec, settings))
-    found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    if isinstance(model, OpenedReference):
+        if reference is None:
+            raise TokverifyError(
+                f"{model.found.source}: a reference is looked for only if MODEL is a file; name one with -r"
+            )
+        found = references.open_reference(reference, model=model.path)
+    else:
+        settings = model.encoder.settings if isinstance(model, OpenedModel) else None
+        if reference is None:
+            return OpenedReference(
+                found=find_reference(model.path, model.spec, settings, repository=model.file.repository)
+            )
+        found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+    _require_another(model, found)
     return OpenedReference(found=found)
+
+
+def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, found: FoundReference) -> None:
+    """Reject a comparison of a tokenizer with itself, in which nothing could differ."""
+    if isinstance(model, OpenedReference):
+        is_same = (model.tokenizer.name, model.found.source) == (found.tokenizer.name, found.source)
+    else:
+        is_same = isinstance(found.tokenizer, Encoder) and found.path is not None and found.path.samefile(model.path)
+    if is_same:
+        raise TokverifyError(f"{found.source}: this is the tokenizer under test; name another one with -r")
 
 
 def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     """Open a GGUF file, which tokverify encodes as llama.cpp does, or any other tokenizer with its own library.
 
+    A GGUF file may be named as for `open_model`.
+
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
+    if is_stored(location):
+        return open_model(location)
     path = find_existing(location)
     if path is None and location.endswith(".gguf") and ":" not in location:
         # The reader of GGUF reports that there is no such file.
@@ -172,10 +256,10 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     return OpenedReference(found=references.open_reference(location))
 
 
-def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Encoder, Tokenizer]:
+def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Tokenizer, Tokenizer]:
     """Open a model and its reference in another process, which cannot receive them from this one."""
-    opened = open_model(model)
-    return opened.encoder, open_reference(opened, reference).tokenizer
+    opened = open_subject(model)
+    return opened.tokenizer, open_reference(opened, reference).tokenizer
 
 
 def python_version() -> dict[str, str]:
@@ -192,9 +276,12 @@ def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
     return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
 
 
-def _hash_file(path: Path) -> str | None:
-    """Compute the SHA-256 digest of a file; None for a very large one."""
+def _sha256_of(file: ModelFile) -> str | None:
+    """Return the SHA-256 digest of a model's complete file; None if it is not known and would take long to compute."""
+    if file.sha256 or file.is_partial:
+        return file.sha256
+    path = file_of(file.path)
     if path.stat().st_size > _MAX_HASHED_BYTES:
         return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

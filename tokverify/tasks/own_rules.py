@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def add_rule_findings(report: Report, model: OpenedModel) -> Report:
     """Add the errors and warnings of the static rules to a report, as differences."""
-    declaration = open_declaration(model.path, model.kind).declaration
+    declaration = open_declaration(model.file, model.kind).declaration
     # Rules from TV200 on compare with a reference.
     rules = [rule for code, rule in RULES.items() if code < "TV200"]
     found = audit(Subject(declaration, None, model.encoder.name), rules)

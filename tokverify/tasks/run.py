@@ -15,7 +15,7 @@ from tokverify.report.run_summary import count_decode_differences, has_failing_c
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.last_failures import LastFailures
-from tokverify.tasks.opening import engine_version, open_model, open_reference, python_version
+from tokverify.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, python_version
 from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case, SuiteSource
     from tokverify.project.configuration import ConfiguredModel
     from tokverify.report.run import Report, Side
-    from tokverify.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
+    from tokverify.tasks.opening import ReferenceSource, SubjectSource
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""
 
 
 def verify_model(  # noqa: PLR0913 - the optional ones are keywords
-    model: ModelSource,
+    model: SubjectSource,
     reference: ReferenceSource = None,
     cases: Iterable[Case] | None = None,
     *,
@@ -47,7 +47,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     """Verify a model's tokenizer against a reference.
 
     Args:
-        model: The tokenizer under test.
+        model: The tokenizer under test: a file, or the location of any other tokenizer. Only a file is diagnosed.
         reference: The tokenizer to compare with, or `expect` to compare with what the cases expect. If None and every
             case expects something of the model, that is used; otherwise a reference is looked for.
         cases: The texts to encode; the shipped cases by default.
@@ -67,11 +67,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read, or no reference is found.
     """
     known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
-    opened = open_model(model)
+    opened = open_subject(model)
     cases = load_cases() if cases is None else list(cases)
     compare = partial(
         verify_tokenizers,
-        opened.encoder,
+        opened.tokenizer,
         cases=cases,
         baseline=known,
         max_failures=max_failures,
@@ -86,14 +86,24 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         found = open_reference(opened, reference)
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
-        if found.found.is_rebuilt:
+        if found.found.is_rebuilt and isinstance(opened, OpenedModel):
             report = add_rule_findings(report, opened)
             report = known.apply(report) if known else report
-    versions = {**report.versions, **engine_version(opened.encoder), **versions}
+    versions = {**report.versions, **opened.versions, **versions}
     report = replace(report, options=dict(options or {}), versions=versions)
-    if diagnose and (has_failing_case(report) or count_decode_differences(report)):
-        return _diagnose(report, opened, found, THOROUGH if thorough else ENCODINGS)
-    return report
+    if not diagnose or not (has_failing_case(report) or count_decode_differences(report)):
+        return report
+    if isinstance(opened, OpenedReference):
+        return replace(report, undiagnosed=explain_missing_diagnosis(opened))
+    return _diagnose(report, opened, found, THOROUGH if thorough else ENCODINGS)
+
+
+def explain_missing_diagnosis(model: OpenedReference) -> str:
+    """Say why failures of this tokenizer cannot be diagnosed."""
+    return (
+        f"{model.tokenizer.name} cannot be changed, so no change to it can be tried; "
+        "compare the file that it was made from to get a diagnosis"
+    )
 
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, encodings: int) -> Report:
@@ -106,7 +116,9 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
-def expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequence[Case]) -> Side | None:
+def expectation_side(
+    model: OpenedModel | OpenedReference, reference: ReferenceSource, cases: Sequence[Case]
+) -> Side | None:
     """Describe the cases as the expected side; None if they are compared with a reference."""
     if reference == EXPECT:
         return expect_side(cases)
@@ -119,8 +131,8 @@ def expectation_side(model: OpenedModel, reference: ReferenceSource, cases: Sequ
 class RunRequest:
     """What `tokverify run` is asked to do with one model. Can be sent to another process."""
 
-    model: Path
-    """The tokenizer under test."""
+    model: Path | str
+    """The tokenizer under test: a file, or the location of any other tokenizer."""
 
     reference: str | None = None
     """The location of the reference; None to look for one."""

@@ -77,11 +77,11 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         stopped_early=len(results) < len(cases),
         tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
     )
-    report = _compare_beyond_texts(report, actual, expected)
+    report = compare_beyond_texts(report, actual, expected)
     return judge.judge_rest(report) if judge else report
 
 
-def _compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:
+def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:
     """Add to a report how the tokenizers differ in more than the ids of texts."""
     if expected is None or report.vocabulary is None:
         return report

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.report.report_diff import (
     CaseChange,
     CaseChangeKind,
     CaseOutcome,
+    DifferenceChange,
+    DifferenceChangeKind,
     ReportDiff,
     SideChange,
     VersionChange,
 )
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING, other_side
+from tokverify.report.tokenizer_difference import difference_fails
 from tokverify.verify.digest import digest
 
 if TYPE_CHECKING:
+    from enum import StrEnum
+
     from tokverify.report.run import CaseResult, Report, Side
+
+_Change = TypeVar("_Change", CaseChange, DifferenceChange)
 
 
 def compare_reports(old: Report, new: Report) -> ReportDiff:
     """Compare two reports case by case, by suite/id."""
-    order = list(CaseChangeKind)
-    changes = sorted(_find_changes(old, new), key=lambda change: order.index(change.kind))
+    not_compared = tuple(reason for reason in new.not_compared if reason not in old.not_compared)
     return ReportDiff(
         actual=_compare_sides(old.actual, new.actual),
         expected=_compare_sides(old.expected, new.expected),
         versions=_compare_versions(old.versions, new.versions),
         old_cases=len(old.results),
         new_cases=len(new.results),
-        changes=tuple(changes),
+        changes=_worst_first(_find_changes(old, new), CaseChangeKind),
+        differences=_worst_first(_compare_differences(old, new, bool(not_compared)), DifferenceChangeKind),
+        not_compared=not_compared,
     )
+
+
+def _worst_first(changes: Iterable[_Change], kinds: type[StrEnum]) -> tuple[_Change, ...]:
+    order = list(kinds)
+    return tuple(sorted(changes, key=lambda change: order.index(change.kind)))
+
+
+def _compare_differences(old: Report, new: Report, less_compared: bool) -> Iterator[DifferenceChange]:
+    """Yield how the differences between the tokenizers themselves changed."""
+    before = {difference.digest: difference for difference in old.differences}
+    after = {difference.digest: difference for difference in new.differences}
+    for key, current in after.items():
+        previous = before.get(key)
+        failed = previous is not None and difference_fails(previous, old.fail_on)
+        fails = difference_fails(current, new.fail_on)
+        if failed != fails:
+            yield DifferenceChange(DifferenceChangeKind.FAILED if fails else DifferenceChangeKind.FIXED, current)
+        elif previous is None:
+            yield DifferenceChange(DifferenceChangeKind.SHOWN, current)
+    for key, previous in before.items():
+        if key not in after:
+            is_fixed = difference_fails(previous, old.fail_on) and not less_compared
+            yield DifferenceChange(DifferenceChangeKind.FIXED if is_fixed else DifferenceChangeKind.VANISHED, previous)
 
 
 def _compare_sides(old: Side, new: Side) -> SideChange:

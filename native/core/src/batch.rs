@@ -1,30 +1,31 @@
-//! Encode many texts, with several threads.
+//! Encode or decode many texts, with several threads.
 
+use crate::decoder::decode;
 use crate::encoder::{Encoder, Options};
-use crate::error::EncodeError;
+use crate::error::{EncodeError, UnknownId};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The ids of several texts, one after the other.
-#[derive(Debug, Default)]
-pub struct Encodings {
-    /// The ids of all texts.
-    pub ids: Vec<u32>,
-    /// The number of ids of each text.
+/// The results of several texts, one after the other.
+#[derive(Debug)]
+pub struct Results<Item> {
+    /// The ids or the bytes of all texts.
+    pub items: Vec<Item>,
+    /// The number of items of each text.
     pub counts: Vec<usize>,
 }
 
-/// A text that cannot be encoded.
+/// A text that cannot be encoded or decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+pub struct Failure<Error> {
     /// Its index.
     pub index: usize,
     /// Why.
-    pub error: EncodeError,
+    pub error: Error,
 }
 
-/// Texts are handed to threads in groups of about this many bytes.
+/// Texts are handed to threads in groups of about this many bytes or ids.
 const GROUP: usize = 1 << 16;
 
 /// Encode `texts` with up to `threads` threads; the parts of the result are in the order of the texts.
@@ -36,18 +37,44 @@ pub fn encode_batch(
     texts: &[&str],
     options: Options,
     threads: usize,
-) -> Result<Vec<Encodings>, Failure> {
-    let groups = if threads > 1 { group(texts) } else { Vec::new() };
-    if groups.len() < 2 {
-        return Ok(Vec::from([encode_group(encoder, texts, 0..texts.len(), options)?]));
+) -> Result<Vec<Results<u32>>, Failure<EncodeError>> {
+    let groups = group(texts.iter().map(|text| text.len()), threads);
+    in_groups(&groups, threads, |group| {
+        encoder
+            .with_scratch(|scratch| in_turn(texts, group, |text, ids| encoder.encode_with(text, options, scratch, ids)))
+    })
+}
+
+/// Decode lists of ids with up to `threads` threads; the parts of the result are in the order of the lists.
+///
+/// # Errors
+/// If an id is outside the vocabulary: the first such list.
+pub fn decode_batch(
+    encoder: &Encoder,
+    lists: &[&[u32]],
+    clean_up: bool,
+    threads: usize,
+) -> Result<Vec<Results<u8>>, Failure<UnknownId>> {
+    let groups = group(lists.iter().map(|ids| ids.len()), threads);
+    in_groups(&groups, threads, |group| {
+        in_turn(lists, group, |ids, bytes| decode(encoder.spec(), ids, clean_up, bytes))
+    })
+}
+
+/// Process groups with up to `threads` threads.
+fn in_groups<Item: Send, Error: Send>(
+    groups: &[Range<usize>],
+    threads: usize,
+    process: impl Fn(Range<usize>) -> Result<Results<Item>, Failure<Error>> + Sync,
+) -> Result<Vec<Results<Item>>, Failure<Error>> {
+    if let [group] = groups {
+        return Ok(Vec::from([process(group.clone())?]));
     }
     let next = AtomicUsize::new(0);
     let results: Vec<_> = groups.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)).cloned() {
-            let index = groups.partition_point(|other| other.start < group.start);
-            let result = encode_group(encoder, texts, group, options);
-            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        while let Some((group, result)) = claim(&next, groups, &results) {
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(process(group.clone()));
         }
     };
     std::thread::scope(|scope| {
@@ -57,42 +84,50 @@ pub fn encode_batch(
         work();
     });
     let take = |result: Mutex<Option<_>>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.into_iter().map(|result| take(result).expect("every group is encoded")).collect()
+    results.into_iter().map(|result| take(result).expect("every group is processed")).collect()
 }
 
-fn group(texts: &[&str]) -> Vec<Range<usize>> {
+/// Return the next group that no thread has taken, and the place for its result.
+fn claim<'a, Result>(
+    next: &AtomicUsize,
+    groups: &'a [Range<usize>],
+    results: &'a [Result],
+) -> Option<(&'a Range<usize>, &'a Result)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    Some((groups.get(index)?, results.get(index)?))
+}
+
+/// Divide texts, given by their sizes, into groups; one thread takes all of them.
+fn group(sizes: impl ExactSizeIterator<Item = usize>, threads: usize) -> Vec<Range<usize>> {
+    let count = sizes.len();
     let mut groups = Vec::new();
     let mut start = 0;
-    let mut size = 0;
-    for (index, text) in texts.iter().enumerate() {
-        size += text.len() + 1;
-        if size >= GROUP {
-            groups.push(start..index + 1);
-            start = index + 1;
-            size = 0;
+    let mut size_of_group = 0;
+    for (size, end) in sizes.zip(1..) {
+        size_of_group += size + 1;
+        if size_of_group >= GROUP && threads > 1 {
+            groups.push(start..end);
+            start = end;
+            size_of_group = 0;
         }
     }
-    if start < texts.len() {
-        groups.push(start..texts.len());
+    if start < count || groups.is_empty() {
+        groups.push(start..count);
     }
     groups
 }
 
-fn encode_group(
-    encoder: &Encoder,
-    texts: &[&str],
+/// Process the inputs of a group one after the other; `process` appends the items of one.
+fn in_turn<Input: Copy, Item, Error>(
+    inputs: &[Input],
     group: Range<usize>,
-    options: Options,
-) -> Result<Encodings, Failure> {
-    let mut encodings = Encodings::default();
-    encoder.with_scratch(|scratch| {
-        for index in group {
-            let before = encodings.ids.len();
-            let result = encoder.encode_with(texts[index], options, scratch, &mut encodings.ids);
-            result.map_err(|error| Failure { index, error })?;
-            encodings.counts.push(encodings.ids.len() - before);
-        }
-        Ok(())
-    })?;
-    Ok(encodings)
+    mut process: impl FnMut(Input, &mut Vec<Item>) -> Result<(), Error>,
+) -> Result<Results<Item>, Failure<Error>> {
+    let mut results = Results { items: Vec::new(), counts: Vec::with_capacity(group.len()) };
+    for index in group {
+        let before = results.items.len();
+        process(inputs[index], &mut results.items).map_err(|error| Failure { index, error })?;
+        results.counts.push(results.items.len() - before);
+    }
+    Ok(results)
 }

@@ -19,16 +19,20 @@ pub fn character(byte: u8) -> &'static str {
     &ALPHABET[usize::from(byte)]
 }
 
+/// The byte that each of the first characters stands for.
+static BYTES: LazyLock<Box<[Option<u8>]>> = LazyLock::new(|| {
+    let mut bytes = vec![None; 0x144].into_boxed_slice();
+    for byte in 0..=255 {
+        let code_point = character(byte).chars().next().map_or(0, u32::from);
+        bytes[code_point as usize] = Some(byte);
+    }
+    bytes
+});
+
 /// Return the byte that a character stands for.
 #[must_use]
 pub fn byte(character: u32) -> Option<u8> {
-    match character {
-        0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF => u8::try_from(character).ok(),
-        0x100..0x144 => (0..=255)
-            .filter(|byte| self::character(*byte).chars().any(|own| own >= '\u{100}'))
-            .nth(usize::try_from(character - 0x100).expect("small")),
-        _ => None,
-    }
+    BYTES.get(character as usize).copied().flatten()
 }
 
 /// Write each byte as a character.

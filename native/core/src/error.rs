@@ -52,3 +52,15 @@ impl fmt::Display for EncodeError {
 }
 
 impl std::error::Error for EncodeError {}
+
+/// An id outside the vocabulary, which cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownId(pub u32);
+
+impl fmt::Display for UnknownId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "id {} is outside the vocabulary", self.0)
+    }
+}
+
+impl std::error::Error for UnknownId {}

@@ -1,4 +1,4 @@
-//! Encode texts exactly as llama.cpp does, from what a GGUF file declares.
+//! Encode and decode texts exactly as llama.cpp does, from what a GGUF file declares.
 //!
 //! The structure mirrors the Python engine in `tokverify/engine/`, which is the specification: an [`encoder::Encoder`]
 //! splits a text at added tokens, normalizes the stretches between them, and runs the model of the family. This crate
@@ -12,6 +12,7 @@ pub mod character;
 mod character_table;
 pub mod charsmap;
 pub mod chunk_cache;
+pub mod decoder;
 pub mod encoder;
 pub mod error;
 pub mod hash;
@@ -26,6 +27,7 @@ pub mod scanners;
 pub mod scratch;
 pub mod space;
 pub mod spec;
+pub mod token_bytes;
 pub mod trie;
 pub mod utf8;
 pub mod vocabulary;

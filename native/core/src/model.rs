@@ -27,25 +27,23 @@ impl Model {
     /// # Errors
     /// If the native engine does not support the tokenizer, or llama.cpp refuses it.
     pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        // The model inside `previous`, if it is of the same family.
+        macro_rules! previous {
+            ($family:ident) => {
+                previous.and_then(|model| if let Self::$family(model) = model { Some(model) } else { None })
+            };
+        }
         Ok(match spec.family {
-            Family::Bpe => Self::Bpe(Bpe::new(spec, previous.and_then(Self::as_bpe))?),
-            Family::Llama => Self::Spm(Spm::new(spec, previous.and_then(Self::as_spm))?),
-            Family::T5 => Self::Unigram(Unigram::new(spec)?),
-            Family::Bert => Self::WordPiece(WordPiece::new(spec)?),
-            Family::Rwkv => Self::Rwkv(Rwkv::new(spec)?),
-            Family::Plamo2 => Self::Plamo2(Plamo2::new(spec)?),
-            Family::Plamo3 => Self::Plamo3(Plamo3::new(spec)?),
-            Family::HybridDna => Self::HybridDna(HybridDna::new(spec)?),
-            Family::Whitespace => Self::Whitespace(Whitespace::new(spec)?),
+            Family::Bpe => Self::Bpe(Bpe::new(spec, previous!(Bpe))?),
+            Family::Llama => Self::Spm(Spm::new(spec, previous!(Spm))?),
+            Family::T5 => Self::Unigram(Unigram::new(spec, previous!(Unigram))?),
+            Family::Bert => Self::WordPiece(WordPiece::new(spec, previous!(WordPiece))?),
+            Family::Rwkv => Self::Rwkv(Rwkv::new(spec, previous!(Rwkv))?),
+            Family::Plamo2 => Self::Plamo2(Plamo2::new(spec, previous!(Plamo2))?),
+            Family::Plamo3 => Self::Plamo3(Plamo3::new(spec, previous!(Plamo3))?),
+            Family::HybridDna => Self::HybridDna(HybridDna::new(spec, previous!(HybridDna))?),
+            Family::Whitespace => Self::Whitespace(Whitespace::new(spec, previous!(Whitespace))?),
         })
-    }
-
-    fn as_spm(&self) -> Option<&Spm> {
-        if let Self::Spm(spm) = self { Some(spm) } else { None }
-    }
-
-    fn as_bpe(&self) -> Option<&Bpe> {
-        if let Self::Bpe(bpe) = self { Some(bpe) } else { None }
     }
 
     /// Return whether the model takes texts with spaces that the Python engine's takes with `▁` in their place.

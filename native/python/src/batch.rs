@@ -1,14 +1,18 @@
-//! Encode many Python strings in one call.
+//! Encode or decode many texts in one call.
 
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString, PyTuple};
-use tokverify_core::batch::{Encodings, encode_batch};
+use tokverify_core::batch::{Failure, Results, decode_batch, encode_batch};
 use tokverify_core::encoder::{Encoder, Options};
 
-/// After about this many bytes, the interpreter can handle signals such as Ctrl-C.
+/// After about this many bytes or ids, the interpreter can handle signals such as Ctrl-C.
 const ROUND: usize = 1 << 23;
+
+/// The items and the offsets of all texts, as bytes; or the index of the first text that fails.
+pub type Batch<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<usize>);
 
 /// A text from Python.
 pub enum Text {
@@ -46,61 +50,90 @@ pub fn encode<'py>(
     texts: &[Text],
     options: Options,
     threads: usize,
-) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<usize>)> {
+) -> PyResult<Batch<'py>> {
     let texts = texts.iter().map(Text::as_str).collect::<PyResult<Vec<_>>>()?;
+    let sizes: Vec<_> = texts.iter().map(|text| text.len()).collect();
+    let (parts, failed) =
+        in_rounds(py, &sizes, |start, end| encode_batch(encoder, &texts[start..end], options, threads))?;
+    Ok((join(py, &parts, u32::to_ne_bytes)?, join_offsets(py, &parts)?, failed))
+}
+
+/// Decode the ids between each offset and the next one; see `Encoder.decode_batch`.
+pub fn decode<'py>(
+    py: Python<'py>,
+    encoder: &Encoder,
+    (ids, offsets): (PyBuffer<u32>, PyBuffer<i64>),
+    clean_up: bool,
+    threads: usize,
+) -> PyResult<Batch<'py>> {
+    let (ids, offsets) = (ids.to_vec(py)?, offsets.to_vec(py)?);
+    let lists = offsets.windows(2).map(|pair| cut(&ids, pair[0], pair[1])).collect::<Option<Vec<_>>>();
+    let lists = lists.ok_or_else(|| PyValueError::new_err("an offset is out of order or out of range"))?;
+    let sizes: Vec<_> = lists.iter().map(|ids| ids.len()).collect();
+    let (parts, failed) =
+        in_rounds(py, &sizes, |start, end| decode_batch(encoder, &lists[start..end], clean_up, threads))?;
+    Ok((join(py, &parts, |byte| [byte])?, join_offsets(py, &parts)?, failed))
+}
+
+fn cut(ids: &[u32], start: i64, end: i64) -> Option<&[u32]> {
+    ids.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+}
+
+/// Process texts of the given sizes in rounds, without the interpreter; return the results, and which text fails.
+fn in_rounds<Item: Send, Error: Send>(
+    py: Python<'_>,
+    sizes: &[usize],
+    process: impl Fn(usize, usize) -> Result<Vec<Results<Item>>, Failure<Error>> + Sync,
+) -> PyResult<(Vec<Results<Item>>, Option<usize>)> {
     let mut parts = Vec::new();
     let mut done = 0;
-    let mut failed = None;
-    while done < texts.len() && failed.is_none() {
-        let round = &texts[done..done + count_texts(&texts[done..])];
-        match py.detach(|| encode_batch(encoder, round, options, threads)) {
-            Ok(encodings) => parts.extend(encodings),
-            Err(failure) => failed = Some(done + failure.index),
+    while done < sizes.len() {
+        let end = done + count_texts(&sizes[done..]);
+        match py.detach(|| process(done, end)) {
+            Ok(results) => parts.extend(results),
+            Err(failure) => return Ok((parts, Some(done + failure.index))),
         }
-        done += round.len();
+        done = end;
         py.check_signals()?;
     }
-    Ok((join_ids(py, &parts)?, join_offsets(py, &parts)?, failed))
+    Ok((parts, None))
 }
 
 /// Return the number of texts of the next round.
-fn count_texts(texts: &[&str]) -> usize {
-    let mut size = 0;
-    let fits = |text: &&&str| {
-        let before = size;
-        size += text.len();
+fn count_texts(sizes: &[usize]) -> usize {
+    let mut total = 0;
+    let fits = |size: &&usize| {
+        let before = total;
+        total += *size;
         before < ROUND
     };
-    texts.iter().take_while(fits).count()
+    sizes.iter().take_while(fits).count()
 }
 
-fn join_ids<'py>(py: Python<'py>, parts: &[Encodings]) -> PyResult<Bound<'py, PyBytes>> {
-    let ids = parts.iter().flat_map(|part| &part.ids).map(|id| id.to_ne_bytes());
-    let count: usize = parts.iter().map(|part| part.ids.len()).sum();
-    join(py, count, ids)
-}
-
-fn join_offsets<'py>(py: Python<'py>, parts: &[Encodings]) -> PyResult<Bound<'py, PyBytes>> {
-    let mut offset = 0_i64;
-    let counts = parts.iter().flat_map(|part| &part.counts);
-    let ends = counts.map(|&count| {
-        offset += i64::try_from(count).expect("counts are small");
-        offset
-    });
-    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
-    join(py, offsets.len(), offsets.iter().map(|offset| offset.to_ne_bytes()))
-}
-
-/// Return `count` values, each given as its bytes, one after the other.
-fn join<const SIZE: usize>(
-    py: Python<'_>,
-    count: usize,
-    values: impl Iterator<Item = [u8; SIZE]>,
-) -> PyResult<Bound<'_, PyBytes>> {
-    PyBytes::new_with(py, count * SIZE, |bytes| {
-        for (place, value) in bytes.chunks_exact_mut(SIZE).zip(values) {
-            place.copy_from_slice(&value);
+/// Return the items of all texts, each as its bytes, one after the other.
+fn join<'py, Item: Copy, const SIZE: usize>(
+    py: Python<'py>,
+    parts: &[Results<Item>],
+    to_bytes: fn(Item) -> [u8; SIZE],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let count: usize = parts.iter().map(|part| part.items.len()).sum();
+    PyBytes::new_with(py, count * SIZE, |mut bytes| {
+        for part in parts {
+            let (places, rest) = bytes.split_at_mut(part.items.len() * SIZE);
+            let places = places.chunks_exact_mut(SIZE).zip(&part.items);
+            places.for_each(|(place, &item)| place.copy_from_slice(&to_bytes(item)));
+            bytes = rest;
         }
         Ok(())
     })
+}
+
+fn join_offsets<'py, Item>(py: Python<'py>, parts: &[Results<Item>]) -> PyResult<Bound<'py, PyBytes>> {
+    let mut offset = 0_i64;
+    let mut bytes = offset.to_ne_bytes().to_vec();
+    for count in parts.iter().flat_map(|part| &part.counts) {
+        offset += i64::try_from(*count)?;
+        bytes.extend(offset.to_ne_bytes());
+    }
+    Ok(PyBytes::new(py, &bytes))
 }

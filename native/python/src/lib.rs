@@ -2,12 +2,18 @@
 
 mod batch;
 mod declaration;
+mod stream;
+mod strings;
 
+use crate::batch::Batch;
 use crate::declaration::Declaration;
+use crate::stream::StreamDecoder;
+use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
+use tokverify_core::decoder::decode;
 use tokverify_core::encoder::{self, Options};
 
 create_exception!(
@@ -17,9 +23,9 @@ create_exception!(
     "The native engine cannot encode with this tokenizer; the message completes `the native engine ...`."
 );
 
-/// Encodes texts.
+/// Encodes and decodes texts.
 #[pyclass(frozen, module = "tokverify._native")]
-struct Encoder(encoder::Encoder);
+pub struct Encoder(encoder::Encoder);
 
 #[pymethods]
 impl Encoder {
@@ -60,9 +66,34 @@ impl Encoder {
         add_special: bool,
         parse_special: bool,
         threads: usize,
-    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<usize>)> {
+    ) -> PyResult<Batch<'py>> {
         let options = Options { add_special, parse_special };
         batch::encode(py, &self.0, &batch::take_texts(texts)?, options, threads)
+    }
+
+    /// Return the bytes of a text; None if something is not an id of the vocabulary.
+    fn decode<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>, clean_up: bool) -> Option<Bound<'py, PyBytes>> {
+        let ids: Vec<u32> = ids.extract().ok()?;
+        let mut bytes = Vec::new();
+        decode(self.0.spec(), &ids, clean_up, &mut bytes).ok()?;
+        Some(PyBytes::new(py, &bytes))
+    }
+
+    /// Return the bytes of many texts and the offsets of each, as bytes; or the index of one with an unknown id.
+    fn decode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        ids: PyBuffer<u32>,
+        offsets: PyBuffer<i64>,
+        clean_up: bool,
+        threads: usize,
+    ) -> PyResult<Batch<'py>> {
+        batch::decode(py, &self.0, (ids, offsets), clean_up, threads)
+    }
+
+    /// Return a decoder for the ids of one text.
+    fn stream_decoder(slf: Py<Self>) -> StreamDecoder {
+        StreamDecoder::new(slf)
     }
 }
 
@@ -70,9 +101,11 @@ impl Encoder {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Encoder, NotSupportedError};
+    use super::{Encoder, NotSupportedError, StreamDecoder};
+    #[pymodule_export]
+    use crate::strings::read_strings;
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 1;
+    const INTERFACE: u32 = 3;
 }

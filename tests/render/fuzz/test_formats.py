@@ -11,12 +11,15 @@ from tokverify.errors import UnsupportedError
 from tokverify.fuzz.loop import fuzz
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.ci.issue import Level
-from tokverify.render.fuzz.issue import fuzz_issues
+from tokverify.render.fuzz.issue import FUZZ_CHECKS, fuzz_issues
 from tokverify.render.fuzz.verdict import percent, verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.finding import Severity
 from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
 from tokverify.report.run import Status, VocabularyDifference
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.verify.digest import make_difference
 
 HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
 LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))
@@ -125,6 +128,30 @@ def test_verdicts(nothing):
     assert (verdict(interrupted), fuzz_exit_code(interrupted)) == ("1 text: nothing found; interrupted", 130)
 
 
+def test_a_difference_between_the_tokenizers_fails_in_every_format(nothing):
+    difference = make_difference(
+        Aspect.SPECIAL_IDS, Severity.ERROR, "EOS is 1 in the model, but 2 in the reference", [1]
+    )
+    differing = replace(nothing, report=replace(nothing.report, differences=(difference,)))
+    assert fuzz_exit_code(differing) == 1
+    assert verdict(differing) == "1 text: nothing found; 1 failing difference between the tokenizers"
+    shown = FORMATS["fuzz"]["table"](differing, RenderOptions(width=200))
+    assert "fails  ERROR special-ids: EOS is 1 in the model, but 2 in the reference" in shown
+    (issue,) = fuzz_issues(differing)
+    assert (issue.check, issue.level) == ("tokenizer-special-ids", Level.ERROR)
+    assert "EOS is 1 in the model" in FORMATS["fuzz"]["html"](differing, RenderOptions())
+    (failure,) = etree.fromstring(FORMATS["fuzz"]["junit"](differing, RenderOptions()).encode()).iter("failure")
+    assert failure.get("message") == difference.message
+
+
+def test_a_difference_that_does_not_fail_is_only_shown(nothing):
+    difference = make_difference(Aspect.PADDING, Severity.INFO, "padding differs", [1])
+    differing = replace(nothing, report=replace(nothing.report, differences=(difference,)))
+    assert (fuzz_exit_code(differing), verdict(differing)) == (
+        0, "1 text: nothing found; differences between the tokenizers: 1 only shown"
+    )  # fmt: skip
+
+
 # Formats for CI systems
 
 
@@ -134,9 +161,9 @@ def test_each_cause_is_an_issue_at_the_model():
     assert [issue.title for issue in issues[: len(found)]] == [
         f"{result.status}: {result.case.name}" for result in found
     ]
-    assert {issue.check for issue in issues} == {
-        "fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "vocabulary"
-    }  # fmt: skip
+    checks = {issue.check for issue in issues}
+    assert checks >= {"fuzz-mismatch", "fuzz-error", "fuzz-decoding", "fuzz-unlisted", "tokenizer-bytes"}
+    assert checks <= {check.id for check in FUZZ_CHECKS}
     assert {issue.path for issue in issues} == {hostile_fuzz().report.actual.source}
 
 
@@ -162,14 +189,15 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
 )
 def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):
     root = etree.fromstring(FORMATS["fuzz"]["junit"](replace(nothing, **changes), RenderOptions()).encode())
-    (test,) = root.iter("testcase")
+    (test,) = root.iterfind("testsuite[@name='fuzz']/testcase")
     assert (test.get("name"), test[0].tag) == ("texts", tag)
 
 
 def test_junit_has_a_test_for_each_cause():
     root = etree.fromstring(FORMATS["fuzz"]["junit"](hostile_fuzz(), RenderOptions()).encode())
-    assert [suite.get("name") for suite in root] == ["found", "fuzz"]
-    assert root[0].get("tests") == str(len(hostile_fuzz().causes))
+    assert [suite.get("name") for suite in root] == ["tokenizers", "found", "fuzz"]
+    assert int(root[0].get("failures")) > 0
+    assert root[1].get("tests") == str(len(hostile_fuzz().causes))
 
 
 def test_sarif_lists_options_disabled_for_all_texts(hostile):

@@ -11,6 +11,7 @@ import pytest
 
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import hostile_chat
+from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import hostile_report
@@ -63,7 +64,11 @@ def stats_page() -> str:
     return FORMATS["stats"]["html"](hostile_stats(), RenderOptions())
 
 
-PAGES = [run_page, audit_page, fuzz_page, change_page, chat_page, stats_page]
+def corpus_page() -> str:
+    return FORMATS["corpus"]["html"](hostile_corpus(), RenderOptions())
+
+
+PAGES = [run_page, audit_page, fuzz_page, change_page, chat_page, stats_page, corpus_page]
 
 
 def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Report:

@@ -1,20 +1,19 @@
-"""Read values from a GGUF file with bounds checks.
-
-The file is read in parts and not mapped into memory: a mapped file that somebody truncates ends the process.
-"""
+"""Read values from a GGUF file with bounds checks."""
 
 from __future__ import annotations
 
-import os
-import stat
 import struct
 import sys
 from array import array
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.files.gguf.strings import LENGTH_SIZE, string_reader
+
+if TYPE_CHECKING:
+    from tokverify.files.gguf.window import GgufFile
 
 
 class ValueType(IntEnum):
@@ -56,82 +55,6 @@ MAX_KEPT_BYTES = 1 << 27
 """The limit for all strings and arrays that are kept in memory, in bytes of the file."""
 
 _MAX_STRING = 1 << 30
-_WINDOW = 1 << 20
-_LENGTH = 8
-
-
-class GgufFile:
-    """An open file, of which parts are read on demand; use it as a context manager."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._path = path
-        self._file = file
-        self._size = os.fstat(file.fileno()).st_size
-        self._window = b""
-        self._start = 0
-
-    def __len__(self) -> int:
-        """Return the size that the file had when it was opened, in bytes."""
-        return self._size
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, start: int, length: int) -> bytes:
-        """Return `length` bytes, all of which must be in the file.
-
-        Raises:
-            TokverifyError: If they cannot be read, such as when the file has been truncated in the meantime.
-        """
-        window, offset = self.window(start, length)
-        return window[offset : offset + length]
-
-    def window(self, start: int, least: int) -> tuple[bytes, int]:
-        """Return a part of the file with at least `least` bytes from `start` on, and the offset of `start` in it."""
-        offset = start - self._start
-        if not 0 <= offset <= len(self._window) - least:
-            self._window = self._load(start, min(max(least, _WINDOW), self._size - start))
-            self._start, offset = start, 0
-        return self._window, offset
-
-    def _load(self, start: int, length: int) -> bytes:
-        try:
-            self._file.seek(start)
-            data = self._file.read(length)
-        except OSError as error:
-            raise TokverifyError(f"{self._path}: cannot be read: {error.strerror}") from None
-        if len(data) < length:
-            raise TokverifyError(
-                f"{self._path}: was truncated while it was read; wait until nothing writes to it, and try again"
-            )
-        return data
-
-
-def open_gguf(path: Path) -> GgufFile:
-    """Open a file for reading.
-
-    Raises:
-        BrokenFileError: If the file is empty.
-        TokverifyError: If the file does not exist or cannot be read.
-    """
-    try:
-        status = path.stat()
-        # subtle: opening a pipe would wait for a writer, so check before opening.
-        if stat.S_ISREG(status.st_mode) and status.st_size > 0:
-            return GgufFile(path, path.open("rb", buffering=0))
-    except FileNotFoundError:
-        raise TokverifyError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
-        reason = getattr(error, "strerror", None) or error
-        raise TokverifyError(f"{path}: cannot be read: {reason}") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise TokverifyError(f"{path}: is a directory; name the .gguf file inside it")
-    if not stat.S_ISREG(status.st_mode):
-        raise TokverifyError(f"{path}: is not a regular file; copy its content into one")
-    raise BrokenFileError(f"{path}: is empty; download or copy the file again")
 
 
 class Cursor:
@@ -219,32 +142,44 @@ class Cursor:
             raise self.damaged(f"a string of {length} bytes exceeds the limit of {_MAX_STRING}")
         self.position += length
 
+    def skip_strings(self, count: int) -> None:
+        """Skip `count` strings."""
+        self.data.expect(self.position + count * LENGTH_SIZE)
+        while count:
+            count -= self._skip_strings(count)
+
+    def _skip_strings(self, count: int) -> int:
+        """Skip the strings that begin in one window of the file, and return their number, which is at least one."""
+        if self.left < LENGTH_SIZE:
+            raise self.truncated(f"needs {LENGTH_SIZE} bytes")
+        window, position = self.data.window(self.position, LENGTH_SIZE)
+        start, last, skipped = position, len(window) - LENGTH_SIZE, 0
+        length_at = struct.Struct(self.order + "Q").unpack_from
+        while skipped < count and position <= last:
+            position += LENGTH_SIZE + length_at(window, position)[0]
+            skipped += 1
+        if position - start <= self.left:
+            self.position += position - start
+            return skipped
+        # One of them cannot fit: this fails at that one.
+        for _ in range(skipped):
+            self.skip(self.uint64())
+        return skipped
+
     def strings(self, count: int) -> list[str]:
         """Read `count` strings like `string`."""
         result: list[str] = []
+        read = string_reader()
         while len(result) < count:
-            if self.left < _LENGTH:
+            if self.left < LENGTH_SIZE:
                 raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
-            self._read_strings(count, result)
+            window, start = self.data.window(self.position, LENGTH_SIZE)
+            end = read(window, start, self.order == ">", count - len(result), result)
+            self._keep(end - start)
+            self.position += end - start
+            if end == start:
+                self._read_long_string(count, result)
         return result
-
-    def _read_strings(self, count: int, result: list[str]) -> None:
-        """Add at least one string to the result: those that are completely in one window of the file."""
-        window, position = self.data.window(self.position, _LENGTH)
-        start, size = position, len(window)
-        length_at = struct.Struct(self.order + "Q").unpack_from
-        # Gemma 4's vocabulary has 777,000 strings, so this loop avoids calls and lookups.
-        while len(result) < count and position + _LENGTH <= size:
-            begin = position + _LENGTH
-            end = begin + length_at(window, position)[0]
-            if end > size:
-                break
-            result.append(str(window[begin:end], "utf-8", "surrogateescape"))
-            position = end
-        self._keep(position - start)
-        self.position += position - start
-        if position == start:
-            self._read_long_string(count, result)
 
     def _read_long_string(self, count: int, result: list[str]) -> None:
         start = self.position

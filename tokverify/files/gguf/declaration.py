@@ -222,7 +222,9 @@ def _scores(fields: _Fields, token_count: int) -> array[float] | None:
     scores = _per_token(fields, SCORES, token_count, ValueType.FLOAT32, ValueType.INT32)
     if scores is None:
         return None
-    for index, score in enumerate(scores):
+    # The sum is NaN if any score is, and also for infinite scores of both signs.
+    suspicious = scores if math.isnan(sum(scores)) else ()
+    for index, score in enumerate(suspicious):
         if math.isnan(score):
             fields.refuse(SCORES, f"the score of id {index} is {score}, which cannot be ranked")
             break

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.gguf.cursor import SIZES, Cursor, ValueType, open_gguf
+from tokverify.files.gguf.cursor import SIZES, Cursor, ValueType
+from tokverify.files.gguf.window import open_gguf
 from tokverify.system.input_file import POINTER
 
 if TYPE_CHECKING:
     from array import array
+
+    from tokverify.files.gguf.window import GgufFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,15 @@ def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, V
         values, alignment = _read_values(cursor, key_count, is_needed)
         shapes = read_tensors(cursor, tensor_count, alignment)
     return values, shapes
+
+
+def find_metadata_end(path: Path, data: GgufFile) -> int:
+    """Return where the tensor data of a file begins, in bytes; errors are those of `read_metadata`."""
+    cursor = Cursor(path, data)
+    tensor_count, key_count = read_header(cursor)
+    _, alignment = find_values(cursor, key_count)
+    read_tensors(cursor, tensor_count, alignment)
+    return cursor.position
 
 
 def read_header(cursor: Cursor) -> tuple[int, int]:
@@ -221,8 +233,7 @@ def _read_elements(cursor: Cursor, type: ValueType, *, keep: bool) -> list[str] 
     if not is_string:
         cursor.skip(count * least_bytes)
         return None
-    for _ in range(count):
-        cursor.skip(cursor.uint64())
+    cursor.skip_strings(count)
     return None
 
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf import metadata as gguf_metadata
-from tokverify.files.gguf.cursor import Cursor, ValueType, open_gguf
+from tokverify.files.gguf.cursor import Cursor, ValueType
+from tokverify.files.gguf.window import open_gguf
 
 if TYPE_CHECKING:
-    from tokverify.files.gguf.cursor import GgufFile
     from tokverify.files.gguf.metadata import Value
+    from tokverify.files.gguf.window import GgufFile
 
 _CHUNK = 16 << 20
 # With the padding, which a hostile alignment makes huge.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
 from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
-from tokverify.render.run.sections import diagnosis_section, sides_section, vocabulary_sections
+from tokverify.render.run.differences import difference_sections
+from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
 from tokverify.report.fuzz import fuzz_exit_code
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     yield sides_section(fuzzed.report, verbose=verbose)
     if fuzzed.notes:
         yield Section([notes])
-    yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose)
+    yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, brief=bool(fuzzed.report.differences))
+    yield from difference_sections(fuzzed.report)
     tried: list[tuple[str, Inline]] = [
         ("tried", describe_tried(fuzzed)),
         ("coverage", ", ".join(coverage_shares(fuzzed))),
     ]
     yield Section([Fields(tried)])
     yield Section([_tabulate_generators(fuzzed)])
-    if fuzzed.report.diagnosis:
-        yield diagnosis_section(fuzzed.report.diagnosis, verbose=verbose)
+    yield from diagnosis_sections(fuzzed.report, verbose=verbose)
     yield from case_sections(fuzzed.report, verbose=verbose, heading="cause")
     if fuzzed.notes:
         # Again, for those who read only the end of a terminal's output.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OUTCOMES = {
     0: ("Nothing found", "no text was found on which the two sides differ"),
-    1: ("Failed", "texts were found on which the two sides differ"),
+    1: ("Failed", "the tokenizers differ, or texts were found on which they do"),
     2: ("Nothing compared", "no text could be compared"),
     130: ("Interrupted", "Ctrl-C ended the run; the results up to that point are below"),
 }

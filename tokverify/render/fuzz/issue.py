@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.fuzz.verdict import verdict
-from tokverify.render.run.issue import VOCABULARY_CHECK, case_issue, vocabulary_issues
+from tokverify.render.run.issue import TOKENIZER_CHECKS, case_issue, difference_issues
 from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
@@ -27,7 +27,7 @@ FINDING_CHECKS = (
 )
 """The kinds of issues that fuzzing finds."""
 
-FUZZ_CHECKS = (*FINDING_CHECKS, VOCABULARY_CHECK)
+FUZZ_CHECKS = (*FINDING_CHECKS, *TOKENIZER_CHECKS)
 """The kinds of issues in a report of `tokverify fuzz`."""
 
 
@@ -43,9 +43,9 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
 
 
 def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:
-    """Yield the findings, and an issue if the vocabularies differ."""
+    """Yield the findings, and an issue for each difference between the tokenizers."""
     yield from finding_issues(fuzzed, fuzzed.report.actual.source)
-    yield from vocabulary_issues(fuzzed.report)
+    yield from difference_issues(fuzzed.report)
 
 
 def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> Iterator[Issue]:

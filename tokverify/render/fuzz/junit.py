@@ -9,7 +9,7 @@ from tokverify.render.ci.issue import Level
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.fuzz.issue import finding_issues
 from tokverify.render.fuzz.verdict import verdict
-from tokverify.render.run.junit import case_suites, properties_of
+from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
 from tokverify.report.fuzz import count_compared
 from tokverify.text.visible import visible_message
 
@@ -23,7 +23,8 @@ _SUITE = "fuzz"
 
 def render(fuzzed: FuzzReport) -> str:
     """Write a run as JUnit XML."""
-    return document(fuzz_suites(fuzzed, properties_of(fuzzed.report, verdict(fuzzed))))
+    properties = properties_of(fuzzed.report, verdict(fuzzed))
+    return document([*tokenizer_suites(fuzzed.report, properties), *fuzz_suites(fuzzed, properties)])
 
 
 def fuzz_suites(fuzzed: FuzzReport, properties: Mapping[str, str]) -> Iterator[Element]:

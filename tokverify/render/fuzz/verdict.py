@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.render.run.differences import count_effects
 from tokverify.report.fuzz import DifferenceKind, Stop, count_compared
-from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.run_summary import fails_uncompared, vocabularies_differ
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -34,8 +35,12 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(f"the cause of {plural(fuzzed.unlisted, 'text')} is not listed")
     if fuzzed.skipped:
         parts.append(f"{fuzzed.skipped:,} skipped")
-    if vocabularies_differ(fuzzed.report.vocabulary):
+    if differences := count_effects(fuzzed.report):
+        parts.append(differences)
+    elif vocabularies_differ(fuzzed.report.vocabulary):
         parts.append("the vocabularies differ")
+    if fails_uncompared(fuzzed.report):
+        parts.append("failing because not everything was compared")
     if not count_compared(fuzzed):
         parts.append("nothing was compared")
     if fuzzed.stop is Stop.INTERRUPTED:

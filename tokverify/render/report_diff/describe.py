@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import describe_divergence
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
-from tokverify.report.report_diff import CaseChangeKind, changes_of, report_diff_exit_code
+from tokverify.render.run.differences import difference_line
+from tokverify.report.report_diff import (
+    CaseChangeKind,
+    DifferenceChangeKind,
+    changes_of,
+    count_differences,
+    report_diff_exit_code,
+)
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -37,11 +44,24 @@ _HEADINGS = {
     CaseChangeKind.NEW: "New",
     CaseChangeKind.VANISHED: "Vanished",
 }
+_COUNTED_DIFFERENCES = {
+    DifferenceChangeKind.FAILED: "failing difference",
+    DifferenceChangeKind.SHOWN: "shown difference",
+    DifferenceChangeKind.FIXED: "fixed difference",
+    DifferenceChangeKind.VANISHED: "vanished difference",
+}
 _STYLES = {
     CaseChangeKind.FAILED: Style.BAD,
     CaseChangeKind.NEW_FAILED: Style.BAD,
     CaseChangeKind.CHANGED: Style.WARNING,
     CaseChangeKind.FIXED: Style.GOOD,
+}
+
+_DIFFERENCE_STYLES = {
+    DifferenceChangeKind.FAILED: Style.BAD,
+    DifferenceChangeKind.SHOWN: Style.PLAIN,
+    DifferenceChangeKind.FIXED: Style.GOOD,
+    DifferenceChangeKind.VANISHED: Style.DIM,
 }
 
 
@@ -59,13 +79,24 @@ def verdict(diff: ReportDiff) -> str:
     """Sum up what changed, such as `2 failed, 1 fixed; 280 cases before, 281 now`."""
     counts = {kind: len(changes_of(diff, kind)) for kind in CaseChangeKind}
     listed = ", ".join(f"{count:,} {_COUNTED[kind]}" for kind, count in counts.items() if count)
-    return f"{listed or 'nothing changed'}; {plural(diff.old_cases, 'case')} before, {diff.new_cases:,} now"
+    differences = {kind: count_differences(diff, kind) for kind in DifferenceChangeKind}
+    between = ", ".join(plural(count, _COUNTED_DIFFERENCES[kind]) for kind, count in differences.items() if count)
+    parts = [listed] if listed else []
+    if between:
+        parts.append(f"{between} between the tokenizers")
+    if diff.not_compared:
+        parts.append(f"{plural(len(diff.not_compared), 'comparison')} of the tokenizers no longer possible")
+    cases = f"{plural(diff.old_cases, 'case')} before, {diff.new_cases:,} now"
+    return "; ".join([*(parts or ["nothing changed"]), cases])
 
 
 def _sections(diff: ReportDiff) -> Iterator[Section]:
     yield Section(
         [Fields([*_side_lines("actual", diff.actual), *_side_lines("expected", diff.expected), *_version_lines(diff)])]
     )
+    lines = list(_difference_lines(diff))
+    if lines:
+        yield Section([Fields(lines)], "Differences between the tokenizers")
     for kind in CaseChangeKind:
         changes = changes_of(diff, kind)
         if changes:
@@ -84,6 +115,12 @@ def _side_lines(role: str, change: SideChange) -> Iterator[tuple[str, Inline]]:
 def _version_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
     for library, change in diff.versions.items():
         yield visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now")
+
+
+def _difference_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
+    for change in diff.differences:
+        yield str(change.kind), message(difference_line(change.difference), _DIFFERENCE_STYLES[change.kind])
+    yield from (("not compared", message(reason, Style.WARNING)) for reason in diff.not_compared)
 
 
 def _name(side: Side) -> str:

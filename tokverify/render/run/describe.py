@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.document import Document, Section, Style, message
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.sections import diagnosis_section, sides_section, suites_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, sides_section, suites_section, vocabulary_sections
 from tokverify.render.run.verdict import verdict
 from tokverify.report.finding import Severity
 from tokverify.report.run_summary import run_exit_code, vocabularies_differ
@@ -43,6 +43,5 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, brief=bool(report.differences))
     yield from difference_sections(report)
     yield suites_section(report, verbose=verbose)
-    if report.diagnosis:
-        yield diagnosis_section(report.diagnosis, verbose=verbose)
+    yield from diagnosis_sections(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)

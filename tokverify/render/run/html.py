@@ -43,9 +43,9 @@ def render(report: Report) -> str:
     context = {
         **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
         **comparison(report),
-        "differences": list(map(partial(_difference, report), report.differences)),
         **case_list((report, causes(report))),
-        "diagnosis": _diagnosis(report.diagnosis) if report.diagnosis else None,
+        "undiagnosed": visible_message(report.undiagnosed),
+        "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return case_page("run/page.html.jinja", context)
 
@@ -81,7 +81,7 @@ def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) 
     return {
         "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
         "versions": version_list(report.versions),
-        "differences": [],
+        "differences": list(map(partial(_difference, report), report.differences)),
         "not_compared": list(map(visible_message, report.not_compared)),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
@@ -125,7 +125,8 @@ def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         yield visible_message(name), visible_message(shown)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, object]:
+def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return the explanations of a diagnosis."""
     return {
         "tried": plural(diagnosis.tried, "change"),
         "stopped_early": diagnosis.stopped_early,

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
 _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
-VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
+VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
+TOKENIZER_CHECKS = tuple(
+    Check(f"tokenizer-{aspect}", aspect, f"{about}.".capitalize(), Level.ERROR) for aspect, about in ASPECTS.items()
+)
+"""How the tokenizers themselves can differ."""
 
 RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
     Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
-    *(Check(f"tokenizer-{aspect}", aspect, f"{about}.".capitalize(), Level.ERROR) for aspect, about in ASPECTS.items()),
+    *TOKENIZER_CHECKS,
     Check("baseline-fixed", "fixed", "A baseline lists a case that matches now.", Level.NOTE),
 )
 """The kinds of issues of a run."""

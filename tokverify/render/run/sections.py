@@ -156,6 +156,14 @@ def _count(count: int, style: Style) -> Inline:
     return message(f"{count:,}", style) if count else message("-", Style.DIM)
 
 
+def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
+    """Describe what may cause the failures, or why that is unknown; nothing if nobody asked."""
+    if report.diagnosis:
+        yield diagnosis_section(report.diagnosis, verbose=verbose)
+    elif report.undiagnosed:
+        yield Section([Items([], message(report.undiagnosed))], "Diagnosis")
+
+
 def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
     items = [

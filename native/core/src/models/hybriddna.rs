@@ -42,11 +42,11 @@ struct Markers {
 }
 
 impl HybridDna {
-    /// Build the model.
+    /// Build the model. It shares the tables of `previous` if they are the same.
     ///
     /// # Errors
     /// As for byte-pair encoding.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         let vocabulary = spec.vocabulary.clone();
         let markers = || {
             Some(Markers {
@@ -55,7 +55,8 @@ impl HybridDna {
                 out_of_vocabulary: vocabulary.id(OUT_OF_VOCABULARY)?,
             })
         };
-        Ok(Self { bpe: Bpe::new(spec, None)?, markers: markers(), vocabulary })
+        let bpe = Bpe::new(spec, previous.map(|previous| &previous.bpe))?;
+        Ok(Self { bpe, markers: markers(), vocabulary })
     }
 
     /// Append the ids of `text`; bytes outside DNA that no token represents are dropped, as in llama.cpp.

@@ -17,8 +17,9 @@ use crate::scratch::Scratch;
 use crate::spec::{Spec, token_type};
 use crate::trie::Trie;
 use crate::utf8::character_size;
-use crate::vocabulary::Strings;
+use crate::vocabulary::{Strings, Vocabulary};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const UNKNOWN_COST: i64 = 10_000_000;
@@ -32,7 +33,14 @@ const MAX_SUFFIXES: usize = 1 << 27;
 
 /// Encodes texts.
 #[derive(Debug)]
-pub struct Plamo2 {
+pub struct Plamo2(Arc<Tables>);
+
+/// What depends only on the pieces, their scores, and which of them are declared as bytes.
+#[derive(Debug)]
+struct Tables {
+    vocabulary: Arc<Vocabulary>,
+    scores: Arc<[f64]>,
+    types: Arc<[u8]>,
     trie: Trie,
     /// By id.
     costs: Box<[i64]>,
@@ -50,12 +58,8 @@ pub struct Step {
     length: u32,
 }
 
-impl Plamo2 {
-    /// Build the model.
-    ///
-    /// # Errors
-    /// If a byte has no token, or its id is 0.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+impl Tables {
+    fn new(spec: &Spec) -> Result<Self, BuildError> {
         // subtle: llama.cpp uses the declared types here, before the tokens' texts override any.
         let is_byte = |id: usize| spec.types.get(id) == Some(&token_type::BYTE);
         let cost_of = |id: usize| cost(spec.scores.get(id).copied().unwrap_or(0.0));
@@ -71,12 +75,36 @@ impl Plamo2 {
             ));
         }
         Ok(Self {
+            vocabulary: spec.vocabulary.clone(),
+            scores: spec.scores.clone(),
+            types: spec.types.clone(),
             trie: Trie::new(used().map(|(id, piece)| (piece, id as u32))),
             boundaries: Boundaries::new(Strings::collect(used().map(|(_, piece)| piece)).iter()),
             reaches: Reaches::new(hiding(), || listed().map(|(_, piece)| piece)),
             byte_ids: byte_ids(spec.vocabulary.pieces().iter().enumerate().filter(|&(id, _)| is_byte(id)))?,
             costs,
         })
+    }
+
+    /// Return whether building the tables again would not change them.
+    fn are_for(&self, spec: &Spec) -> bool {
+        let are_bytes = |types: &[u8]| types.iter().map(|&kind| kind == token_type::BYTE).collect::<Vec<_>>();
+        Arc::ptr_eq(&self.vocabulary, &spec.vocabulary)
+            && Arc::ptr_eq(&self.scores, &spec.scores)
+            && (Arc::ptr_eq(&self.types, &spec.types) || are_bytes(&self.types) == are_bytes(&spec.types))
+    }
+}
+
+impl Plamo2 {
+    /// Build the model. It shares the tables of `previous` if they are the same.
+    ///
+    /// # Errors
+    /// If a byte has no token, or its id is 0.
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        match previous.filter(|previous| previous.0.are_for(spec)) {
+            Some(previous) => Ok(Self(previous.0.clone())),
+            None => Ok(Self(Arc::new(Tables::new(spec)?))),
+        }
     }
 
     /// Append the ids of `text`, which is UTF-8, without a byte order mark at its beginning.
@@ -104,12 +132,12 @@ impl Plamo2 {
     ) {
         let Scratch { cache, steps, .. } = scratch;
         let text = &padded[start..end];
-        if self.reaches.matter(text) {
-            let reaches = self.reaches.of(text);
+        if self.0.reaches.matter(text) {
+            let reaches = self.0.reaches.of(text);
             self.encode_chunk(text, |place| reaches[place] as usize, steps, ids);
             return;
         }
-        let Ok(()) = self.boundaries.for_each_chunk(padded, (start, end), |start, end, _| {
+        let Ok(()) = self.0.boundaries.for_each_chunk(padded, (start, end), |start, end, _| {
             cache.append(padded, (start, end), ids, |ids| {
                 self.encode_chunk(&padded[start..end], |_| usize::MAX, steps, ids);
                 Ok::<(), Infallible>(())
@@ -136,7 +164,7 @@ impl Plamo2 {
             let Step { id, length, .. } = steps[start];
             let end = start + length as usize;
             if id == SPELLED {
-                chunk[start..end].iter().for_each(|&byte| ids.push(self.byte_ids[usize::from(byte)]));
+                chunk[start..end].iter().for_each(|&byte| ids.push(self.0.byte_ids[usize::from(byte)]));
             } else {
                 ids.push(id);
             }
@@ -150,12 +178,12 @@ impl Plamo2 {
         let size = character_size(chunk[start]);
         let spelled = Step { cost: UNKNOWN_COST + steps[start + size].cost, id: SPELLED, length: size as u32 };
         let mut best: Option<Step> = None;
-        let mut node = self.trie.root();
+        let mut node = self.0.trie.root();
         for (length, &byte) in (1..).zip(&chunk[start..end]) {
-            let Some(child) = self.trie.child(node, byte) else { break };
+            let Some(child) = self.0.trie.child(node, byte) else { break };
             node = child;
             let Some(id) = node.value() else { continue };
-            let own = self.costs[id as usize];
+            let own = self.0.costs[id as usize];
             let cost = own + steps[start + length as usize].cost;
             // subtle: in llama.cpp's table, a piece that costs as much as spelling looks like the end of a list, and
             // hides what comes after it: shorter pieces and spelling.

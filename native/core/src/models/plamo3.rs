@@ -30,12 +30,12 @@ pub struct Plamo3 {
 }
 
 impl Plamo3 {
-    /// Build the model.
+    /// Build the model. It shares the tables of `previous` if they are the same.
     ///
     /// # Errors
     /// As for PLaMo 2.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
-        Ok(Self { plamo2: Plamo2::new(spec)? })
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        Ok(Self { plamo2: Plamo2::new(spec, previous.map(|previous| &previous.plamo2))? })
     }
 
     /// Append the ids of `text`, which is UTF-8; unlike for PLaMo 2, this includes a byte order mark at its beginning.

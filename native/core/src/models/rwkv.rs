@@ -10,28 +10,31 @@ use crate::id_buffer::IdBuffer;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
 use crate::trie::Trie;
-use crate::vocabulary::Strings;
+use crate::vocabulary::{Strings, Vocabulary};
+use std::sync::Arc;
 
 /// Encodes texts.
 #[derive(Debug)]
 pub struct Rwkv {
-    trie: Trie,
+    vocabulary: Arc<Vocabulary>,
+    trie: Arc<Trie>,
     unknown_id: u32,
 }
 
 impl Rwkv {
-    /// Build the model.
+    /// Build the model. It shares the trie of `previous` if that has the same pieces.
     ///
     /// # Errors
     /// If llama.cpp never finishes loading such a vocabulary, or a byte needs an unknown token and there is none.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
-        let tokens = Strings::collect(spec.vocabulary.pieces().iter().map(unescape));
-        let trie = Trie::new(tokens.iter().zip(0..));
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        let previous = previous.filter(|previous| Arc::ptr_eq(&previous.vocabulary, &spec.vocabulary));
+        let trie = previous.map_or_else(|| Arc::new(build_trie(&spec.vocabulary)), |previous| previous.trie.clone());
         let needs_unknown = (0..=255).any(|byte| trie.child(trie.root(), byte).is_none());
         if needs_unknown && spec.unknown_id.is_none() {
             return Err(BuildError::Unsupported("needs an unknown token".into()));
         }
-        let model = Self { trie, unknown_id: spec.unknown_id.unwrap_or_default() };
+        let unknown_id = spec.unknown_id.unwrap_or_default();
+        let model = Self { vocabulary: spec.vocabulary.clone(), trie, unknown_id };
         // As llama.cpp does when it loads a vocabulary.
         model
             .encode(b"\n", &mut Scratch::default(), &mut Vec::new())
@@ -68,6 +71,11 @@ impl Rwkv {
     pub fn encode_cut(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         self.encode(text, scratch, ids)
     }
+}
+
+fn build_trie(vocabulary: &Vocabulary) -> Trie {
+    let tokens = Strings::collect(vocabulary.pieces().iter().map(unescape));
+    Trie::new(tokens.iter().zip(0..))
 }
 
 /// Convert a stored token to bytes: `\t`, `\n`, `\r` and `\xNN` are escapes, and `\` quotes other characters.

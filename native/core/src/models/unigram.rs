@@ -19,8 +19,9 @@ use crate::space::Spaces;
 use crate::spec::{Spec, attribute, token_type};
 use crate::trie::Trie;
 use crate::utf8::character_size;
-use crate::vocabulary::Strings;
+use crate::vocabulary::{Strings, Vocabulary};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 const UNKNOWN_PENALTY: f64 = 10.0;
 /// Smaller vocabularies lack the default unknown token, with which llama.cpp encodes a newline on loading.
@@ -30,13 +31,24 @@ const SMALLEST: usize = 3;
 #[derive(Debug)]
 pub struct Unigram {
     normalizer: Normalizer,
-    trie: Trie,
+    tables: Arc<Tables>,
     /// The scores that count, by id.
     scores: Box<[f64]>,
     unknown_id: u32,
     unknown_score: f64,
-    boundaries: Boundaries,
     sums: Sums,
+}
+
+/// What depends only on the pieces that are matched.
+#[derive(Debug)]
+struct Tables {
+    vocabulary: Arc<Vocabulary>,
+    /// Whether each piece is matched.
+    is_matched: Vec<bool>,
+    /// The matched pieces by id, with spaces for `▁`; the others are empty.
+    matched: Strings,
+    trie: Trie,
+    boundaries: Boundaries,
 }
 
 /// The best segmentation of a text up to some place.
@@ -48,12 +60,32 @@ pub struct Cell {
     id: u32,
 }
 
+impl Tables {
+    fn new(spec: &Spec, is_matched: Vec<bool>, previous: Option<&Arc<Self>>) -> Arc<Self> {
+        let is_same =
+            |other: &&Arc<Self>| Arc::ptr_eq(&other.vocabulary, &spec.vocabulary) && other.is_matched == is_matched;
+        if let Some(previous) = previous.filter(is_same) {
+            return previous.clone();
+        }
+        let pieces = spec.vocabulary.pieces().iter().zip(&is_matched);
+        let matched =
+            Spaces::new(true).convert_pieces(pieces.map(|(piece, &is_matched)| if is_matched { piece } else { b"" }));
+        Arc::new(Self {
+            vocabulary: spec.vocabulary.clone(),
+            is_matched,
+            trie: Trie::new(matched.iter().zip(0..)),
+            boundaries: Boundaries::with_characters(&matched),
+            matched,
+        })
+    }
+}
+
 impl Unigram {
-    /// Build the model.
+    /// Build the model. It shares the tables of `previous` if that matches the same pieces.
     ///
     /// # Errors
     /// If llama.cpp refuses the file, or the vocabulary is tiny.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         let count = spec.vocabulary.len();
         let unknown_id = spec.unknown_id.filter(|_| count >= SMALLEST);
         let unknown_id = unknown_id.ok_or_else(|| BuildError::Unsupported("needs an unknown token".into()))?;
@@ -70,15 +102,13 @@ impl Unigram {
         let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
         let unknown_score = f64::from((f64::from(lowest) - UNKNOWN_PENALTY) as f32);
 
-        let pieces = spec.vocabulary.pieces();
-        let matched = pieces.iter().enumerate().map(|(id, piece)| if is_matched(id) { piece } else { b"" });
-        let matched = Spaces::new(true).convert_pieces(matched);
-        let user_defined = (0..count).filter(|&id| type_of(id) == token_type::USER_DEFINED).map(|id| pieces.get(id));
+        let tables = Tables::new(spec, (0..count).map(is_matched).collect(), previous.map(|previous| &previous.tables));
+        let user_defined = (0..count).filter(|&id| type_of(id) == token_type::USER_DEFINED);
+        let user_defined = user_defined.map(|id| spec.vocabulary.pieces().get(id));
         let model = Self {
             normalizer: Normalizer::new(charsmap, user_defined, spec.remove_extra_whitespaces, spec.add_space_prefix),
-            trie: Trie::new(matched.iter().zip(0..)),
-            sums: Sums::new(&matched, &scores, unknown_score),
-            boundaries: Boundaries::with_characters(&matched),
+            sums: Sums::new(&tables.matched, &scores, unknown_score),
+            tables,
             scores,
             unknown_id,
             unknown_score,
@@ -130,7 +160,7 @@ impl Unigram {
         }
         if !self.sums.are_exact(length) {
             let mut total = 0.0;
-            let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
+            let Ok(()) = self.tables.boundaries.for_each_chunk(padded, (0, length), |start, end, _| {
                 let joint = ids.len();
                 total = self.segment(&padded[start..end], total, cells, ids);
                 self.merge_unknown(first, joint, ids);
@@ -138,7 +168,7 @@ impl Unigram {
             });
             return;
         }
-        let Ok(()) = self.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
+        let Ok(()) = self.tables.boundaries.for_each_chunk(padded, (0, length), |start, end, single| {
             let joint = ids.len();
             if let Some(character) = single.filter(|_| is_utf8) {
                 let payload = character.payload();
@@ -178,9 +208,9 @@ impl Unigram {
         let before = cells[start].total;
         let size = character_size(chunk[start]).min(chunk.len() - start);
         let mut is_single_known = false;
-        let mut node = self.trie.root();
+        let mut node = self.tables.trie.root();
         for (index, &byte) in chunk[start..].iter().enumerate() {
-            let Some(child) = self.trie.child(node, byte) else { break };
+            let Some(child) = self.tables.trie.child(node, byte) else { break };
             node = child;
             if let Some(id) = node.value() {
                 is_single_known |= index + 1 == size;

@@ -18,12 +18,12 @@ pub struct Whitespace {
 }
 
 impl Whitespace {
-    /// Build the model.
+    /// Build the model. It shares the tables of `previous` if they are the same.
     ///
     /// # Errors
     /// As for byte-pair encoding.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
-        Ok(Self { bpe: Bpe::new(spec, None)?, lowercase: spec.lowercase })
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        Ok(Self { bpe: Bpe::new(spec, previous.map(|previous| &previous.bpe))?, lowercase: spec.lowercase })
     }
 
     /// Append the ids of `text`, which is UTF-8; bytes that no token represents are dropped, as in llama.cpp.

@@ -14,26 +14,32 @@ use crate::scratch::Scratch;
 use crate::space::ESCAPED;
 use crate::spec::Spec;
 use crate::trie::Trie;
+use crate::vocabulary::Vocabulary;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// Encodes texts.
 #[derive(Debug)]
 pub struct WordPiece {
-    trie: Trie,
+    vocabulary: Arc<Vocabulary>,
+    trie: Arc<Trie>,
     normalizer: WordNormalizer,
     unknown_id: u32,
 }
 
 impl WordPiece {
-    /// Build the model.
+    /// Build the model. It shares the trie of `previous` if that has the same pieces.
     ///
     /// # Errors
     /// If there is no unknown token.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+    pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         let unknown_id = spec.unknown_id.ok_or_else(|| BuildError::Unsupported("needs an unknown token".into()))?;
+        let previous = previous.filter(|previous| Arc::ptr_eq(&previous.vocabulary, &spec.vocabulary));
+        // subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
+        let build = || Arc::new(Trie::new(spec.vocabulary.pieces().iter().zip(0..)));
         Ok(Self {
-            // subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
-            trie: Trie::new(spec.vocabulary.pieces().iter().zip(0..)),
+            vocabulary: spec.vocabulary.clone(),
+            trie: previous.map_or_else(build, |previous| previous.trie.clone()),
             normalizer: WordNormalizer::new(spec.lowercase, spec.strip_accents),
             unknown_id,
         })

@@ -141,10 +141,12 @@ fn spaced_letters(text: Classified<'_>, start: usize) -> usize {
     let mut end = text.run_of(start, LETTER);
     while end > start {
         let after_marks = text.run_of(end, LETTER | MARK);
-        let is_space = text.byte(after_marks) == Some(b' ');
-        let (class, size) = text.class(after_marks + 1);
         end = after_marks;
-        if !is_space || class & LETTER == 0 {
+        if text.byte(after_marks) != Some(b' ') {
+            break;
+        }
+        let (class, size) = text.class(after_marks + 1);
+        if class & LETTER == 0 {
             break;
         }
         end += 1 + size;

@@ -1,0 +1,194 @@
+import gzip
+import json
+from array import array
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from support.corpus_maker import WRITERS, corpus_file, json_lines, write_json_lines, write_parquet
+from tokverify.corpus.document import Columns, Document, Unreadable
+from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.source import SOURCES, lines
+from tokverify.corpus.source.source import Column
+from tokverify.corpus.unit import WorkUnit
+
+TEXTS = ["one", "two\nlines", "", "fünf", "a \U0001f40f", "six"]
+TEXT = Columns("text")
+
+
+def read(path, columns=TEXT, unit_bytes=1 << 20) -> list[Document | Unreadable]:
+    file = corpus_file(path)
+    source = SOURCES[file.format]
+    return [item for unit in source.units(file, unit_bytes) for item in source.read(unit, columns)]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_yields_all_texts_in_order(tmp_path, name):
+    WRITERS[name](tmp_path / name, TEXTS)
+    assert [document.text for document in read(tmp_path / name)] == TEXTS
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("unit_bytes", [1, 7, 40, 300])
+def test_units_do_not_change_the_documents(tmp_path, name, unit_bytes):
+    WRITERS[name](tmp_path / name, TEXTS)
+    assert read(tmp_path / name, unit_bytes=unit_bytes) == read(tmp_path / name)
+
+
+def test_large_files_are_divided(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS)
+    write_json_lines(tmp_path / "a.jsonl", TEXTS)
+    (tmp_path / "a.txt").write_text("line\n" * 100_000)
+    counts = {}
+    for path in sorted(tmp_path.iterdir()):
+        file = corpus_file(path)
+        units = list(SOURCES[file.format].units(file, 100))
+        counts[path.name] = len(units)
+        assert sum(unit.size for unit in units) == pytest.approx(file.size, abs=len(units))
+    assert counts == {"a.jsonl": -(-len(json_lines(TEXTS)) // 100), "a.parquet": 3, "a.txt": 8}
+
+
+def test_rows_and_bytes_locate_documents(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS)
+    write_json_lines(tmp_path / "a.jsonl", TEXTS)
+    assert [document.row for document in read(tmp_path / "a.parquet", unit_bytes=1)] == [0, 1, 2, 3, 4, 5]
+    data = (tmp_path / "a.jsonl").read_bytes()
+    for document in read(tmp_path / "a.jsonl", unit_bytes=50):
+        assert json.loads(data[document.row :].splitlines()[0])["text"] == document.text
+
+
+def test_documents_of_a_text_end_with_lines_and_do_not_depend_on_units(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(50_000)))
+    whole = read(path)
+    assert "".join(document.text for document in whole) == path.read_text()
+    assert len(whole) == -(-path.stat().st_size // 65536)
+    assert all(document.text.endswith("\n") for document in whole)
+    assert read(path, unit_bytes=1) == read(path, unit_bytes=200_000) == whole
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert read(tmp_path / "b.txt.gz") == whole
+
+
+def test_a_text_that_is_not_utf8_is_located(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * 65535 + b"\n" + b"\xff\n" + b"y" * 65534 + b"\nlast")
+    documents = read(path)
+    assert documents[1] == Unreadable(65536, "the text is not UTF-8")
+    assert [len(document.text) for document in (documents[0], documents[2])] == [65536, 4]
+
+
+def test_fields_inside_others(tmp_path):
+    rows = [{"meta": {"body": "a"}, "x.y": "b"}, {"meta": None, "x.y": "c"}]
+    pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    parquet = read(tmp_path / "a.parquet", Columns("meta.body"))
+    assert parquet == [Document(0, "a"), Unreadable(1, "'meta.body' is null")]
+    lines = read(tmp_path / "a.jsonl", Columns("meta.body"))
+    assert lines == [Document(0, "a"), Unreadable(36, "there is no field 'meta.body'")]
+    assert [row.text for row in read(tmp_path / "a.jsonl", Columns("x.y"))] == ["b", "c"]
+    assert [row.text for row in read(tmp_path / "a.parquet", Columns("x.y"))] == ["b", "c"]
+
+
+def test_lists_of_ids(tmp_path):
+    write_parquet(tmp_path / "a.parquet", ["a", "b", "c"], ids=[[1, 2], [], None])
+    (tmp_path / "a.jsonl").write_text('{"ids": [1, 2]}\n{"ids": [-1]}\n{"ids": "a"}\n{"ids": [1.5]}\n')
+    documents = read(tmp_path / "a.parquet", Columns("text", "ids"))
+    assert documents == [
+        Document(0, "a", array("I", [1, 2])),
+        Document(1, "b", array("I")),
+        Unreadable(2, "'ids' is null"),
+    ]
+    documents = read(tmp_path / "a.jsonl", Columns(ids="ids"))
+    assert documents[0] == Document(0, None, array("I", [1, 2]))
+    assert [document.reason for document in documents[1:]] == ["'ids' is not a list of ids"] * 3
+
+
+def test_rows_that_are_not_text_are_located_and_the_rest_is_read(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(
+        b'{"text": "a"}\n\n[1]\n{"text": 7}\n{"text": null}\n{}\n{"text": "\xff"}\n{"text": "b"}'
+    )
+    assert read(tmp_path / "a.jsonl") == [
+        Document(0, "a"),
+        Unreadable(15, "the line is not a JSON object"),
+        Unreadable(19, "'text' is not text"),
+        Unreadable(31, "'text' is null"),
+        Unreadable(46, "there is no field 'text'"),
+        Unreadable(49, "the line is not a JSON object"),
+        Document(63, "b"),
+    ]
+    write_parquet(tmp_path / "a.parquet", ["a", None, "b"])
+    assert read(tmp_path / "a.parquet") == [Document(0, "a"), Unreadable(1, "'text' is null"), Document(2, "b")]
+
+
+def test_bytes_that_may_not_be_text(tmp_path):
+    column = pa.array([b"a", b"\xff", "\u00e4".encode()], pa.binary())
+    broken = pa.StringArray.from_buffers(3, *column.buffers()[1:])
+    for number, texts in enumerate((column, broken)):
+        pa.parquet.write_table(pa.table({"text": texts}), tmp_path / f"{number}.parquet")
+        documents = read(tmp_path / f"{number}.parquet")
+        assert documents == [Document(0, "a"), Unreadable(1, "the text is not UTF-8"), Document(2, "\u00e4")]
+
+
+def test_dictionaries_of_texts(tmp_path):
+    texts = pa.array(["a", "b", "a"]).dictionary_encode()
+    pa.parquet.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
+    assert [document.text for document in read(tmp_path / "a.parquet")] == ["a", "b", "a"]
+
+
+def test_a_line_that_would_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 20)
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": "%s"}\n{"text": "b"}\n' % ("x" * 100))
+    assert read(tmp_path / "a.jsonl") == [
+        Document(0, "a"),
+        Unreadable(14, "a line is longer than 64 MiB"),
+        Document(127, "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("rows.parquet", "ArrowInvalid"), ("rows.feather", "ArrowInvalid"), ("rows.jsonl.gz", "EOFError")],
+)
+def test_a_broken_file(tmp_path, name, reason):
+    WRITERS[name](tmp_path / name, TEXTS)
+    data = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(data[: len(data) - 9])
+    with pytest.raises(UnreadableFileError, match=f"cannot be read \\({reason}\\)"):
+        read(tmp_path / name)
+
+
+def test_a_file_that_vanished(tmp_path):
+    WRITERS["rows.parquet"](tmp_path / "a.parquet", TEXTS)
+    unit = WorkUnit(corpus_file(tmp_path / "a.parquet"))
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(UnreadableFileError, match="the file does not exist"):
+        list(SOURCES["parquet"].read(unit, TEXT))
+
+
+def test_a_file_without_the_column(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS)
+    for columns, reason in (
+        (Columns("body"), "there is no column 'body'"),
+        (Columns("id"), "the column 'id' contains int64, not text"),
+        (Columns(ids="text"), "the column 'text' contains string, not lists of ids"),
+    ):
+        with pytest.raises(UnreadableFileError, match=reason):
+            read(tmp_path / "a.parquet", columns)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_columns(tmp_path, name):
+    WRITERS[name](tmp_path / name, TEXTS)
+    columns = SOURCES[corpus_file(tmp_path / name).format].columns(str(tmp_path / name))
+    assert [(column.path, column.has_text, column.has_ids) for column in columns] == [
+        ("id", False, False),
+        ("text", True, False),
+    ]
+
+
+def test_columns_inside_others(tmp_path):
+    pa.parquet.write_table(pa.table({"m": [{"a": "x", "ids": [1]}]}), tmp_path / "a.parquet")
+    columns = SOURCES["parquet"].columns(str(tmp_path / "a.parquet"))
+    assert columns[0] == Column("m.a", "string", has_text=True, has_ids=False)
+    assert (columns[1].path, columns[1].has_ids) == ("m.ids", True)

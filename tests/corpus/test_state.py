@@ -1,0 +1,94 @@
+import pytest
+
+from support.corpus_maker import corpus_file
+from tokverify.corpus.plan import Plan, Shard, describe_changes, divide
+from tokverify.corpus.result import Tally, UnitResult, merge
+from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.unit import CorpusFile, WorkUnit
+from tokverify.errors import TokverifyError
+
+UNITS = tuple(WorkUnit(CorpusFile(f"{name}.txt", "text", 9, "v1"), size=9) for name in "abcdefg")
+PLAN = Plan({"model": "1234", "reference": "5678"}, UNITS)
+
+
+@pytest.fixture
+def state(tmp_path) -> StateDirectory:
+    state = StateDirectory(tmp_path / "out")
+    state.begin(PLAN)
+    return state
+
+
+def result(unit: WorkUnit, plan: Plan = PLAN) -> UnitResult:
+    return UnitResult(plan.id, unit.id, Tally(documents=1), 0.5)
+
+
+def test_a_plan_is_read_as_it_was_written(state):
+    assert state.plan() == PLAN
+    assert state.plan().id == PLAN.id
+    state.begin(PLAN)
+
+
+def test_units_with_a_result_are_skipped(state):
+    state.write(result(UNITS[2]))
+    state.write(result(UNITS[4]))
+    assert state.missing(UNITS) == [UNITS[0], UNITS[1], UNITS[3], UNITS[5], UNITS[6]]
+    assert merge(state.results(PLAN)) == Tally(documents=2)
+    state.remove(UNITS[2].id)
+    assert [found.unit for found in state.results(PLAN)] == [UNITS[4].id]
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (Plan({**PLAN.options, "model": "9"}, UNITS), 'model is "9" and was "1234"'),
+        (Plan({**PLAN.options, "sample": "0.5"}, UNITS), 'sample is "0.5" and was ""'),
+        (Plan(PLAN.options, UNITS[1:]), r"1 file changed, appeared or disappeared \(a.txt\)"),
+        (Plan(PLAN.options, (WorkUnit(UNITS[0].file, 0, 5), *UNITS[1:])), "the corpus is divided differently"),
+    ],
+)
+def test_another_plan_is_refused_with_the_difference(state, plan, message):
+    with pytest.raises(TokverifyError, match=f"contains the results of another plan: {message}; name another"):
+        state.begin(plan)
+
+
+def test_a_changed_file_is_another_plan():
+    file = CorpusFile("a.txt", "text", 9, "v2")
+    changed = Plan(PLAN.options, (WorkUnit(file, size=9), *UNITS[1:]))
+    assert changed.id != PLAN.id
+    assert describe_changes(PLAN, changed) == "1 file changed, appeared or disappeared (a.txt)"
+
+
+def test_a_directory_with_other_files_is_not_used(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(TokverifyError, match=r"contains files, but no plan\.json; name a new directory"):
+        StateDirectory(tmp_path).begin(PLAN)
+
+
+def test_broken_files_are_reported(state):
+    path = state.path / "results" / f"{UNITS[0].id}.json"
+    path.write_text('{"plan": "x"')
+    with pytest.raises(TokverifyError, match=r"not the result of a unit .*; delete it"):
+        list(state.results(PLAN))
+    state.write(result(UNITS[0], Plan({}, UNITS)))
+    with pytest.raises(TokverifyError, match="the result of another unit or plan"):
+        list(state.results(PLAN))
+    (state.path / "plan.json").write_text("{}")
+    with pytest.raises(TokverifyError, match="not a plan of this version"):
+        state.plan()
+
+
+def test_a_directory_without_a_plan(tmp_path):
+    with pytest.raises(TokverifyError, match=r"contains no plan\.json"):
+        StateDirectory(tmp_path).plan()
+
+
+def test_shards_cover_the_plan():
+    shards = [Shard(number, 3).select(UNITS) for number in (1, 2, 3)]
+    assert sorted((unit for shard in shards for unit in shard), key=UNITS.index) == list(UNITS)
+    assert [len(shard) for shard in shards] == [3, 2, 2]
+
+
+def test_a_broken_file_is_one_unit(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"x" * 99)
+    file = corpus_file(tmp_path / "a.parquet")
+    assert list(divide([file], 10)) == [WorkUnit(file, size=99)]

@@ -1,0 +1,77 @@
+"""The examples in JavaScript and Rust agree with a GGUF file, and a planted difference is found and explained."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT, SAMPLE
+from tokverify.convert.json_writer import write_json
+from tokverify.files.load import load_gguf
+from tokverify.report.run import Status
+from tokverify.report.run_summary import count_status, run_exit_code, vocabularies_differ
+from tokverify.tasks.run import verify_model
+
+EXAMPLES = ROOT / "docs" / "examples"
+
+
+def install(command: list[str], seconds: float, **variables: str) -> None:
+    """Run a package manager; skip the test if it is missing, or the packages cannot be downloaded."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=seconds, env=environment)
+    if done.returncode:
+        pytest.skip(f"{shlex.join(command)} failed: {done.stderr.decode(errors='replace')[-300:]}")
+
+
+@pytest.fixture(scope="module")
+def tokenizer_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sample") / "tokenizer.json"
+    write_json(path, load_gguf(SAMPLE / "sample.gguf").spec)
+    return path
+
+
+@pytest.fixture(scope="module")
+def javascript(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    folder = tmp_path_factory.mktemp("javascript") / "example"
+    shutil.copytree(EXAMPLES / "javascript", folder)
+    install(["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts"], 120)
+    return ["node", str(folder / "engine.js")]
+
+
+@pytest.fixture(scope="module")
+def rust() -> list[str]:
+    target = ROOT / "native" / "target" / "example"
+    manifest = str(EXAMPLES / "rust" / "Cargo.toml")
+    install(["cargo", "build", "--quiet", "--manifest-path", manifest], 1200, CARGO_TARGET_DIR=str(target))
+    return [str(target / "debug" / "tokverify-example")]
+
+
+@pytest.fixture(params=["javascript", pytest.param("rust", marks=pytest.mark.slow)])
+def location(request: pytest.FixtureRequest, tokenizer_json: Path) -> str:
+    program = request.getfixturevalue(request.param)
+    return f"command:{shlex.join([*program, str(tokenizer_json)])}"
+
+
+def test_an_example_agrees_with_a_correct_file(location):
+    report = verify_model(SAMPLE / "sample.gguf", location)
+    assert run_exit_code(report) == 0
+    assert count_status(report, Status.MATCH) > 600
+    assert not vocabularies_differ(report.vocabulary)
+
+
+def test_a_planted_difference_is_found_and_explained(location):
+    report = verify_model(SAMPLE / "sample-broken.gguf", location, diagnose=True)
+    assert run_exit_code(report) == 1
+    assert count_status(report, Status.MISMATCH) > 0
+    types = [difference.message for difference in report.differences if difference.aspect == "types"]
+    assert any("user-defined token in the reference" in message for message in types)
+    best = report.diagnosis.explanations[0]
+    assert (best.kind, best.unexplained) == ("types", ())
+    assert "USER_DEFINED" in best.sentence

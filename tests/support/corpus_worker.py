@@ -1,0 +1,42 @@
+"""Workers for tests of executors, which can be started in other processes."""
+
+import os
+import signal
+from pathlib import Path
+
+from support.fake_tokenizer import FakeTokenizer
+from tokverify.corpus.check import TokenizerChecker
+from tokverify.corpus.document import Columns
+from tokverify.corpus.work import Worker
+from tokverify.errors import TokverifyError
+from tokverify.verify.mode import Mode
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz "
+
+
+class DeadlyTokenizer(FakeTokenizer):
+    """Ends its process when it encodes the text `deadly`."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        if text == "deadly":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if text == "offline":
+            raise TokverifyError("the server is gone")
+        return super().encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def start_worker() -> Worker:
+    """Make a worker that finds texts with `ab` to differ."""
+    mode = Mode(add_special=True, parse_special=True)
+    actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
+    return Worker(TokenizerChecker(actual, expected, mode, lambda *_: "merge"), Columns("text"))
+
+
+def start_and_announce(directory: Path) -> Worker:
+    """Make a worker that leaves a file named like its process."""
+    (directory / str(os.getpid())).touch()
+    return start_worker()
+
+
+def fail_to_start() -> Worker:
+    raise TokverifyError("model.gguf: no such file")

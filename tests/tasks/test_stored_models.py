@@ -1,0 +1,94 @@
+"""Models of which only the metadata is here: what works as for a local file, and what says that it cannot."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tokverify
+from support.fake_hub import COMMIT, FakeHub
+from support.paths import SAMPLE
+from tokverify.errors import UnsupportedError
+from tokverify.project.configuration import ConfiguredModel
+from tokverify.report.check import Part
+from tokverify.tasks.audit import audit_model
+from tokverify.tasks.check import CheckRequest, check_model
+from tokverify.tasks.fix import fix_model
+from tokverify.tasks.opening import open_model, open_reference, open_tokenizer
+
+MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
+NAME = "hf:org/sample:Q8_0"
+LOCATION = f"hf:org/sample:sample-Q8_0.gguf@{COMMIT}"
+
+
+@pytest.fixture
+def sample(hub: FakeHub, tmp_path) -> FakeHub:
+    """A hub with the sample as a model of 20 GB, and nothing else."""
+    path = tmp_path / "sample-Q8_0.gguf"
+    path.write_bytes(MODEL.read_bytes())
+    os.truncate(path, 20 * 10**9)
+    hub.repositories["org/sample"] = {path.name: path}
+    return hub
+
+
+def test_a_report_names_the_model_and_not_the_local_file(sample):
+    report = tokverify.verify_model(NAME, REFERENCE, [])
+    assert report.actual.source == LOCATION
+    assert report.actual.name == "sample-Q8_0"
+    assert report.actual.sha256 == sample.etag(sample.repositories["org/sample"]["sample-Q8_0.gguf"])
+
+
+def test_a_file_on_the_hub_encodes_like_a_local_one(sample):
+    text = "How many tokens is this?"
+    remote, local = open_model(NAME).encoder, open_model(MODEL).encoder
+    assert remote.fingerprint == local.fingerprint
+    assert remote.encode(text, add_special=True, parse_special=True) == local.encode(
+        text, add_special=True, parse_special=True
+    )
+    assert open_tokenizer(NAME).encoder.fingerprint == local.fingerprint
+
+
+def test_all_parts_of_a_check_open_the_model_once(sample):
+    model = ConfiguredModel(name="sample", model=NAME, reference=str(REFERENCE))
+    check = check_model(CheckRequest(model=model, parts=[Part.RUN, Part.AUDIT]))
+    assert check.audit.source == check.run.actual.source == LOCATION
+    assert [path for path, _ in sample.api.requests].count("/api/models/org/sample/revision/main") == 1
+
+
+def test_the_rules_check_the_size_of_the_embedding(sample):
+    assert audit_model(NAME).fingerprint == audit_model(MODEL).fingerprint
+
+
+def test_the_reference_is_looked_for_in_the_repository_of_the_model(sample, monkeypatch, tmp_path):
+    sample.repositories["org/sample"]["tokenizer.model"] = REFERENCE
+    snapshot = tmp_path / "hf-cache" / "models--org--sample" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    found = open_reference(open_model(NAME)).found
+    assert found.source == f"org/sample@{COMMIT}/tokenizer.model"
+    assert found.reason.startswith("it is in the repository of the model, from the local cache of the hub")
+
+
+def test_a_repair_needs_the_complete_file(sample):
+    with pytest.raises(UnsupportedError, match="only its metadata was downloaded; download the file and name it"):
+        fix_model(NAME)
+
+
+@pytest.mark.process
+def test_llama_cpp_loads_the_metadata_alone(sample, llama_cpp):
+    opened = open_model(NAME)
+    real = open_reference(opened, "llama.cpp").tokenizer
+    text = "How many tokens is this?"
+    assert real.encode(text, add_special=True, parse_special=True) == opened.encoder.encode(
+        text, add_special=True, parse_special=True
+    )
+
+
+@pytest.mark.process
+def test_a_command_takes_the_name_of_a_model(sample, tmp_path):
+    settings = {"HF_ENDPOINT": sample.endpoint, "HF_HOME": str(tmp_path / "hf"), "TOKVERIFY_CACHE": str(tmp_path / "c")}
+    command = [sys.executable, "-m", "tokverify", "inspect", NAME, "--json"]
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["source"] == LOCATION

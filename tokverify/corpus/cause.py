@@ -1,0 +1,170 @@
+"""Classify why a document is encoded differently, from the ids of both sides alone.
+
+This must be cheap, because one fault can affect every document of a corpus. So only the first `MAX_WINDOWS` stretches
+that differ are examined, and each is assigned to the first cause that fits. The full diagnosis and the shrinking of
+texts are for the few examples of the final report.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import islice, starmap, takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.corpus.boundary import pre_tokens_differ
+from tokverify.corpus.window import find_windows
+from tokverify.errors import TokverifyError
+from tokverify.report.corpus_cause import CorpusCause
+from tokverify.tokenizer import MatchListing
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tokverify.corpus.window import Window
+    from tokverify.tokenizer import Tokenizer
+
+MAX_WINDOWS = 8
+
+_CONTEXT = 2
+_CACHED = 1 << 14
+_BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
+_BEGIN = (CorpusCause.BOS_MISSING, CorpusCause.BOS_DOUBLED, CorpusCause.BOS_EXTRA)
+_END = (CorpusCause.EOS_MISSING, CorpusCause.EOS_DOUBLED, CorpusCause.EOS_EXTRA)
+
+
+class _Side(NamedTuple):
+    """What the ids of one side are compared by."""
+
+    tokenizer: Tokenizer
+    added: Collection[int]
+    unknown: int | None
+
+    def is_byte(self, id: int) -> bool:
+        return _BYTE_PIECE.fullmatch(self.tokenizer.piece(id)) is not None
+
+    def text(self, ids: Sequence[int]) -> str:
+        known = range(self.tokenizer.vocab_size)
+        data = b"".join(self.tokenizer.token_bytes(id) for id in ids if id in known)
+        return data.decode("utf-8", "surrogateescape")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self.text([id]) for id in ids]
+
+
+class Classifier:
+    """Names the causes of differences between two tokenizers.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference.
+    """
+
+    def __init__(self, actual: Tokenizer, expected: Tokenizer) -> None:
+        self._sides = (_side_of(actual), _side_of(expected))
+        self._begin = _ids_of(("bos", "cls"), actual, expected)
+        self._end = _ids_of(("eos", "sep"), actual, expected)
+        self._cause_of = lru_cache(_CACHED)(self._find_cause)
+
+    def classify(self, actual: Sequence[int], expected: Sequence[int]) -> tuple[CorpusCause, ...]:
+        """Return the causes why two lists of ids differ, in the order of `CorpusCause`; none if they are equal."""
+        if actual == expected:
+            return ()
+        found = set[CorpusCause]()
+        begins = [_count_leading(ids, self._begin) for ids in (actual, expected)]
+        if begins[0] != begins[1]:
+            found.add(_compare_counts(begins, _BEGIN))
+            actual, expected = actual[begins[0] :], expected[begins[1] :]
+        ends = [_count_leading(ids[::-1], self._end) for ids in (actual, expected)]
+        if ends[0] != ends[1]:
+            found.add(_compare_counts(ends, _END))
+            actual, expected = actual[: len(actual) - ends[0]], expected[: len(expected) - ends[1]]
+        windows = islice(find_windows(actual, expected), MAX_WINDOWS)
+        found.update(starmap(self._cause_of, (_cut(actual, expected, window) for window in windows)))
+        return tuple(cause for cause in CorpusCause if cause in found)
+
+    def _find_cause(self, actual: tuple[int, ...], expected: tuple[int, ...], after: tuple[int, ...]) -> CorpusCause:
+        """Return why one stretch of ids replaces another; `after` are the ids that follow on the actual side."""
+        token_cause = self._compare_tokens(actual, expected)
+        if token_cause:
+            return token_cause
+        ours, theirs = self._sides[0].text(actual), self._sides[1].text(expected)
+        if ours != theirs:
+            return compare_texts(ours, theirs)
+        return self._compare_segmentation(actual, expected, self._sides[0].text(actual + after))
+
+    def _compare_tokens(self, actual: Sequence[int], expected: Sequence[int]) -> CorpusCause | None:
+        """Return the cause if one side has a kind of token that the other lacks."""
+        ours, theirs = self._sides
+        texts = [
+            {side.tokenizer.piece(id) for id in ids if id in side.added}
+            for side, ids in zip(self._sides, (actual, expected), strict=True)
+        ]
+        if texts[0] != texts[1]:
+            return CorpusCause.ADDED_TOKEN
+        has_unknown = (ours.unknown in actual) != (theirs.unknown in expected)
+        return CorpusCause.UNKNOWN if has_unknown else None
+
+    def _compare_segmentation(self, actual: Sequence[int], expected: Sequence[int], context: str) -> CorpusCause:
+        """Return why the same text becomes different ids."""
+        ours, theirs = self._sides
+        if any(map(ours.is_byte, actual)) != any(map(theirs.is_byte, expected)):
+            return CorpusCause.BYTE_FALLBACK
+        if ours.pieces(actual) == theirs.pieces(expected):
+            return CorpusCause.IDS
+        splits = pre_tokens_differ(ours.tokenizer, theirs.tokenizer, context)
+        return CorpusCause.PRE_TOKENIZATION if splits else CorpusCause.SEGMENTATION
+
+
+def compare_texts(actual: str, expected: str) -> CorpusCause:
+    """Return why the ids of the two sides represent different texts."""
+    if unicodedata.normalize("NFKC", actual) == unicodedata.normalize("NFKC", expected):
+        return CorpusCause.NORMALIZATION
+    ours, theirs = "".join(actual.split()), "".join(expected.split())
+    if ours == theirs:
+        return CorpusCause.SPACES
+    return CorpusCause.CASE if _fold(ours) == _fold(theirs) else CorpusCause.OTHER
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(filter(lambda character: not unicodedata.combining(character), decomposed))
+
+
+def _cut(actual: Sequence[int], expected: Sequence[int], window: Window) -> tuple[tuple[int, ...], ...]:
+    """Return the ids of a stretch on each side, and a few actual ids after it."""
+    ours = tuple(actual[window.actual_start : window.actual_end])
+    theirs = tuple(expected[window.expected_start : window.expected_end])
+    return ours, theirs, tuple(actual[window.actual_end : window.actual_end + _CONTEXT])
+
+
+def _side_of(tokenizer: Tokenizer) -> _Side:
+    try:
+        added = set(tokenizer.added_tokens()) if isinstance(tokenizer, MatchListing) else set[int]()
+    except TokverifyError:
+        added = set()
+    unknown = tokenizer.special_ids.get("unk")
+    return _Side(tokenizer, (added | set(tokenizer.special_ids.values())) - {unknown}, unknown)
+
+
+def _ids_of(roles: Sequence[str], *tokenizers: Tokenizer) -> frozenset[int]:
+    ids: Iterator[int | None] = (tokenizer.special_ids.get(role) for tokenizer in tokenizers for role in roles)
+    return frozenset(id for id in ids if id is not None)
+
+
+def _count_leading(ids: Sequence[int], wanted: Collection[int]) -> int:
+    return sum(1 for _ in takewhile(partial(_contains, wanted), ids))
+
+
+def _contains(wanted: Collection[int], id: int) -> bool:
+    return id in wanted
+
+
+def _compare_counts(counts: Sequence[int], causes: Sequence[CorpusCause]) -> CorpusCause:
+    """Return the cause if the two sides have the special token this many times."""
+    (actual, expected), (missing, doubled, extra) = counts, causes
+    if actual < expected:
+        return missing
+    return doubled if expected else extra

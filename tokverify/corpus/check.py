@@ -1,0 +1,154 @@
+"""Check: encode a batch of documents with two tokenizers, and find those on which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from tokverify.corpus.document import Document
+from tokverify.engine.batch import EncodedBatch
+from tokverify.errors import EncodeError
+from tokverify.fuzz.sample import Sample
+from tokverify.fuzz.trial import encode_all
+from tokverify.verify.mode import Mode, Modes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokverify.tokenizer import Tokenizer
+
+    Classify = Callable[[str, Sequence[int], Sequence[int]], str]
+
+ENCODING_ERROR = "encoding error"
+"""The cause of a difference where only one side can encode a text."""
+
+
+class Found(NamedTuple):
+    """A document on which the two sides differ."""
+
+    position: int
+    """In its batch."""
+    causes: tuple[str, ...]
+    actual: Sequence[int]
+    expected: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a batch."""
+
+    actual: EncodedBatch
+    """The ids of the tokenizer under test; none for a text that it cannot encode."""
+    expected_tokens: int
+    different: list[Found] = field(default_factory=list)
+    failed: list[tuple[int, str]] = field(default_factory=list)
+    """The positions of documents that could not be compared, and why, in one of few texts."""
+
+
+class Checker(Protocol):
+    """Compares batches of documents."""
+
+    def check(self, documents: Sequence[Document]) -> Checked:
+        """Compare a batch."""
+
+    def differ(self, text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
+        """Return the cause and the ids of both sides for a part of a text, if they differ on it.
+
+        None also if a part of a text cannot be checked.
+        """
+
+
+class TokenizerChecker:
+    """Compares the ids of two tokenizers.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference.
+        mode: The options to encode with, where both sides support them.
+        classify: Names the cause of a difference, given the text and the ids of both sides.
+    """
+
+    def __init__(self, actual: Tokenizer, expected: Tokenizer, mode: Mode, classify: Classify) -> None:
+        self._actual = actual
+        self._expected = expected
+        self._asked = mode
+        self._classify = classify
+        self._modes = Modes(actual, expected)
+
+    def check(self, documents: Sequence[Document]) -> Checked:
+        """Compare a batch of documents, which must have a text."""
+        texts = [document.text or "" for document in documents]
+        modes = self._choose(texts)
+        actual, expected = (_encode(side, texts, modes) for side in (self._actual, self._expected))
+        checked = Checked(actual.batch, len(expected.batch.ids))
+        if not (actual.failed or expected.failed) and _are_equal(actual.batch, expected.batch):
+            return checked
+        for index in _differing(actual, expected):
+            self._judge(checked, index, texts[index], actual, expected)
+        return checked
+
+    def differ(self, text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
+        """Return the cause and the ids of both sides for a text, if they differ on it."""
+        checked = self.check([Document(0, text)])
+        if not checked.different:
+            return None
+        found = checked.different[0]
+        return found.causes[0], found.actual, found.expected
+
+    def _choose(self, texts: Sequence[str]) -> list[Mode]:
+        if self._modes.parses_special:  # then the text does not matter
+            return [self._modes.choose("", self._asked)] * len(texts)
+        return [self._modes.choose(text, self._asked) for text in texts]
+
+    def _judge(self, checked: Checked, index: int, text: str, actual: _Encoded, expected: _Encoded) -> None:
+        if index in actual.failed and index in expected.failed:
+            checked.failed.append((index, "neither side can encode the text"))
+            return
+        ids, others = actual.batch[index], expected.batch[index]
+        failed = index in actual.failed or index in expected.failed
+        cause = ENCODING_ERROR if failed else self._classify(text, ids, others)
+        checked.different.append(Found(index, (cause,), ids, others))
+
+
+class _Encoded(NamedTuple):
+    batch: EncodedBatch
+    failed: frozenset[int]
+    """The texts that cannot be encoded."""
+
+
+def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> _Encoded:
+    from tokverify.engine.encoder import Encoder
+
+    if isinstance(tokenizer, Encoder) and len(set(modes)) == 1:
+        try:
+            return _Encoded(tokenizer.encode_batch(texts, **modes[0]._asdict()), frozenset())
+        except EncodeError:
+            pass  # find out below which texts cannot be encoded
+    encoded = encode_all(tokenizer, [Sample(text, *mode) for text, mode in zip(texts, modes, strict=True)])
+    lists = [ids if isinstance(ids, list) else [] for ids in encoded]
+    failed = (index for index, ids in enumerate(encoded) if not isinstance(ids, list))
+    return _Encoded(EncodedBatch.from_lists(lists), frozenset(failed))
+
+
+def _are_equal(left: EncodedBatch, right: EncodedBatch) -> bool:
+    return np.array_equal(_array(left.ids), _array(right.ids)) and left.offsets == right.offsets
+
+
+def _array(ids: memoryview) -> NDArray[np.uint32]:
+    return np.frombuffer(ids, np.uint32)
+
+
+def _differing(left: _Encoded, right: _Encoded) -> list[int]:
+    """Return the indices of the texts that differ or cannot be encoded."""
+    found = []
+    ids, others = _array(left.batch.ids), _array(right.batch.ids)
+    starts, other_starts = left.batch.offsets, right.batch.offsets
+    for index in range(len(left.batch)):
+        here = ids[starts[index] : starts[index + 1]]
+        there = others[other_starts[index] : other_starts[index + 1]]
+        if index in left.failed or index in right.failed or not np.array_equal(here, there):
+            found.append(index)
+    return found

@@ -1,0 +1,114 @@
+"""Turn what was counted in a corpus into a report, with a few examples that are shrunk and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.corpus.coverage import describe_coverage
+from tokverify.corpus.example import FoundExample, make_example
+from tokverify.corpus.source import SOURCES
+from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
+from tokverify.report.corpus_cause import MEANINGS, CorpusCause
+from tokverify.report.run import Report
+from tokverify.tokenizer import pairs_for_display
+from tokverify.verify.vocabulary import compare_vocabularies
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.corpus.example import Comparison
+    from tokverify.corpus.result import GroupTally, Place, Tally
+    from tokverify.report.run import CaseResult
+
+
+def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
+    """Return the report of what was counted.
+
+    It depends only on the tally and the two tokenizers, and not on the order or the place of the work.
+    """
+    found = _merge_same(_make_examples(tally, comparison))
+    results = tuple(example.result for example in found)
+    report = Report(
+        *comparison.sides,
+        vocabulary=None if comparison.reads_ids else compare_vocabularies(comparison.actual, comparison.expected),
+        results=results,
+        options=comparison.options,
+        versions={"tokverify": __version__, **comparison.versions},
+        tokens=pairs_for_display(comparison.actual, comparison.expected, _undisputed_ids(results)),
+    )
+    return CorpusReport(
+        report=replace(report, diagnosis=comparison.explain(results) if results else None),
+        documents=tally.documents,
+        bytes=tally.bytes,
+        actual_tokens=tally.actual_tokens,
+        expected_tokens=tally.expected_tokens,
+        differing=tally.differing,
+        unreadable=tally.unreadable,
+        sampled_out=tally.sampled_out,
+        causes=tuple(_count_cause(cause, tally, found) for cause in _causes(tally)),
+        examples=tuple(_describe_example(example) for example in found),
+        sources=tuple(_count_group(name, group) for name, group in sorted(tally.sources.items())),
+        scripts=tuple(_count_group(name, group) for name, group in sorted(tally.scripts.items(), key=_most_first)),
+        unreadable_groups=tuple(
+            UnreadableGroup(reason=reason, count=found.count, places=tuple(map(describe_place, found.places)))
+            for reason, found in sorted(tally.reasons.items())
+        ),
+        coverage=describe_coverage(tally.coverage, comparison.actual) if tally.coverage else None,
+        notes=comparison.notes,
+    )
+
+
+def _make_examples(tally: Tally, comparison: Comparison) -> Iterator[FoundExample]:
+    for cause in _causes(tally):
+        yield from (make_example(example, cause, comparison) for example in tally.causes[cause].examples)
+
+
+def _causes(tally: Tally) -> list[CorpusCause]:
+    return [cause for cause in CorpusCause if cause in tally.causes]
+
+
+def _merge_same(examples: Iterable[FoundExample]) -> list[FoundExample]:
+    """Merge examples of several causes, or of several documents, that were shrunk to the same text."""
+    merged: dict[str, FoundExample] = {}
+    for example in examples:
+        known = merged.get(example.result.case.id)
+        causes = example.causes if known is None else known.causes | example.causes
+        merged[example.result.case.id] = replace(known or example, causes=causes)
+    return list(merged.values())
+
+
+def _undisputed_ids(results: Iterable[CaseResult]) -> Iterable[int]:
+    return (id for result in results if result.difference is None for id in result.actual)
+
+
+def _count_cause(cause: CorpusCause, tally: Tally, examples: Sequence[FoundExample]) -> CauseCount:
+    own = [example.result.case for example in examples if cause in example.causes]
+    return CauseCount(
+        cause=cause,
+        documents=tally.causes[cause].documents,
+        meaning=MEANINGS[cause],
+        cases=tuple(case.id for case in sorted(own, key=lambda case: (len(case.text), case.text))),
+    )
+
+
+def _describe_example(example: FoundExample) -> CorpusExample:
+    return CorpusExample(
+        case=example.result.case.id,
+        place=describe_place(example.place),
+        shrunk=example.shrunk,
+        judgment=example.judgment,
+    )
+
+
+def _count_group(name: str, group: GroupTally) -> GroupCount:
+    return GroupCount(name=name, documents=group.documents, differing=group.differing, unreadable=group.unreadable)
+
+
+def _most_first(item: tuple[str, GroupTally]) -> tuple[int, str]:
+    return -item[1].documents, item[0]
+
+
+def describe_place(place: Place) -> str:
+    """Write where something is, such as `data/a.parquet: row 17`."""
+    return place.path if place.row < 0 else f"{place.path}: {SOURCES[place.format].place} {place.row:,}"

@@ -1,0 +1,123 @@
+"""Open the files of a corpus: local ones, and those behind any URL that fsspec understands, compressed or not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+
+from tokverify.errors import MissingLibraryError
+from tokverify.system.library_error import summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMPRESSED = (".gz", ".zst")
+"""The suffixes of files that can be read only from their beginning."""
+
+_BLOCK_BYTES = 1 << 23
+_CONNECT_SECONDS, _READ_SECONDS = 20, 60
+
+
+class UnreadableFileError(Exception):
+    """A file cannot be read, or not any further; the message is one of few texts and does not name the file."""
+
+
+def is_url(path: str) -> bool:
+    """Check whether fsspec opens a path."""
+    return "://" in path
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it.
+
+    Raises:
+        MissingLibraryError: If fsspec, or the package for this kind of URL, is not installed.
+        ValueError: If there is no such kind of URL.
+    """
+    try:
+        from fsspec.core import url_to_fs
+
+        # A server that does not answer must not stop the run.
+        found: tuple[Any, str] = url_to_fs(url, **_limits(url.partition("://")[0]))
+    except ImportError as error:
+        advice = "pip install 'tokverify[corpus]', and the package of fsspec for this kind of URL"
+        raise MissingLibraryError(f"{url}: a library is missing ({summary(error)}); {advice}") from None
+    return found
+
+
+def _limits(protocol: str) -> dict[str, Any]:
+    """Return the options that limit how long a file system waits for its server."""
+    if protocol in {"s3", "s3a"}:
+        limits = {"connect_timeout": _CONNECT_SECONDS, "read_timeout": _READ_SECONDS}
+        return {"config_kwargs": {**limits, "retries": {"max_attempts": 4, "mode": "standard"}}}
+    if protocol in {"http", "https"}:
+        from aiohttp import ClientTimeout
+
+        return {"client_kwargs": {"timeout": ClientTimeout(sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS)}}
+    return {}
+
+
+@contextmanager
+def open_file(path: str) -> Iterator[BinaryIO]:
+    """Open a file that can be read from any place."""
+    with explained():
+        if is_url(path):
+            system, inner = file_system(path)
+            opened = system.open(inner, "rb", block_size=_BLOCK_BYTES)
+        else:
+            opened = Path(path).open("rb")  # noqa: SIM115 - closed below
+    with opened:
+        yield opened
+
+
+@contextmanager
+def open_stream(path: str) -> Iterator[BinaryIO]:
+    """Open a file that is read in order from some place on, and decompress it if its name says so."""
+    with open_file(path) as file:
+        if path.endswith(".gz"):
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=file))
+        elif path.endswith(".zst"):
+            yield _decompress_zstandard(file)
+        else:
+            yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", file), _BLOCK_BYTES))
+
+
+def _decompress_zstandard(file: IO[bytes]) -> BinaryIO:
+    try:
+        import zstandard
+    except ImportError:
+        advice = "pip install 'tokverify[corpus]'"
+        raise MissingLibraryError(f"files that end in .zst require the library zstandard; {advice}") from None
+    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return cast("BinaryIO", io.BufferedReader(reader, _BLOCK_BYTES))
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn the errors of libraries that read a file into one kind.
+
+    Raises:
+        UnreadableFileError: For anything that a library or the system raises in the block.
+    """
+    try:
+        yield
+    except (UnreadableFileError, MissingLibraryError, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise UnreadableFileError("the file does not exist") from None
+    except PermissionError:
+        raise UnreadableFileError("access to the file is denied") from None
+    except TimeoutError:
+        raise UnreadableFileError("the server does not answer") from None
+    except Exception as error:
+        raise UnreadableFileError(f"the file cannot be read ({_describe(error)})") from error
+
+
+def _describe(error: Exception) -> str:
+    """Describe an error without numbers and names, which differ from file to file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return type(error).__name__

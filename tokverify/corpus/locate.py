@@ -1,0 +1,120 @@
+"""Find the files of a corpus: paths, directories, patterns with wildcards, and the same behind URLs."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokverify.corpus.files import file_system, is_url
+from tokverify.corpus.source import format_of
+from tokverify.corpus.unit import CorpusFile
+from tokverify.errors import TokverifyError
+from tokverify.system.library_error import raised_as, summary
+
+_WILDCARDS = frozenset("*?[")
+
+
+class FoundFiles(NamedTuple):
+    """The files of a corpus."""
+
+    files: tuple[CorpusFile, ...]
+    """By path, each once."""
+    ignored: int
+    """How many files in the named directories have no suffix of a known format."""
+
+
+def find_files(locations: Sequence[str]) -> FoundFiles:
+    """Find all files of a corpus.
+
+    A directory contributes the files in it, at any depth, whose suffix names a known format. A file that is named, also
+    by a pattern, is read as text if its suffix is unknown.
+
+    Raises:
+        TokverifyError: If something does not exist, cannot be listed, or contributes no file.
+    """
+    files: dict[str, CorpusFile] = {}
+    ignored = 0
+    for location in locations:
+        found = _find_behind_url(location) if is_url(location) else _find_locally(location)
+        ignored += found.ignored
+        files |= {file.path: file for file in found.files}
+    return FoundFiles(tuple(files[path] for path in sorted(files)), ignored)
+
+
+def _find_locally(location: str) -> FoundFiles:
+    path = Path(location)
+    try:
+        if path.is_dir():
+            return _select(location, map(_local_file, _walk(path)))
+        paths = [location] if path.exists() or not _WILDCARDS & set(location) else _expand(location)
+        return FoundFiles(tuple(_named(_local_file(Path(name))) for name in paths), 0)
+    except OSError as error:
+        raise TokverifyError(f"{error.filename or location}: cannot be read: {error.strerror or error}") from error
+
+
+def _expand(pattern: str) -> list[str]:
+    paths = [path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()]  # noqa: PTH207 - keeps `./`
+    if not paths:
+        raise TokverifyError(f"{pattern}: no file matches; check the pattern")
+    return paths
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.rglob("*")):
+        if not _is_hidden(path.relative_to(directory).parts) and path.is_file():
+            yield path
+
+
+def _is_hidden(parts: Iterable[str]) -> bool:
+    """Check for names that no reader of data sets reads, such as `_SUCCESS` and `.part-0.crc`."""
+    return any(part.startswith((".", "_")) for part in parts)
+
+
+def _local_file(path: Path) -> CorpusFile:
+    status = path.stat()
+    return CorpusFile(str(path), format_of(path.name) or "", status.st_size, str(status.st_mtime_ns))
+
+
+def _find_behind_url(location: str) -> FoundFiles:
+    try:
+        system, inner = file_system(location)
+    except ValueError as error:
+        raise TokverifyError(f"{location}: cannot be read: {summary(error)}") from error
+    with raised_as(TokverifyError, f"{location}: cannot be read"):
+        if _WILDCARDS & set(inner):
+            names = system.glob(inner, detail=True)
+        elif system.isfile(inner):
+            names = {inner: system.info(inner)}
+        else:
+            return _select(location, _files_below(system, inner))
+    if not names:
+        raise TokverifyError(f"{location}: no file matches; check the pattern")
+    return FoundFiles(tuple(_named(_remote_file(system, name, info)) for name, info in names.items()), 0)
+
+
+def _files_below(system: Any, directory: str) -> Iterator[CorpusFile]:  # noqa: ANN401 - fsspec has no types
+    for name, info in system.find(directory, detail=True).items():
+        if not _is_hidden(name[len(directory) :].strip("/").split("/")):
+            yield _remote_file(system, name, info)
+
+
+def _remote_file(system: Any, name: str, info: dict[str, Any]) -> CorpusFile:  # noqa: ANN401 - fsspec has no types
+    marks = (info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "url"))
+    version = next((str(mark) for mark in marks if mark is not None), "")
+    path = system.unstrip_protocol(name)
+    return CorpusFile(path, format_of(path.partition("?")[0]) or "", info.get("size"), version)
+
+
+def _named(file: CorpusFile) -> CorpusFile:
+    return file if file.format else CorpusFile(file.path, "text", file.size, file.version)
+
+
+def _select(location: str, found: Iterable[CorpusFile]) -> FoundFiles:
+    files = list(found)
+    known = tuple(file for file in files if file.format)
+    if not known:
+        there = f"none of its {len(files):,} files has a known suffix" if files else "there are no files in it"
+        raise TokverifyError(f"{location}: {there}; name the files, for example with a pattern such as *.txt")
+    return FoundFiles(known, len(files) - len(known))

@@ -1,0 +1,70 @@
+"""Plan: everything that determines the result of a run. Results of different plans must not be mixed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.source import SOURCES
+from tokverify.corpus.unit import CorpusFile, WorkUnit
+from tokverify.text.wording import list_items, plural, quote
+
+UNIT_BYTES = 1 << 27
+"""The usual size of a unit."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The units of a run, and the options that their results depend on."""
+
+    options: Mapping[str, str]
+    """The model, the reference, the versions of libraries and the options, each by its name."""
+    units: tuple[WorkUnit, ...]
+
+    @cached_property
+    def id(self) -> str:
+        """A name that depends on everything in the plan."""
+        content = msgspec.json.encode([sorted(self.options.items()), [unit.id for unit in self.units]])
+        return hashlib.sha256(content).hexdigest()[:24]
+
+
+def divide(files: Sequence[CorpusFile], unit_bytes: int = UNIT_BYTES) -> Iterator[WorkUnit]:
+    """Divide files into units of about a number of bytes."""
+    for file in files:
+        try:
+            yield from SOURCES[file.format].units(file, unit_bytes)
+        except UnreadableFileError:
+            # Whoever processes the unit meets the same problem and records it.
+            yield WorkUnit(file, size=file.size or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a plan."""
+
+    number: int
+    """From 1 to `total`."""
+    total: int
+
+    def select(self, units: Sequence[WorkUnit]) -> Sequence[WorkUnit]:
+        """Return the units of this part."""
+        return units[self.number - 1 :: self.total]
+
+
+def describe_changes(old: Plan, new: Plan) -> str:
+    """Say what differs in two plans, as a list in one line."""
+    changes = [
+        f"{name} is {quote(new.options.get(name, ''))} and was {quote(old.options.get(name, ''))}"
+        for name in sorted({**old.options, **new.options})
+        if new.options.get(name) != old.options.get(name)
+    ]
+    files = {unit.file for unit in old.units} ^ {unit.file for unit in new.units}
+    if files:
+        paths = sorted({file.path for file in files})
+        changes.append(f"{plural(len(paths), 'file')} changed, appeared or disappeared ({list_items(paths)})")
+    return "; ".join(changes) or "the corpus is divided differently"

@@ -1,0 +1,22 @@
+"""The file formats that a corpus may consist of; a new one takes one file and one entry in `SOURCES`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.corpus.source.arrow import ARROW
+from tokverify.corpus.source.json_lines import JSON_LINES
+from tokverify.corpus.source.parquet import PARQUET
+from tokverify.corpus.source.text import TEXT
+
+if TYPE_CHECKING:
+    from tokverify.corpus.source.source import Source
+
+SOURCES: Mapping[str, Source] = {"parquet": PARQUET, "json_lines": JSON_LINES, "arrow": ARROW, "text": TEXT}
+
+
+def format_of(path: str) -> str | None:
+    """Return the format of a file by its suffix; None if it is of no known format."""
+    name = path.lower().removesuffix(".gz").removesuffix(".zst")
+    return next((format for format, source in SOURCES.items() if name.endswith(source.suffixes)), None)

@@ -1,0 +1,61 @@
+"""Parquet, by groups of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tokverify.corpus.files import explained, open_file
+from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_columns
+from tokverify.corpus.source.source import Column, Source
+from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    from tokverify.corpus.document import Columns, Reading
+
+
+@contextmanager
+def _open(path: str) -> Iterator[pq.ParquetFile]:
+    import pyarrow.parquet as pq
+
+    with open_file(path) as file:
+        with explained():
+            table = pq.ParquetFile(file, pre_buffer=False)
+        yield table
+
+
+def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
+    if file.size is not None and file.size <= target_bytes:
+        yield WorkUnit(file, size=file.size)
+        return
+    with _open(file.path) as table:
+        sizes = [table.metadata.row_group(index).total_byte_size for index in range(table.num_row_groups)]
+    share = (file.size or sum(sizes)) / max(1, sum(sizes))
+    start, size = 0, 0.0
+    for index, group in enumerate(sizes):
+        size += group * share
+        if size >= target_bytes or index == len(sizes) - 1:
+            yield WorkUnit(file, start, index + 1, int(size))
+            start, size = index + 1, 0.0
+
+
+def _read(unit: WorkUnit, columns: Columns) -> Reading:
+    with _open(unit.file.path) as table, explained():
+        paths = require_columns(table.schema_arrow, columns)
+        end = table.num_row_groups if unit.end == TO_END else unit.end
+        row = sum(table.metadata.row_group(index).num_rows for index in range(unit.start))
+        groups = list(range(unit.start, end))
+        for batch in table.iter_batches(BATCH_ROWS, groups, columns=paths, use_threads=False):
+            yield from read_batch(batch, columns, row)
+            row += batch.num_rows
+
+
+def _columns(path: str) -> Sequence[Column]:
+    with _open(path) as table:
+        return list_columns(table.schema_arrow)
+
+
+PARQUET = Source(suffixes=(".parquet", ".pq"), place="row", units=_units, read=_read, columns=_columns)

@@ -1,0 +1,48 @@
+"""Source: what a file format must offer to be part of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tokverify.corpus.document import Columns, Reading
+    from tokverify.corpus.unit import CorpusFile, WorkUnit
+
+
+class Column(NamedTuple):
+    """A column of a file, or a field inside one."""
+
+    path: str
+    """Its name; for a field, those of the columns around it too, with dots between."""
+    type: str
+    """The type, as its format calls it."""
+    has_text: bool
+    has_ids: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file format."""
+
+    suffixes: tuple[str, ...]
+    """How the names of its files end, without the suffix of a compression."""
+
+    place: str
+    """What the `row` of a document counts: `row`, `byte` or `document`."""
+
+    units: Callable[[CorpusFile, int], Iterable[WorkUnit]]
+    """Divide a file into units of about a number of bytes.
+
+    Raises UnreadableFileError if the file must be opened for that and cannot be read.
+    """
+
+    read: Callable[[WorkUnit, Columns], Reading]
+    """Read the documents of a unit in order, with bounded memory.
+
+    Raises UnreadableFileError if the unit cannot be read any further.
+    """
+
+    columns: Callable[[str], Sequence[Column]] | None = None
+    """List the columns of a file, given its path; None if the whole file is text or ids."""

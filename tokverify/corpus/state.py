@@ -1,0 +1,116 @@
+"""StateDirectory: the plan of a run, and a file for each unit that is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tokverify.corpus.plan import Plan, describe_changes
+from tokverify.corpus.result import UnitResult
+from tokverify.corpus.unit import WorkUnit
+from tokverify.errors import TokverifyError
+from tokverify.system.input_file import read_bytes
+from tokverify.system.output_file import write_file
+
+_PLAN = "plan.json"
+_RESULTS = "results"
+_VERSION = 1
+_MAX_PLAN_BYTES = 1 << 30
+_MAX_RESULT_BYTES = 1 << 28
+
+
+class _StoredPlan(msgspec.Struct):
+    version: int
+    plan: Plan
+
+
+class StateDirectory:
+    """A directory that several runs of one plan may share, at the same time too."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, plan: Plan) -> None:
+        """Prepare the directory for a plan, or continue the same plan.
+
+        Raises:
+            TokverifyError: If it belongs to another plan, or cannot be written.
+        """
+        if (self.path / _PLAN).exists():
+            self._require_same(self.plan(), plan)
+            return
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise TokverifyError(f"{self.path}: contains files, but no {_PLAN}; name a new directory with --state")
+        try:
+            (self.path / _RESULTS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TokverifyError(f"{self.path}: cannot be created: {error.strerror or error}") from error
+        write_file(self.path / _PLAN, msgspec.json.encode(_StoredPlan(_VERSION, plan)).decode())
+
+    def _require_same(self, old: Plan, new: Plan) -> None:
+        if old.id != new.id:
+            raise TokverifyError(
+                f"{self.path}: contains the results of another plan: {describe_changes(old, new)}; name another"
+                " directory with --state, or delete this one"
+            )
+
+    def plan(self) -> Plan:
+        """Return the plan.
+
+        Raises:
+            TokverifyError: If there is none, or it was written by an incompatible version.
+        """
+        path = self.path / _PLAN
+        if not path.exists():
+            raise TokverifyError(f"{self.path}: contains no {_PLAN}; name a directory that was given as --state")
+        try:
+            stored = msgspec.json.decode(read_bytes(path, "plan", _MAX_PLAN_BYTES), type=_StoredPlan)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise TokverifyError(f"{path}: not a plan of this version of tokverify ({error})") from error
+        if stored.version != _VERSION:
+            raise TokverifyError(f"{path}: written by another version of tokverify; name another directory")
+        return stored.plan
+
+    def missing(self, units: Sequence[WorkUnit]) -> list[WorkUnit]:
+        """Return the units that have no result yet."""
+        stored = {path.stem for path in (self.path / _RESULTS).glob("*.json")}
+        return [unit for unit in units if unit.id not in stored]
+
+    def write(self, result: UnitResult) -> None:
+        """Store a result.
+
+        Raises:
+            TokverifyError: If it cannot be written.
+        """
+        write_file(self._path_of(result.unit), msgspec.json.encode(result).decode())
+
+    def remove(self, unit: str) -> None:
+        """Delete a result, so that the next run computes it again."""
+        self._path_of(unit).unlink(missing_ok=True)
+
+    def results(self, plan: Plan) -> Iterator[UnitResult]:
+        """Yield the stored results in the order of the plan.
+
+        Raises:
+            TokverifyError: If one is broken, or belongs to another plan.
+        """
+        for unit in plan.units:
+            path = self._path_of(unit.id)
+            if path.exists():
+                yield _read(path, plan.id)
+
+    def _path_of(self, unit: str) -> Path:
+        return self.path / _RESULTS / f"{unit}.json"
+
+
+def _read(path: Path, plan: str) -> UnitResult:
+    advice = "delete it and run the command again"
+    try:
+        result = msgspec.json.decode(read_bytes(path, "result", _MAX_RESULT_BYTES), type=UnitResult)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TokverifyError(f"{path}: not the result of a unit ({error}); {advice}") from error
+    if result.plan != plan or result.unit != path.stem:
+        raise TokverifyError(f"{path}: the result of another unit or plan; {advice}")
+    return result

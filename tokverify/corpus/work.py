@@ -1,0 +1,95 @@
+"""Work: compare the documents of one unit."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tokverify.corpus.document import Columns, Document, Reading, Unreadable
+from tokverify.corpus.excerpt import shorten_examples
+from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.observe import Observer
+from tokverify.corpus.record import Recorder, hash_of
+from tokverify.corpus.source import SOURCES
+
+if TYPE_CHECKING:
+    from tokverify.corpus.check import Checker
+    from tokverify.corpus.observe import Observation
+    from tokverify.corpus.result import Tally
+    from tokverify.corpus.unit import UnitPart, WorkUnit
+
+_BATCH_CHARACTERS = 1 << 20
+_BATCH_DOCUMENTS = 1024
+_HASH_BITS = 64
+
+
+class Worker:
+    """Processes one part of a unit after the other; what it holds in memory does not depend on their size.
+
+    Args:
+        checker: Compares batches of documents.
+        columns: The columns to read.
+        rate: The share of the documents to compare, from 0 to 1; which ones depends on their texts only.
+        observation: What to observe besides; None for nothing.
+    """
+
+    def __init__(
+        self, checker: Checker, columns: Columns, rate: float = 1.0, observation: Observation | None = None
+    ) -> None:
+        self._checker = checker
+        self._columns = columns
+        self._below = int(rate * 2**_HASH_BITS)
+        self._observation = observation
+
+    def process(self, part: UnitPart) -> Tally:
+        """Compare the documents of a part of a unit."""
+        recorder = Recorder(part.unit.file)
+        observer = Observer(self._observation, part.unit.file) if self._observation else None
+        for batch in _batches(self._select(self._read(part), recorder)):
+            checked = self._checker.check(batch)
+            recorder.add_batch(batch, checked)
+            if observer:
+                observer.add(batch, checked.actual)
+            for index, reason in checked.failed:
+                recorder.add_unreadable(Unreadable(batch[index].row, reason))
+        tally = shorten_examples(recorder.tally(), self._checker.differ)
+        return observer.add_to(tally) if observer else tally
+
+    def locate(self, part: UnitPart) -> array[int]:
+        """Return the rows of the documents of a part, without comparing them; -1 for an unknown one."""
+        return array("q", (-1 if item.row is None else item.row for item in self._read(part)))
+
+    def _read(self, part: UnitPart) -> Reading:
+        return islice(_read_to_end(part.unit, self._columns), part.first, part.last)
+
+    def _select(self, reading: Reading, recorder: Recorder) -> Iterator[Document]:
+        for item in reading:
+            if isinstance(item, Unreadable):
+                recorder.add_unreadable(item)
+            elif self._below < 2**_HASH_BITS and int(hash_of(item), 16) >= self._below:
+                recorder.leave_out()
+            else:
+                yield item
+
+
+def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
+    """Read a unit; where it cannot be read any further, the last item says so."""
+    try:
+        yield from SOURCES[unit.file.format].read(unit, columns)
+    except UnreadableFileError as error:
+        yield Unreadable(None, str(error))
+
+
+def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text or "") + len(document.ids or ())
+        if size >= _BATCH_CHARACTERS or len(batch) == _BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

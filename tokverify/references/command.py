@@ -1,0 +1,247 @@
+"""The reference `command`: any program that speaks the JSON Lines protocol of docs/programs.md."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.references.command_process import Program
+from tokverify.references.command_protocol import (
+    ADD_SPECIAL,
+    DECODE,
+    DECODE_IDS,
+    ENCODE,
+    LIST_TOKENS,
+    PARSE_SPECIAL,
+    STREAM,
+    STREAM_IDS,
+    TOKENS,
+)
+from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.references.command_protocol import Failure, ListedToken, Operation, Result
+    from tokverify.references.reference import Request
+
+COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
+"""The environment variable with the commands, one per line, that may be run although a configuration names them."""
+
+_TOKENS_PER_REQUEST = 8192
+_TEXTS_PER_REQUEST = 256
+_CHARACTERS_PER_REQUEST = 1 << 20
+_ATTRIBUTES = {
+    TokenType.CONTROL: Attribute.CONTROL,
+    TokenType.UNKNOWN: Attribute.UNKNOWN,
+    TokenType.USER_DEFINED: Attribute.USER_DEFINED,
+    TokenType.BYTE: Attribute.BYTE,
+    TokenType.UNUSED: Attribute.UNUSED,
+}
+
+
+class CommandTokenizer:
+    """The tokenizer of a program.
+
+    Args:
+        program: The running program.
+        settings: Those of the model that is verified. Without the bytes of its tokens, the program's pieces are
+            assumed to be stored like the model's; without either, as plain text.
+    """
+
+    decodes_as_llama_cpp = False
+
+    def __init__(self, program: Program, settings: Settings | None = None) -> None:
+        hello = program.hello
+        self._program = program
+        self._settings = settings
+        self.name = hello.name
+        self.vocab_size = hello.vocab_size
+        self.special_ids: Mapping[str, int] = hello.special_ids
+        self.adds_special = ADD_SPECIAL in hello.capabilities
+        self.parses_special = PARSE_SPECIAL in hello.capabilities
+        if hello.control_texts is not None:
+            self.control_texts = frozenset(hello.control_texts)
+
+    def close(self) -> None:
+        """End the program; it is restarted when needed."""
+        self._program.close()
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to ids; if the program fails, that is an error of this text alone."""
+        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
+        if not isinstance(ids, list):
+            raise ids
+        return ids
+
+    def encode_many(self, texts: Sequence[str], *, add_special: bool, parse_special: bool) -> list[list[int] | Failure]:
+        """Encode texts, many in one request; the result for a text that fails is its error."""
+        options = {"add_special": add_special, "parse_special": parse_special}
+        problems = [_find_problem(text) for text in texts]
+        valid = [text for text, problem in zip(texts, problems, strict=True) if problem is None]
+        results: list[list[int] | Failure] = []
+        for batch in _split(valid):
+            results += self._program.ask_each(ENCODE, batch, options)
+        encoded = iter(results)
+        return [next(encoded) if problem is None else problem for problem in problems]
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids to bytes.
+
+        Raises:
+            EncodeError: If an id is not in the vocabulary, or the program cannot decode them.
+            UnsupportedError: If the program does not decode.
+        """
+        self._require(DECODE, "does not decode")
+        if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
+            raise EncodeError(f"{self.name} has no token with the id {unknown[0]}")
+        return self._ask_one(DECODE_IDS, ids)
+
+    def stream(self, ids: Sequence[int]) -> list[bytes]:
+        """Decode ids one at a time: what the program prints after each of them, and finally at the end.
+
+        Raises:
+            EncodeError: If the program cannot decode them.
+            UnsupportedError: If the program does not decode incrementally.
+        """
+        self._require(STREAM, "does not decode incrementally")
+        chunks = self._ask_one(STREAM_IDS, ids)
+        if len(chunks) != len(ids) + 1:
+            raise EncodeError(f"{self.name} sent {len(chunks)} chunks for {len(ids)} ids, not one each and a last one")
+        return chunks
+
+    def piece(self, id: int) -> str:
+        """Return the stored string of a token; an empty string for an id without a token."""
+        token = self._token(id)
+        return token.piece if token else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes that a token represents; none for an id without a token."""
+        token = self._token(id)
+        if token is None:
+            return b""
+        return self._read_piece(token) if token.token_bytes is None else token.token_bytes
+
+    def token_types(self) -> list[TokenType]:
+        """Return the types by id; UNDEFINED for an ordinary token of which nothing more is known.
+
+        Raises:
+            UnsupportedError: If the program lists none.
+        """
+        types = [token.type if token else TokenType.UNUSED for token in self._tokens]
+        if not set(types) - {TokenType.UNDEFINED, TokenType.UNUSED}:
+            raise UnsupportedError(f"{self.name} does not list the types of its tokens")
+        return types
+
+    def _token(self, id: int) -> ListedToken | None:
+        return self._tokens[id] if 0 <= id < self.vocab_size else None
+
+    @cached_property
+    def _tokens(self) -> list[ListedToken | None]:
+        self._require(TOKENS, "does not list its tokens")
+        ids = range(self.vocab_size)
+        listed: list[ListedToken | Failure | None] = []
+        try:
+            for start in ids[::_TOKENS_PER_REQUEST]:
+                listed += self._program.ask(LIST_TOKENS, list(ids[start : start + _TOKENS_PER_REQUEST]))
+        except EncodeError as error:
+            raise TokverifyError(f"{self.name} cannot list its tokens ({error})") from error
+        return list(map(self._require_listed, listed))
+
+    def _require_listed(self, token: ListedToken | Failure | None) -> ListedToken | None:
+        if isinstance(token, EncodeError | UnsupportedError):
+            raise TokverifyError(f"{self.name} cannot list its tokens ({token})")
+        return token
+
+    def _read_piece(self, token: ListedToken) -> bytes:
+        """Return the bytes of a piece that is stored like the pieces of the model."""
+        if self._settings is None:
+            return token.piece.encode(errors="surrogateescape")
+        family = self._settings.family
+        is_byte = token.type is TokenType.UNDEFINED and family.has_byte_pieces and BYTE_PIECE.fullmatch(token.piece)
+        attribute = Attribute.BYTE if is_byte else _ATTRIBUTES.get(token.type, Attribute.NORMAL)
+        return family.token_bytes(token.piece, attribute.value, self._settings)
+
+    def _require(self, capability: str, problem: str) -> None:
+        if capability not in self._program.hello.capabilities:
+            raise UnsupportedError(f"{self.name} {problem}")
+
+    def _ask_one(self, operation: Operation[Result | Failure], ids: Sequence[int]) -> Result:
+        result = self._program.ask(operation, [list(ids)])[0]
+        if isinstance(result, EncodeError | UnsupportedError):
+            raise result
+        return result
+
+
+def load(request: Request) -> FoundReference:
+    """Start the program at the request's location, a command with arguments.
+
+    Raises:
+        TokverifyError: If it cannot be started, does not speak the protocol, or only a configuration names it.
+    """
+    _require_trusted(request)
+    try:
+        arguments = shlex.split(request.location)
+    except ValueError as error:
+        raise TokverifyError(f"command:{request.location}: cannot be split into words ({error})") from error
+    if not arguments:
+        raise TokverifyError("command: there is no program; name one, as in `command:./my-engine --model FILE`")
+    program = Program(arguments)
+    return FoundReference(
+        CommandTokenizer(program, _settings_of(request)),
+        source=program.command,
+        caveat=_describe_limits(program),
+        versions={program.hello.name: program.hello.version},
+    )
+
+
+def _settings_of(request: Request) -> Settings | None:
+    if request.settings or request.spec is None:
+        return request.settings
+    from tokverify.engine.settings import resolve
+
+    return resolve(request.spec)
+
+
+def _require_trusted(request: Request) -> None:
+    """Refuse a command that only a configuration names, which a stranger may have written."""
+    trusted = [line.strip() for line in os.environ.get(COMMANDS_VARIABLE, "").splitlines()]
+    if request.is_configured and request.location.strip() not in trusted:
+        raise TokverifyError(
+            f"command:{request.location}: a configuration may not run a program; name it with -r, or set "
+            f"{COMMANDS_VARIABLE} to the command"
+        )
+
+
+def _describe_limits(program: Program) -> str:
+    """Say what agreement with a program cannot prove because it cannot answer."""
+    problems = {DECODE: "decode", TOKENS: "list its tokens"}
+    lacking = [verb for capability, verb in problems.items() if capability not in program.hello.capabilities]
+    return f"the program does not {' and does not '.join(lacking)}" if lacking else ""
+
+
+def _find_problem(text: str) -> EncodeError | None:
+    try:
+        to_utf8(text)
+    except EncodeError as error:
+        return error
+    return None
+
+
+def _split(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split texts into batches of limited size."""
+    start = characters = 0
+    for at, text in enumerate(texts):
+        if at > start and (at - start >= _TEXTS_PER_REQUEST or characters + len(text) > _CHARACTERS_PER_REQUEST):
+            yield texts[start:at]
+            start, characters = at, 0
+        characters += len(text)
+    if start < len(texts):
+        yield texts[start:]

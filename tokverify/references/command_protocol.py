@@ -1,0 +1,238 @@
+"""The JSON Lines protocol of docs/programs.md: what a program is asked, and what it may respond.
+
+Nothing in a response is trusted.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.spec import MAX_TOKENS, TokenType
+from tokverify.system.library_error import summary
+
+VERSION = 1
+"""The version of the protocol."""
+
+ADD_SPECIAL, PARSE_SPECIAL, DECODE, TOKENS, STREAM = CAPABILITIES = (
+    "add_special",
+    "parse_special",
+    "decode",
+    "tokens",
+    "stream",
+)
+"""What a program can do besides encoding texts."""
+
+Failure: TypeAlias = EncodeError | UnsupportedError
+"""What a program may respond for one item: it cannot do this, or does not support the options."""
+Result = TypeVar("Result")
+
+_FAILURES: Mapping[str, type[EncodeError] | type[UnsupportedError]] = {
+    "error": EncodeError,
+    "unsupported": UnsupportedError,
+}
+
+_MAX_ID = (1 << 31) - 1
+_MAX_NAME = 80
+_TYPES = {type.name.lower(): type for type in TokenType}
+
+
+class ResponseError(Exception):
+    """A response does not follow the protocol; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a program says about itself."""
+
+    name: str
+    version: str
+    vocab_size: int
+    capabilities: frozenset[str]
+    special_ids: Mapping[str, int]
+    control_texts: tuple[str, ...] | None
+    """The texts of its control tokens; None if it does not list them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedToken:
+    """A token as a program lists it."""
+
+    piece: str
+    token_bytes: bytes | None
+    """None if the program does not say which bytes it represents."""
+    type: TokenType
+    """UNDEFINED if the program does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Result]):
+    """A request about a list of items, which the response answers one by one."""
+
+    name: str
+    items: str
+    """The key of the items in the request."""
+    results: str
+    """The key of the results in the response."""
+    read: Callable[[object], Result]
+    """Reads one result, which may be an error; raises a ResponseError for anything else."""
+
+    def read_all(self, response: Mapping[str, Any], count: int) -> list[Result]:
+        """Read the results in a response to a request about `count` items.
+
+        Raises:
+            ResponseError: If the response does not follow the protocol.
+        """
+        values = response.get(self.results)
+        if not isinstance(values, list) or len(values) != count:
+            found = f"has {len(values):,} items" if isinstance(values, list) else f"is {_show(values)}"
+            raise ResponseError(f"`{self.results}` {found}, not a list of {count:,}")
+        return list(map(self.read, values))
+
+
+def read_hello(response: Mapping[str, Any]) -> Hello:
+    """Read the response to `hello`.
+
+    Raises:
+        ResponseError: If it lacks something or contains a value of the wrong type.
+    """
+    if response.get("protocol") != VERSION:
+        raise ResponseError(f"`protocol` is {_show(response.get('protocol'))}; this tokverify speaks {VERSION}")
+    capabilities = _read_texts(response, "capabilities")
+    if unknown := [name for name in capabilities if name not in CAPABILITIES]:
+        raise ResponseError(f"`capabilities` contains {_show(unknown[0])}; known are {', '.join(CAPABILITIES)}")
+    size = response.get("vocab_size")
+    if type(size) is not int or not 0 < size <= MAX_TOKENS:
+        raise ResponseError(f"`vocab_size` is {_show(size)}, not a number from 1 to {MAX_TOKENS:,}")
+    return Hello(
+        name=_read_name(response, "name"),
+        version=_read_name(response, "version"),
+        vocab_size=size,
+        capabilities=frozenset(capabilities),
+        special_ids=_read_special_ids(response.get("special_ids", {}), size),
+        control_texts=_read_texts(response, "control_texts") if "control_texts" in response else None,
+    )
+
+
+def _read_ids(value: object) -> list[int] | Failure:
+    """Read the ids of one text.
+
+    Raises:
+        ResponseError: If the value is neither a list of ids nor an error.
+    """
+    if (failure := _read_failure(value)) is not None:
+        return failure
+    if not isinstance(value, list) or not all(map(_is_id, value)):
+        raise ResponseError(f"{_show(value)} is neither a list of ids nor an error")
+    return value
+
+
+def _read_bytes(value: object) -> bytes | Failure:
+    """Read decoded bytes: a text, or an object with `base64`.
+
+    Raises:
+        ResponseError: If the value is neither of these nor an error.
+    """
+    if isinstance(value, str):
+        return value.encode(errors="replace")
+    if (failure := _read_failure(value)) is not None:
+        return failure
+    data = value.get("base64") if isinstance(value, dict) else None
+    if not isinstance(data, str):
+        _reject(value)
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        _reject(value)
+
+
+def _read_chunks(value: object) -> list[bytes] | Failure:
+    """Read what a program prints after each id, and at the end.
+
+    Raises:
+        ResponseError: If the value is neither a list of texts or bytes nor an error.
+    """
+    if (failure := _read_failure(value)) is not None:
+        return failure
+    if not isinstance(value, list):
+        raise ResponseError(f"{_show(value)} is neither a list of texts nor an error")
+    return list(map(_require_bytes, value))
+
+
+def _read_token(value: object) -> ListedToken | None:
+    """Read one entry of the vocabulary; None if the id has no token.
+
+    Raises:
+        ResponseError: If the value is neither null nor an object with a `piece`.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ResponseError(f"{_show(value)} is not a token: neither null nor an object with `piece`")
+    represented = value.get("bytes")
+    type = value.get("type", "undefined")
+    if type not in _TYPES:
+        raise ResponseError(f"{_show(type)} is not a type of tokens; use one of {', '.join(_TYPES)}")
+    return ListedToken(
+        _require_bytes(value.get("piece")).decode(errors="surrogateescape"),
+        None if represented is None else _require_bytes(represented),
+        _TYPES[type],
+    )
+
+
+def _read_failure(value: object) -> Failure | None:
+    for key, kind in _FAILURES.items():
+        message = value.get(key) if isinstance(value, dict) else None
+        if isinstance(message, str):
+            return kind(summary(ValueError(message)))
+    return None
+
+
+def _require_bytes(value: object) -> bytes:
+    data = _read_bytes(value)
+    if not isinstance(data, bytes):
+        _reject(value)
+    return data
+
+
+def _reject(value: object) -> NoReturn:
+    raise ResponseError(f"{_show(value)} is neither a text nor an object with `base64`")
+
+
+def _is_id(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_ID
+
+
+def _read_name(response: Mapping[str, Any], key: str) -> str:
+    value = response.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise ResponseError(f"`{key}` is {_show(value)}, not a text")
+    return summary(ValueError(value))[:_MAX_NAME]
+
+
+def _read_texts(response: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = response.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ResponseError(f"`{key}` is not a list of texts")
+    return tuple(value)
+
+
+def _read_special_ids(value: object, vocab_size: int) -> Mapping[str, int]:
+    if not isinstance(value, dict) or not all(_is_id(id) and id < vocab_size for id in value.values()):
+        raise ResponseError("`special_ids` does not map roles, such as `bos`, to ids of the vocabulary")
+    return value
+
+
+def _show(value: object) -> str:
+    """Show a value of a response on one short line."""
+    shown = ascii(value)
+    return shown if len(shown) <= _MAX_NAME else f"{shown[:_MAX_NAME]}..."
+
+
+ENCODE: Operation[list[int] | Failure] = Operation("encode", "texts", "ids", _read_ids)
+DECODE_IDS: Operation[bytes | Failure] = Operation("decode", "ids", "decoded", _read_bytes)
+STREAM_IDS: Operation[list[bytes] | Failure] = Operation("stream", "ids", "chunks", _read_chunks)
+LIST_TOKENS: Operation[ListedToken | Failure | None] = Operation("tokens", "ids", "tokens", _read_token)

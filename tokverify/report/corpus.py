@@ -1,0 +1,153 @@
+"""The report of `tokverify corpus`: how many documents were compared, and which differ, where, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.fields import Count
+from tokverify.report.fuzz import FuzzCoverage
+from tokverify.report.run import Report
+from tokverify.report.run_check import check_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCount:
+    """The documents of one source or one script."""
+
+    name: str
+    documents: Count
+    differing: Count
+    unreadable: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCount:
+    """A cause, and the documents that show it."""
+
+    cause: CorpusCause
+    documents: Count
+    """How many documents show it; one document may show several causes."""
+    meaning: str
+    """What the cause means, as a sentence without a period."""
+    cases: tuple[str, ...] = ()
+    """The ids of the results that are examples of it, shortest text first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusExample:
+    """Where a result of `CorpusReport.report` was found."""
+
+    case: str
+    """The id of its case."""
+    place: str
+    """The document it was found in, such as `data/a.parquet: row 17`."""
+    shrunk: bool
+    """Whether its text is a part of the document that shows the same cause."""
+    judgment: str = ""
+    """What a third tokenizer returns, such as `llama.cpp agrees with actual`; empty without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableGroup:
+    """Documents that could not be read or encoded, for one reason."""
+
+    reason: str
+    count: Count
+    places: tuple[str, ...]
+    """Where the first of them are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusCoverage:
+    """What the documents exercised of the tokenizer under test."""
+
+    vocabulary: FuzzCoverage
+    branches: tuple[str, ...] = ()
+    """The alternatives of the pre-tokenizer's patterns that matched in the sampled documents."""
+    script_pairs: tuple[str, ...] = ()
+    """The scripts that met in the sampled documents, such as `Latin Han`."""
+    sampled: Count = 0
+    """How many documents were examined for branches and pairs of scripts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """How fast the documents were verified; the only part of a report in which two equal runs differ."""
+
+    seconds: float
+    """The time from start to end."""
+    workers: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusReport:
+    """The result of verifying a corpus, or a part of one."""
+
+    report: Report
+    """The two sides, and one result for each of `examples`, in the same order."""
+    documents: Count
+    """Documents compared."""
+    bytes: Count
+    """The size of their texts in UTF-8."""
+    actual_tokens: Count
+    expected_tokens: Count
+    differing: Count
+    """Documents whose ids differ."""
+    max_differences: Count = 0
+    """How many documents may differ without failing."""
+    unreadable: Count
+    """Documents, or parts of files, that could not be compared."""
+    sampled_out: Count = 0
+    """Documents left out because only a sample was requested."""
+    shard: str = ""
+    """The part that was requested, such as `3/64`; empty for the whole corpus."""
+    remaining_bytes: Count = 0
+    """The size of the files, or parts of files, that were requested and have not been verified yet."""
+    causes: tuple[CauseCount, ...] = ()
+    """In the order of `CorpusCause`."""
+    examples: tuple[CorpusExample, ...] = ()
+    sources: tuple[GroupCount, ...] = ()
+    """By path, in alphabetical order."""
+    scripts: tuple[GroupCount, ...] = ()
+    """By script, the most documents first."""
+    unreadable_groups: tuple[UnreadableGroup, ...] = ()
+    """By reason, in alphabetical order."""
+    coverage: CorpusCoverage | None = None
+    throughput: Throughput | None = None
+    """Measured on request only."""
+    notes: tuple[str, ...] = ()
+    """What was compared differently than requested, and why."""
+
+
+def corpus_exit_code(verified: CorpusReport) -> int:
+    """Return 2 if something was not compared, 1 if more documents differ than accepted, and else 0."""
+    if verified.unreadable or verified.remaining_bytes or not verified.documents:
+        return 2
+    return 1 if verified.differing > verified.max_differences else 0
+
+
+def summarize_corpus(verified: CorpusReport) -> Mapping[str, object]:
+    """Return the `summary` of the JSON report."""
+    return {
+        "exit_code": corpus_exit_code(verified),
+        "documents": verified.documents,
+        "bytes": verified.bytes,
+        "differing": verified.differing,
+        "unreadable": verified.unreadable,
+        "causes": {str(cause.cause): cause.documents for cause in verified.causes},
+    }
+
+
+def check_corpus(verified: CorpusReport, path: str) -> Iterator[str]:
+    """Yield every inconsistency of a report that was read, as `path: problem`."""
+    yield from check_run(verified.report, f"{path}.report")
+    if verified.differing > verified.documents:
+        yield f"{path}.differing: expected at most {verified.documents:,}, the number of documents"
+    ids = [result.case.id for result in verified.report.results]
+    if [example.case for example in verified.examples] != ids:
+        yield f"{path}.examples: expected one for each result, in the same order"
+    for index, cause in enumerate(verified.causes):
+        if not set(cause.cases) <= set(ids):
+            yield f"{path}.causes[{index}].cases: expected ids of results"

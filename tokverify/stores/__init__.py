@@ -1,0 +1,1 @@
+"""Find models by name: on the hub, behind an address, and in the stores of other programs."""

@@ -1,0 +1,139 @@
+"""Models in repositories of the HuggingFace hub: `hf:org/name[:quantization or file][@revision]`."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.files.location import FILE_NAMES
+from tokverify.stores.head import HeadCache, obtain_head
+from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, Listing, explain
+from tokverify.stores.model_file import ModelFile
+from tokverify.stores.quantization import has_quantization, is_later_part
+from tokverify.stores.remote_file import RemoteFile
+
+if TYPE_CHECKING:
+    from tokverify.system.http_client import Response
+
+_NAME = re.compile(r"([\w.-]+/[\w.-]+)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
+_PREFERRED = ("Q4_K_M", "Q8_0")
+_MAX_LISTED = 10
+
+
+def find(name: str) -> ModelFile:
+    """Find one model.
+
+    Without a file or quantization, a repository's only file is used, or the one that llama.cpp would choose: Q4_K_M,
+    then Q8_0, then the first. A complete file in the local cache of the hub is preferred; otherwise, only the metadata
+    is downloaded.
+
+    Args:
+        name: What follows `hf:`.
+
+    Raises:
+        TokverifyError: If there is no such model, or no access to it.
+    """
+    repository, wanted, revision = _parse(name)
+    hub = Hub()
+    listing = hub.list_files(repository, revision or "main")
+    file = _choose(listing, wanted)
+    location = f"hf:{repository}:{file}@{listing.commit}"
+    stem = Path(file).stem
+    origin = None if set(FILE_NAMES).isdisjoint(listing.files) else f"{repository}@{listing.commit}"
+    if cached := _find_cached(listing, file):
+        return ModelFile(path=cached, name=stem, location=location, repository=origin)
+    url = hub.url_of(listing, file)
+    head = obtain_head(
+        HeadCache(url),
+        lambda: _connect(hub, url, location),
+        location,
+        is_immutable=True,
+        is_offline=hub.is_offline,
+    )
+    return ModelFile(
+        path=head.path, name=stem, location=location, sha256=head.sha256, repository=origin, is_partial=True
+    )
+
+
+def expand(name: str) -> list[str]:
+    """Return the locations of all models that a name with `*` in it matches, such as `org/*` or `org/name:*`.
+
+    Raises:
+        TokverifyError: If there are none, or too many, or the hub does not respond.
+    """
+    owner, _, rest = name.partition("/")
+    pattern, _, revision = rest.partition("@")
+    repositories, _, files = pattern.partition(":")
+    if not owner or "*" in owner or not rest:
+        raise TokverifyError(f"hf:{name}: not a pattern of models; write org/*, org/name*, or org/name:*")
+    at = f"@{revision}" if revision else ""
+    matching = [f"{owner}/{repositories}"]
+    if "*" in repositories:
+        known = sorted(Hub().list_repositories(owner))
+        matching = [each for each in known if fnmatch.fnmatchcase(each, f"{owner}/{repositories}")]
+    if len(matching) > MAX_REPOSITORIES:
+        raise TokverifyError(f"hf:{name}: {len(matching)} repositories; the limit is {MAX_REPOSITORIES}")
+    locations = [location for each in matching for location in _expand_files(each, files, at)]
+    if not locations:
+        raise TokverifyError(f"hf:{name}: no repository with a GGUF file matches; check the pattern")
+    return locations
+
+
+def _expand_files(repository: str, files: str, at: str) -> list[str]:
+    if "*" not in files:
+        return [f"hf:{repository}{f':{files}' if files else ''}{at}"]
+    listing = Hub().list_files(repository, at.removeprefix("@") or "main")
+    return [f"hf:{repository}:{file}{at}" for file in _gguf_files(listing) if fnmatch.fnmatchcase(file, files)]
+
+
+def _parse(name: str) -> tuple[str, str | None, str | None]:
+    match = _NAME.fullmatch(name)
+    if not match:
+        raise TokverifyError(f"hf:{name}: not the name of a model; write hf:org/name, hf:org/name:Q4_K_M@revision, ...")
+    return match[1], match[2], match[3]
+
+
+def _gguf_files(listing: Listing) -> list[str]:
+    """Return the files that can contain a tokenizer: no projectors, and of a split model only the first file."""
+    names = sorted(name for name in listing.files if name.lower().endswith(".gguf"))
+    return [name for name in names if not is_later_part(Path(name).stem) and "mmproj" not in Path(name).name.lower()]
+
+
+def _choose(listing: Listing, wanted: str | None) -> str:
+    files = _gguf_files(listing)
+    if not files:
+        raise TokverifyError(f"hf:{listing.repository}: contains no GGUF file with a tokenizer; name another")
+    if wanted and wanted in listing.files:
+        return wanted
+    if wanted is None:
+        preferred = (file for each in _PREFERRED for file in files if has_quantization(file, each))
+        return next(preferred, files[0])
+    matching = [file for file in files if has_quantization(file, wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    problem = f"several files match {wanted}" if matching else f"no file matches {wanted}"
+    raise TokverifyError(f"hf:{listing.repository}: {problem}; name one of {_enumerate(matching or files)}")
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(names[:_MAX_LISTED]) + more
+
+
+def _find_cached(listing: Listing, file: str) -> Path | None:
+    """Return the complete file in the cache that huggingface_hub and llama.cpp share, if it is there."""
+    from huggingface_hub import try_to_load_from_cache
+
+    path = try_to_load_from_cache(listing.repository, file, revision=listing.commit)
+    return Path(path) if isinstance(path, str) else None
+
+
+def _connect(hub: Hub, url: str, location: str) -> RemoteFile:
+    def explain_response(response: Response) -> TokverifyError:
+        return explain(response, location)
+
+    return RemoteFile(hub.client, url, location, explain_response)

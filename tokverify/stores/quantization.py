@@ -1,0 +1,31 @@
+"""Recognize in the names of GGUF files what distinguishes the files of one model: quantization and parts."""
+
+from __future__ import annotations
+
+import re
+
+_QUANTIZATION = re.compile(
+    r"[-._](?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|B?F16|F32|MXFP4(?:_MOE)?|NVFP4)(?:-imat)?$", re.IGNORECASE
+)
+_PART = re.compile(r"-(\d{5})-of-\d{5}$")
+
+
+def model_name(stem: str) -> str:
+    """Remove the part and the quantization from a file's name without its suffix: `gpt2-Q4_K_M` becomes `gpt2`."""
+    return _QUANTIZATION.sub("", without_part(stem))
+
+
+def without_part(stem: str) -> str:
+    """Remove the part from a file's name without its suffix: `gpt2-00001-of-00002` becomes `gpt2`."""
+    return _PART.sub("", stem)
+
+
+def is_later_part(stem: str) -> bool:
+    """Whether a file's name without its suffix is that of a split model's second or later file."""
+    match = _PART.search(stem)
+    return match is not None and int(match[1]) != 1
+
+
+def has_quantization(name: str, quantization: str) -> bool:
+    """Whether a file's name contains a quantization, such as `Q4_K_M`, as a whole word; in any case."""
+    return bool(re.search(rf"(?:^|[-._/]){re.escape(quantization)}(?=[-./]|$)", name, re.IGNORECASE))
