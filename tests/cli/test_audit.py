@@ -52,7 +52,7 @@ TABLE = [
     (["--explain", "TV101"], 0, ["## TV101 missing-pre-tokenizer (ERROR)", "**How to repair.**"], []),
     (["--explain", "all"], 0, [f"## {code} " for code in RULES], []),
     (["--explain", "TV999"], 2, [], ["there is no rule 'TV999'"]),
-    ([], 2, [], ["Missing argument 'MODEL'"]),
+    ([], 2, [], ["Missing argument 'MODEL...'"]),
 ]
 
 

@@ -57,7 +57,7 @@ TABLE = [
     (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
     (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
     (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
-    (["run", "{tmp}"], 2, [], ["error: {tmp}: is a directory"]),
+    (["run", "{tmp}"], 2, [], ["error: {tmp}/empty.gguf: is empty"]),
     (["run", ""], 2, [], ["the name is empty"]),
     (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),

@@ -118,6 +118,27 @@ LOCATION = _Location(path_type=Path)
 MODEL = _Model(path_type=Path)
 
 model_argument = click.argument("model", type=MODEL)
+
+
+def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
+    """Build the argument for several models; a command looks up their settings itself."""
+    metavar = "MODEL..." if required else "[MODEL]..."
+    return click.argument(
+        "models", type=LOCATION, nargs=-1, required=required, metavar=metavar, callback=_reject_references
+    )
+
+
+def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | str, ...]) -> tuple[Path | str, ...]:
+    """Explain how to name the reference if a tokenizer of another format follows a model."""
+    for model in models[1:]:
+        if Path(model).suffix in {".json", ".model", ".tiktoken"}:
+            ctx.fail(
+                f"only one MODEL is allowed unless all are GGUF files, but {str(model)!r} follows;"
+                " name a reference with -r"
+            )
+    return models
+
+
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
 SEED_HELP = "The seed of generated texts: the same one generates the same texts."

@@ -22,8 +22,8 @@ class ConfiguredModel:
     name: str
     """The name for reports; unique within a configuration."""
 
-    model: Path
-    """The tokenizer file."""
+    model: Path | str
+    """The tokenizer file, or a name such as `hf:org/name`."""
 
     reference: str | None = None
     """The location of the reference; None to look for one."""
