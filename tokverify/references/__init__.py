@@ -58,9 +58,9 @@ def _llama_cpp(request: Request) -> FoundReference:
 
 
 def _server(request: Request) -> FoundReference:
-    from tokverify.references import server
+    from tokverify.references import servers
 
-    return server.load(request)
+    return servers.load(request)
 
 
 def _command(request: Request) -> FoundReference:

@@ -14,8 +14,8 @@ EXPECT = "expect"
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
-_SERVER = re.compile("https?://")
-_ADDRESS = re.compile(r"(?:localhost|[0-9]+(?:\.[0-9]+){3}|[\w.-]+(?=:[0-9]))(?::[0-9]+)?(?:/\S*)?", re.ASCII)
+_SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
+_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
 _SIMILAR = 0.7
 """How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
@@ -57,6 +57,10 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
         return "tiktoken", location
+    if _HOST.fullmatch(location):
+        raise TokverifyError(
+            f"{location!r}: no such file; the address of a server begins with http://: http://{location}"
+        )
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
         f"{_suggest(location, known)}"
@@ -64,9 +68,7 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
 
 
 def _suggest(location: str, known: Iterable[str]) -> str:
-    """Ask about what was probably meant: an address without `http://`, or a mistyped kind."""
-    if _ADDRESS.fullmatch(location):
-        return f"; did you mean http://{location}?"
+    """Ask whether a kind was mistyped."""
     kind, colon, rest = location.partition(":")
     similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
     return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""
