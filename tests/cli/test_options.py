@@ -9,6 +9,8 @@ import pytest
 from support.program import list_commands
 
 SHARED_MEANING = {
+    "--add-special": "Add BOS and EOS as (the file declares|each side does)",
+    "--parse-special": "Recognize control tokens in the text",
     "--cases": "a suite or a directory of suites, or `shipped`",
     "--corpus": "file",
     "--diagnose": "Search for the cause of failures",
