@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
+from tokverify.stores.location import is_stored
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
@@ -48,6 +49,8 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     kind, _, rest = location.partition(":")
     if is_kind(kind):
         return kind, rest
+    if is_stored(location):
+        return "gguf", location
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
