@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
+from tokverify.stores.location import is_stored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +26,10 @@ KINDS_BY_NAME: Mapping[str, str] = {
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
-_SERVER = re.compile("https?://")
+_SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
+_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
+_SIMILAR = 0.7
+"""How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
@@ -34,7 +39,7 @@ class ConfiguredLocation(str):
     __slots__ = ()
 
 
-def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
+def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 
     Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
@@ -43,6 +48,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     Args:
         location: What the user wrote.
         is_kind: Whether a word is the name of a kind.
+        known: The names of kinds to suggest if nothing fits.
 
     Raises:
         TokverifyError: If the location is none of these.
@@ -54,6 +60,8 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     kind, _, rest = location.partition(":")
     if is_kind(kind):
         return kind, rest
+    if is_stored(location):
+        return "gguf", location
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
@@ -65,8 +73,13 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
         return "tiktoken", location
+    if _HOST.fullmatch(location):
+        raise TokverifyError(
+            f"{location!r}: no such file; the address of a server begins with http://: http://{location}"
+        )
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
+        f"{_suggest(location, known)}"
     )
 
 
@@ -77,6 +90,13 @@ def _identify_by_name(path: Path) -> tuple[str, str] | None:
     kind = KINDS_BY_NAME.get(file.name) if file.is_file() else None
     # transformers loads directories.
     return (kind, str(file.parent if kind == "transformers" else file)) if kind else None
+
+
+def _suggest(location: str, known: Iterable[str]) -> str:
+    """Ask whether a kind was mistyped."""
+    kind, colon, rest = location.partition(":")
+    similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
+    return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""
 
 
 def repository(location: str) -> str | None:
