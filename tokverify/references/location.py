@@ -65,10 +65,7 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
-        if named := _identify_by_name(path):
-            return named
-        file = file_in(path) if path.is_dir() else path
-        return kind_of(file), str(file)
+        return _identify_file(path)
     if hub_id := repository(location):
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
@@ -83,13 +80,16 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     )
 
 
-def _identify_by_name(path: Path) -> tuple[str, str] | None:
-    """Recognize a file by a name that libraries agree on, also in a directory without other tokenizers; else None."""
+def _identify_file(path: Path) -> tuple[str, str]:
+    """Recognize a file, or the preferred one in a directory: by its content, or by a name that libraries agree on."""
     names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
-    file = next((path / name for name in names if (path / name).is_file()), path)
-    kind = KINDS_BY_NAME.get(file.name) if file.is_file() else None
-    # transformers loads directories.
-    return (kind, str(file.parent if kind == "transformers" else file)) if kind else None
+    named = next((path / name for name in names if (path / name).is_file()), path)
+    kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
+    if kind:
+        # transformers loads directories.
+        return kind, str(named.parent if kind == "transformers" else named)
+    file = file_in(path) if path.is_dir() else path
+    return kind_of(file), str(file)
 
 
 def _suggest(location: str, known: Iterable[str]) -> str:
