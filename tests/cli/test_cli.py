@@ -62,6 +62,12 @@ TABLE = [
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (
+        ["corpus", MODEL, "-r", REFERENCE, "{tmp}/absent.parquet"],
+        2,
+        [],
+        ["absent.parquet: cannot be read: No such file"],
+    ),
     (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
@@ -199,8 +205,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "check", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat",
-        "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats", "fix",
+        "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

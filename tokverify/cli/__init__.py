@@ -16,6 +16,7 @@ _COMMANDS = (
     "init",
     "demo",
     "fuzz",
+    "corpus",
     "diff",
     "view",
     "explain",
