@@ -113,7 +113,7 @@ def open_reference(
     Raises:
         TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
-    kind, rest = identify(str(location), is_kind)
+    kind, rest = identify(str(location), is_kind, REFERENCES)
     is_configured = isinstance(location, ConfiguredLocation)
     found = _loader(kind)(Request(rest, spec, settings, model, is_configured))
     if kind not in REFERENCES:

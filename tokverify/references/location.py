@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
+from tokverify.stores.location import is_stored
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
@@ -15,6 +17,8 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
 _SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
 _HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
+_SIMILAR = 0.7
+"""How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
@@ -24,7 +28,7 @@ class ConfiguredLocation(str):
     __slots__ = ()
 
 
-def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
+def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 
     Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
@@ -33,6 +37,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     Args:
         location: What the user wrote.
         is_kind: Whether a word is the name of a kind.
+        known: The names of kinds to suggest if nothing fits.
 
     Raises:
         TokverifyError: If the location is none of these.
@@ -44,6 +49,8 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     kind, _, rest = location.partition(":")
     if is_kind(kind):
         return kind, rest
+    if is_stored(location):
+        return "gguf", location
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
@@ -59,7 +66,15 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         )
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
+        f"{_suggest(location, known)}"
     )
+
+
+def _suggest(location: str, known: Iterable[str]) -> str:
+    """Ask whether a kind was mistyped."""
+    kind, colon, rest = location.partition(":")
+    similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
+    return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""
 
 
 def repository(location: str) -> str | None:
