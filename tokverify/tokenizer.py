@@ -208,6 +208,24 @@ class Declaring(Protocol):
 
 
 @runtime_checkable
+class VocabularyHiding(Protocol):
+    """May not list its tokens. Then `vocab_size` is 0, and pieces and bytes of ids are only good for display."""
+
+    @property
+    def hidden_vocabulary(self) -> str:
+        """Why the tokens are not listed; empty if they are."""
+
+
+@runtime_checkable
+class AlwaysParsing(Protocol):
+    """May recognize control tokens in a text even without `parse_special`."""
+
+    @property
+    def always_parses_special(self) -> bool:
+        """Whether a text is always encoded as with `parse_special=True`; other requests raise an UnsupportedError."""
+
+
+@runtime_checkable
 class DocumentHolding(Protocol):
     """Was made from a tokenizer.json."""
 
@@ -279,16 +297,28 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
 
 
+def why_hidden(*tokenizers: Tokenizer) -> str:
+    """Return why one of these tokenizers does not list its tokens; empty if all of them do."""
+    hiding = (tokenizer for tokenizer in tokenizers if isinstance(tokenizer, VocabularyHiding))
+    return next(filter(None, (tokenizer.hidden_vocabulary for tokenizer in hiding)), "")
+
+
 def tokens_for_display(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the tokens of `ids` for display; one outside the vocabulary has an empty piece and no bytes."""
+    if why_hidden(tokenizer):
+        return tokens_of(tokenizer, ids)
+    return _tokens_in_vocabulary(tokenizer, ids)
+
+
+def _tokens_in_vocabulary(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     known = range(tokenizer.vocab_size)
     return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
 
 
 def pairs_for_display(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:
-    """Look up each id on both sides for display; ascending by id."""
+    """Look up each id on both sides for display, except on a side that does not list its tokens; ascending by id."""
     distinct = sorted(set(ids))
-    sides = (tokens_for_display(tokenizer, distinct) for tokenizer in (actual, expected))
+    sides = (_tokens_in_vocabulary(tokenizer, distinct) for tokenizer in (actual, expected))
     return dict(zip(distinct, zip(*sides, strict=True), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Generate hostile files of every format, run five commands on each, and compare ids with llama.cpp.
+"""Generate hostile files of every format, run five commands on each, and compare both engines' ids with llama.cpp.
 
 Run as `PYTHONPATH=tests python -m hostile --seed 1 --count 1000`, or `python tests/hostile --count 1000`. The exit code
 is 1 if a command crashes, takes more than 10 s of processor time or 2 GiB, or if ids or refusals differ from
@@ -17,7 +17,7 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from hostile.execution import Failure, Item, generate, run_items, write_item  # noqa: E402
 from hostile.grammar import MAKERS  # noqa: E402
-from hostile.parity import compare_with_llama_cpp  # noqa: E402
+from hostile.parity import ENGINES, compare_with_llama_cpp  # noqa: E402
 
 
 def main() -> int:
@@ -56,7 +56,8 @@ def _find_failures(directory: Path, arguments: argparse.Namespace, kinds: list[s
             kind = kinds[number % len(kinds)]
             mutate = number * 37 % 100 < arguments.mutate
             files = generate(kind, f"{arguments.seed}-{number}", mutate=mutate)
-            item = write_item(directory, f"{kind}-{number}", kind, files)
+            engine = ENGINES[number // len(kinds) % len(ENGINES)]
+            item = write_item(directory, f"{kind}-{number}", kind, files, engine)
             if kind == "gguf":
                 compared.extend(compare_with_llama_cpp(item))
             if not arguments.no_commands:

@@ -1,4 +1,4 @@
-"""Run commands on generated files in child processes with limits, many files in each."""
+"""Run commands on generated files in child processes with limits, many files in each, with both engines in turn."""
 
 import contextlib
 import io
@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from support.paths import SAMPLE
+from tokverify.engine.engine_choice import VARIABLE as ENGINE_VARIABLE
 
 SECONDS = 10.0
 SEARCHING_SECONDS = 60.0
 """For `fix`, which searches for repairs with a budget of its own, and checks each on many texts."""
+WAITING_SECONDS = 1800.0
+"""For a child that sleeps; otherwise processor time decides, since the machine may be busy."""
 MEMORY = 2 << 30
 STARTING_SECONDS = 120.0
 
@@ -104,7 +107,7 @@ def make_reports() -> list[str]:
             ("audit", broken, "-r", str(MODEL)),
             ("diff", broken, str(GGUF), "--cases", str(suite)),
             ("stats", broken),
-            ("fuzz", broken, "-r", str(MODEL), "--count", "20"),
+            ("fuzz", broken, "-r", str(MODEL), "--texts", "20"),
         )
         return [_run([*command, "-f", "json"])[1] for command in made]
 
@@ -126,6 +129,8 @@ class Item:
     name: str
     kind: str
     path: Path
+    engine: str
+    """The engine to run the commands with, as in `TOKVERIFY_ENGINE`."""
 
 
 def run_items(items: Iterable[Item]) -> Iterator[Failure]:
@@ -135,7 +140,7 @@ def run_items(items: Iterable[Item]) -> Iterator[Failure]:
         for item in items:
             for command in commands(item.kind, item.path):
                 child = child or _Child()
-                problem = child.run(item.path.parent, command)
+                problem = child.run(item, command)
                 if problem:
                     yield Failure(item.name, command, problem)
                     child.end()
@@ -158,13 +163,12 @@ class _Child:
         assert self._connection.poll(STARTING_SECONDS)
         assert self._connection.recv() == "ready"
 
-    def run(self, directory: Path, command: Command) -> str:
+    def run(self, item: Item, command: Command) -> str:
         """Run a command; return what is wrong, or an empty string."""
         try:
-            self._connection.send((str(directory), command))
-            # Processor time decides, since the machine may be busy; this is for a child that sleeps.
-            if not self._connection.poll(SECONDS * 12):
-                return f"no end after {SECONDS * 12:g} s"
+            self._connection.send((str(item.path.parent), item.engine, command))
+            if not self._connection.poll(WAITING_SECONDS):
+                return f"no end after {WAITING_SECONDS:g} s"
             answer: str = self._connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self._process.join(5)
@@ -184,7 +188,7 @@ def _serve(connection: Connection) -> None:
     connection.send("ready")
     with contextlib.suppress(EOFError):
         while True:
-            directory, command = connection.recv()
+            directory, os.environ[ENGINE_VARIABLE], command = connection.recv()
             os.chdir(directory)
             seconds = SEARCHING_SECONDS if command[0] == "fix" else SECONDS
             signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -227,7 +231,7 @@ def _run(command: Sequence[str]) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def write_item(directory: Path, name: str, kind: str, files: dict[str, bytes]) -> Item:
+def write_item(directory: Path, name: str, kind: str, files: dict[str, bytes], engine: str) -> Item:
     """Write a file and what belongs beside it to a new directory."""
     place = directory / name
     place.mkdir(parents=True)
@@ -238,7 +242,7 @@ def write_item(directory: Path, name: str, kind: str, files: dict[str, bytes]) -
         (place / ".git").mkdir()
         shutil.copy(GGUF, place)
         shutil.copy(MODEL, place)
-    return Item(name, kind, place / next(iter(files)))
+    return Item(name, kind, place / next(iter(files)), engine)
 
 
 def generate(kind: str, seed: str, *, mutate: bool) -> dict[str, bytes]:

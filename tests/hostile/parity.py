@@ -1,14 +1,20 @@
-"""Compare what tokverify and llama.cpp make of a GGUF file: whether they load it, and the ids."""
+"""Compare what tokverify's engines and llama.cpp make of a GGUF file: whether they load it, and the ids."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from hostile.execution import Failure, Item
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.tokenizer import Tokenizer
+
+ENGINES = (AUTO, PYTHON)
+"""The values of `TOKVERIFY_ENGINE` to try: the native engine where it is possible, and the other."""
 
 TEXTS = (
     "",
@@ -32,22 +38,28 @@ ONLY_TOKVERIFY_REFUSES = ("is out of range for", "elements for", "which cannot b
 
 
 def compare_with_llama_cpp(item: Item, seconds: float = 5.0) -> Iterator[Failure]:
-    """Compare our ids with llama.cpp's, and which of the two loads the file at all."""
-    ours: Encoder | TokverifyError
-    try:
-        ours = Encoder(read_spec(item.path))
-    except TokverifyError as error:
-        ours = error
+    """Compare the ids of both engines with llama.cpp's, and which of them load the file at all."""
+    engines = [_load(item.path, engine) for engine in ENGINES]
     try:
         theirs = LlamaCppTokenizer(item.path, find_library(), seconds=seconds)
     except BrokenFileError as error:
-        if isinstance(ours, Encoder) and not _contains_any(str(error), ONLY_LLAMA_CPP_REFUSES):
+        is_loaded = any(isinstance(ours, Encoder) for ours in engines)
+        if is_loaded and not _contains_any(str(error), ONLY_LLAMA_CPP_REFUSES):
             yield Failure(item.name, ("load",), f"only llama.cpp refuses it: {error}")
         return
     try:
-        yield from _compare_loaded(item, ours, theirs)
+        for ours in engines:
+            yield from _compare_loaded(item, ours, theirs)
     finally:
         theirs.close()
+
+
+def _load(path: Path, engine: str) -> Encoder | TokverifyError:
+    os.environ[VARIABLE] = engine
+    try:
+        return Encoder(read_spec(path))
+    except TokverifyError as error:
+        return error
 
 
 def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Tokenizer) -> Iterator[Failure]:
@@ -58,12 +70,13 @@ def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Tokenize
         yield Failure(item.name, ("load",), f"only tokverify refuses it: {ours}")
 
 
-def _compare_ids(item: Item, ours: Tokenizer, theirs: Tokenizer) -> Iterator[Failure]:
+def _compare_ids(item: Item, ours: Encoder, theirs: Tokenizer) -> Iterator[Failure]:
     for text in TEXTS:
         for add_special in (False, True):
             ids = [_encode(tokenizer, text, add_special=add_special) for tokenizer in (ours, theirs)]
             if ids[0] != ids[1]:
-                yield Failure(item.name, ("encode", text, str(add_special)), f"{ids[0]}, but llama.cpp {ids[1]}")
+                command = ("encode", text, str(add_special))
+                yield Failure(item.name, command, f"{ids[0]} ({ours.engine.name} engine), but llama.cpp {ids[1]}")
                 return
 
 

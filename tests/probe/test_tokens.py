@@ -6,6 +6,8 @@ import pytest
 
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
+from tokverify.diagnosis import Facts
+from tokverify.diagnosis.type_change import patches_by_probing
 from tokverify.engine.encoder import Encoder
 from tokverify.probe import probe_tokens
 from tokverify.spec import TokenizerSpec, TokenType
@@ -132,3 +134,13 @@ def test_a_token_that_never_merges_is_undecided():
     probed = probe_tokens(Bare(Encoder(spec)), plain(spec))
     assert spec.tokens.index("%") in probed.undecided
     assert spec.tokens.index("es") not in probed.undecided  # `si` is merged first between t and i
+
+
+def test_a_single_character_whose_runs_are_matched_is_undecided():
+    """It is typed like its runs, but nothing reveals it, so the diagnosis must not call another type wrong."""
+    spec = bpe_spec(["e s", "Ġ e"], dict.fromkeys(("\t\t", "\t\t\t"), USER_DEFINED))
+    single = spec.tokens.index("ĉ")
+    probed = probe_tokens(Bare(Encoder(spec)), plain(spec))
+    assert single in probed.undecided
+    assert probed.types[single] == USER_DEFINED
+    assert not patches_by_probing(Facts(Bare(Encoder(spec))), spec)

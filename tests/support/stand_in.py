@@ -20,6 +20,8 @@ class StandIn:
         self.prefix = ""
         self.hold = False
         self.headers, self.body = {}, b""
+        self.requests = []
+        self.retry_after = {}
         self.connections = []
         self.released = threading.Event()
         stand_in = self
@@ -51,6 +53,13 @@ class StandIn:
                 connection.shutdown(socket.SHUT_RDWR)
         self.connections.clear()
 
+    def answer_or_refuse(self, path: str, body: bytes):
+        """Return the status and the content; the status is 404 for a path that this kind of server does not know."""
+        try:
+            return 200, self.answer(path, body)
+        except NotImplementedError:
+            return 404, {"error": "File Not Found"}
+
     def answer(self, path: str, body: bytes):
         encoder, asked = self.encoder, json.loads(body or b"{}")
         if path == "/v1/models":
@@ -59,6 +68,8 @@ class StandIn:
             return {"build_info": "b0-stand-in"}
         if path == "/detokenize":
             return {"content": b"".join(map(encoder.token_bytes, asked["tokens"])).decode(errors="replace")}
+        if path != "/tokenize":
+            raise NotImplementedError
         return {"tokens": self._tokens(asked)}
 
     def _tokens(self, asked):
@@ -100,14 +111,17 @@ class _Handler(BaseHTTPRequestHandler):
         if self.owner.hold:
             self.owner.released.wait()
             return
+        self.owner.requests.append(path)
         answer = self.owner.answers.get(path, ())
         if answer is None:
             self.close_connection = True
             return
-        status, content = answer or (200, self.owner.answer(path, self.owner.body))
+        status, content = answer or self.owner.answer_or_refuse(path, self.owner.body)
         data = (content if isinstance(content, str) else json.dumps(content)).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
+        if status in self.owner.retry_after:
+            self.send_header("Retry-After", self.owner.retry_after[status])
         self.end_headers()
         self.wfile.write(data)
 

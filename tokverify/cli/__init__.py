@@ -16,12 +16,14 @@ _COMMANDS = (
     "init",
     "demo",
     "fuzz",
+    "corpus",
     "diff",
     "view",
     "explain",
     "audit",
     "inspect",
     "stats",
+    "canonical",
     "fix",
     "chat",
     "convert",
@@ -35,6 +37,8 @@ _COMMANDS = (
 """The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
 
 _EPILOG = """\
+Documentation: docs/index.md in the repository of tokverify; a first tour is docs/tutorial.md.
+
 \b
 Exit codes:
   0    everything compared agrees, or is a known failure

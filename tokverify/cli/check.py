@@ -10,15 +10,16 @@ import click
 
 from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options
 from tokverify.cli.configured import select_model
-from tokverify.cli.options import PATH, ModelCommand, reference_option, report_options
-from tokverify.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.cli.progress import ProgressBar
+from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
+from tokverify.cli.output import ReportOptions
+from tokverify.cli.several import check_several
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.project.configuration_file import FILE
 from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import OPTION
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import FORMATS
 from tokverify.report.check import Part
+from tokverify.stores.location import find_models
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class CheckOptions(ReportOptions):
     """The options of the command."""
 
-    models: tuple[Path, ...]
+    models: tuple[Path | str, ...]
     reference: str | None
     cases: tuple[SuiteSource, ...]
     baseline: Path | None
@@ -40,7 +41,7 @@ class CheckOptions(ReportOptions):
 
 
 @click.command(cls=ModelCommand)
-@click.argument("models", type=PATH, nargs=-1, metavar="[MODEL]...")
+@models_argument(required=False)
 @reference_option("What to compare with, as for `tokverify run`.")
 @cases_option("The texts to encode")
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
@@ -57,28 +58,24 @@ class CheckOptions(ReportOptions):
 def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
     """Perform run, audit and chat as configured, with one verdict.
 
-    This is the command for CI. MODEL is a file or the name of a configured model; without any, all models in
-    tokverify.toml or pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
+    This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
+    hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or
+    pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
     could not be performed.
     """
     return _check(CheckOptions(**options))
 
 
 def _check(options: CheckOptions) -> int:
-    from tokverify.tasks.check import CheckRequest, check_models
+    from tokverify.tasks.check import CheckRequest
 
     models = [_override(model, options) for model in _find_models(options)]
-    inputs = [path for model in models for path in (model.model, model.baseline, model.waivers)]
-    check_reports(options, FORMATS["check"], inputs)
     parts = [Part(name) for name in options.only] or list(Part)
     requests = [
         CheckRequest(model=model, parts=parts, max_failures=options.max_failures, options=options.as_recorded())
         for model in models
     ]
-    with ProgressBar(enabled=not options.quiet) as progress:
-        report = check_models(requests, progress.update)
-    report = replace(report, options=options.as_recorded())
-    return write_reports(options, present("check", report))
+    return check_several(options, requests)
 
 
 def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
@@ -92,12 +89,12 @@ def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
     if not options.models and configuration:
         return list(configuration.models)
-    return [_find_model(configuration, model) for model in options.models]
+    return [_find_model(configuration, name, model) for name, model in find_models(options.models).items()]
 
 
-def _find_model(configuration: Configuration | None, model: Path) -> ConfiguredModel:
+def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
     found = select_model(configuration, model) if configuration else None
-    return found or ConfiguredModel(name=model.stem, model=model)
+    return found or ConfiguredModel(name=name, model=model)
 
 
 def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:

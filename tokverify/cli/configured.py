@@ -23,13 +23,10 @@ def find_configured(model: Path | str, *, allow_outside: bool = False) -> Config
 
 
 def select_model(configuration: Configuration, model: Path | str) -> ConfiguredModel | None:
-    """Return the model of a configuration with this path, or with this name if there is no such file."""
-    if isinstance(model, str):
-        # An address is neither.
-        return None
-    if model.exists():
-        return next((each for each in configuration.models if _is_same(each.model, model)), None)
-    return next((each for each in configuration.models if each.name == str(model)), None)
+    """Return the model of a configuration with this path or location, or with this name if there is no such file."""
+    if isinstance(model, Path) and model.exists():
+        return next((each for each in configuration.models if _is_same(Path(each.model), model)), None)
+    return next((each for each in configuration.models if str(model) in {each.name, str(each.model)}), None)
 
 
 def _is_same(first: Path, second: Path) -> bool:

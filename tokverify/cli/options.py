@@ -118,11 +118,31 @@ LOCATION = _Location(path_type=Path)
 MODEL = _Model(path_type=Path)
 
 model_argument = click.argument("model", type=MODEL)
+
+
+def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
+    """Build the argument for several models; a command looks up their settings itself."""
+    metavar = "MODEL..." if required else "[MODEL]..."
+    return click.argument(
+        "models", type=LOCATION, nargs=-1, required=required, metavar=metavar, callback=_reject_references
+    )
+
+
+def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | str, ...]) -> tuple[Path | str, ...]:
+    """Explain how to name the reference if a tokenizer of another format follows a model."""
+    for model in models[1:]:
+        if Path(model).suffix in {".json", ".model", ".tiktoken"}:
+            ctx.fail(
+                f"only one MODEL is allowed unless all are GGUF files, but {str(model)!r} follows;"
+                " name a reference with -r"
+            )
+    return models
+
+
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
-seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts."
-)
+SEED_HELP = "The seed of generated texts: the same one generates the same texts."
+seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")

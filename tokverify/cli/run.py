@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,23 @@ from tokverify.cli.case_options import (
 )
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import LOCATION, ModelCommand, reference_option, report_options
+from tokverify.cli.options import ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
+from tokverify.cli.several import check_several
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
+from tokverify.stores.location import find_models
 
 _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline", "fail_on")
 
 
 @click.command(cls=ModelCommand)
-@click.argument("model", type=LOCATION, required=False)
+@models_argument(required=False)
 @reference_option(
     "What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
-    " org/name, `rebuilt`, `llama.cpp`, the address of a llama-server, a tekken.json, tiktoken:NAME,"
+    " org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
     " command:PROGRAM, FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default."
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
@@ -48,7 +51,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
 def run(  # the rest of the options is in RunOptions
     *,
-    model: Path | str | None,
+    models: tuple[Path | str, ...],
     jobs: int | None,
     allow_outside: bool,
     **options: Any,  # noqa: ANN401
@@ -56,20 +59,30 @@ def run(  # the rest of the options is in RunOptions
     """Verify the tokenizer in the file MODEL against its reference.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file; or the name of a model in tokverify.toml or pyproject.toml; or any other
-    tokenizer, as for -r, such as the address of a server or KIND:LOCATION. Without MODEL, all models in the
-    configuration are verified. Command-line options override the configuration.
+    would read the equivalent GGUF file; or a name such as hf:org/name:Q4_K_M, ollama:name or https://.../model.gguf;
+    or the name of a model in tokverify.toml or pyproject.toml; or any other tokenizer, as for -r, such as the address
+    of a server or KIND:LOCATION. Without MODEL, all models in the configuration are verified. Command-line options
+    override the configuration. Several models, a directory, or a pattern such as hf:org/* have one report, which is
+    that of `tokverify check`.
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees
     or is a known failure, 1 if a case or another difference fails, and 2 if the command could not run.
     """
-    if model:
-        given = {"model": model, "allow_outside": allow_outside, **options}
-        chosen = fill_in_settings(given, _CONFIGURABLE)
-        del chosen["allow_outside"]
-        return _run(RunOptions(**chosen))
-    return run_configured(options, jobs, allow_outside=allow_outside)
+    if not models:
+        return run_configured(options, jobs, allow_outside=allow_outside)
+    found = find_models(models)
+    chosen = [_choose(model, options, allow_outside=allow_outside) for model in found.values()]
+    if len(chosen) == 1:
+        return _run(chosen[0])
+    return check_several(chosen[0], [each.request_part(name) for name, each in zip(found, chosen, strict=True)])
+
+
+def _choose(model: Path | str, options: Mapping[str, Any], *, allow_outside: bool) -> RunOptions:
+    """Combine the options of the command line with those configured for a model."""
+    chosen = fill_in_settings({"model": model, "allow_outside": allow_outside, **options}, _CONFIGURABLE)
+    del chosen["allow_outside"]
+    return RunOptions(**chosen)
 
 
 def _run(options: RunOptions) -> int:

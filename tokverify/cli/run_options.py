@@ -10,10 +10,13 @@ import click
 
 from tokverify.cli.baseline import BaselineOptions, check_baseline
 from tokverify.cli.output import check_reports
+from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS
+from tokverify.report.check import Part
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
+    from tokverify.tasks.check import CheckRequest
     from tokverify.tasks.run import RunRequest
 
 
@@ -70,6 +73,37 @@ class RunOptions(BaselineOptions):
             baseline=self.baseline,
             update_baseline=self.update_baseline,
             reason=self.reason,
+            options=self.as_recorded(),
+        )
+
+    def request_part(self, name: str) -> CheckRequest:
+        """Describe the task as a part of a check of several models; `name` is that of the model.
+
+        Raises:
+            UsageError: If an option requires that there is only one model.
+        """
+        from tokverify.tasks.check import CheckRequest
+
+        if self.update_baseline or self.last_failed:
+            raise click.UsageError("--update-baseline and --lf work with one MODEL; run each model by itself")
+        check_baseline(self)
+        model = ConfiguredModel(
+            name=name,
+            model=self.model,
+            reference=self._location(),
+            cases=self.cases,
+            suites=self.suites,
+            tags=self.tags,
+            patterns=self.patterns,
+            baseline=self.baseline,
+            fail_on=self.fail_on,
+        )
+        return CheckRequest(
+            model=model,
+            parts=[Part.RUN],
+            max_failures=self.max_failures,
+            diagnose=self.diagnose,
+            thorough=self.thorough,
             options=self.as_recorded(),
         )
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tokverify.corpus.coverage import Coverage, add_coverage
+from tokverify.corpus.witness import Witness, add_witnesses
 from tokverify.report.fields import Count
 
 EXAMPLES = 5
@@ -92,6 +94,10 @@ class Tally:
     """The documents by path."""
     scripts: Mapping[str, GroupTally] = field(default_factory=dict)
     """The documents by script; what is unreadable has none."""
+    coverage: Coverage | None = None
+    """What occurs in the documents."""
+    witnesses: tuple[Witness, ...] = ()
+    """Excerpts that contain it; none unless a suite is to be distilled."""
 
 
 _COUNTS = ("documents", "bytes", "sampled_out", "actual_tokens", "expected_tokens", "differing", "unreadable")
@@ -105,6 +111,8 @@ def add(left: Tally, right: Tally) -> Tally:
         reasons=_add_values(left.reasons, right.reasons, _add_reasons),
         sources=_add_values(left.sources, right.sources, _add_groups),
         scripts=_add_values(left.scripts, right.scripts, _add_groups),
+        coverage=_add_coverage(left.coverage, right.coverage),
+        witnesses=add_witnesses(left.witnesses, right.witnesses),
     )
 
 
@@ -127,6 +135,10 @@ def _add_groups(left: GroupTally, right: GroupTally) -> GroupTally:
     return GroupTally(
         left.documents + right.documents, left.differing + right.differing, left.unreadable + right.unreadable
     )
+
+
+def _add_coverage(left: Coverage | None, right: Coverage | None) -> Coverage | None:
+    return add_coverage(left, right) if left and right else left or right
 
 
 def keep_examples(examples: Iterable[Example]) -> tuple[Example, ...]:

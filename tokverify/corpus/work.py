@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.excerpt import shorten_examples
 from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.observe import Observer
 from tokverify.corpus.record import Recorder, hash_of
 from tokverify.corpus.source import SOURCES
 
 if TYPE_CHECKING:
     from tokverify.corpus.check import Checker
+    from tokverify.corpus.observe import Observation
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import UnitPart, WorkUnit
 
@@ -30,22 +32,30 @@ class Worker:
         checker: Compares batches of documents.
         columns: The columns to read.
         rate: The share of the documents to compare, from 0 to 1; which ones depends on their texts only.
+        observation: What to observe besides; None for nothing.
     """
 
-    def __init__(self, checker: Checker, columns: Columns, rate: float = 1.0) -> None:
+    def __init__(
+        self, checker: Checker, columns: Columns, rate: float = 1.0, observation: Observation | None = None
+    ) -> None:
         self._checker = checker
         self._columns = columns
         self._below = int(rate * 2**_HASH_BITS)
+        self._observation = observation
 
     def process(self, part: UnitPart) -> Tally:
         """Compare the documents of a part of a unit."""
         recorder = Recorder(part.unit.file)
+        observer = Observer(self._observation, part.unit.file) if self._observation else None
         for batch in _batches(self._select(self._read(part), recorder)):
             checked = self._checker.check(batch)
             recorder.add_batch(batch, checked)
+            if observer:
+                observer.add(batch, checked.actual)
             for index, reason in checked.failed:
                 recorder.add_unreadable(Unreadable(batch[index].row, reason))
-        return shorten_examples(recorder.tally(), self._checker.differ)
+        tally = shorten_examples(recorder.tally(), self._checker.differ)
+        return observer.add_to(tally) if observer else tally
 
     def locate(self, part: UnitPart) -> array[int]:
         """Return the rows of the documents of a part, without comparing them; -1 for an unknown one."""

@@ -118,7 +118,8 @@ def _in_one_only(texts: Collection[str], others: Collection[str]) -> set[str]:
 
 def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:
     """Yield the texts of the pieces that differ between the two vocabularies, of both sides."""
-    for difference in compare_vocabularies(actual, expected).pieces:
+    compared = compare_vocabularies(actual, expected)
+    for difference in compared.pieces if compared else ():
         for tokenizer, piece in ((actual, difference.actual), (expected, difference.expected)):
             if piece is not None:
                 yield tokenizer.token_bytes(difference.id).decode("utf-8", "surrogateescape")

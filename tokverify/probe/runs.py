@@ -29,11 +29,18 @@ def find_user_defined_runs(
     """Return those of the `undecided` tokens whose runs are encoded as if they were USER_DEFINED, unlike in `guess`.
 
     An ordinary long run is merged from its beginning or its end, a user-defined one is matched longest first. Tokens of
-    the same character have the same type, except that a single one may be ordinary; it follows the `known` longer ones.
+    the same character have the same type, except that a single one may be ordinary.
+
+    Args:
+        queries: The reference.
+        texts: The text of each token; None if it has none.
+        undecided: The tokens to decide about.
+        known: The tokens that are known to be USER_DEFINED.
+        guess: A tokenizer in which the undecided tokens are ordinary.
     """
-    found = _find_singles(texts, undecided, known)
+    found: set[int] = set()
     groups: dict[str, set[int]] = {}
-    for id in undecided - found:
+    for id in undecided:
         text = texts[id] or ""
         if len(set(text)) == 1:
             groups.setdefault(text[0], set()).add(id)
@@ -54,7 +61,11 @@ def find_user_defined_runs(
     return found
 
 
-def _find_singles(texts: Sequence[str | None], undecided: Set[int], known: Set[int]) -> set[int]:
+def find_singles(texts: Sequence[str | None], undecided: Set[int], known: Set[int]) -> set[int]:
+    """Return the `undecided` tokens of one character whose longer runs are `known` to be USER_DEFINED.
+
+    Most of them are, too, but ids do not reveal it.
+    """
     runs = [text for text in (texts[id] or "" for id in known) if len(text) > 1 and len(set(text)) == 1]
     characters = {text[0] for text in runs} - {" "}
     return {id for id in undecided if texts[id] in characters}

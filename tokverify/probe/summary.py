@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
 from tokverify.report.learn import LearnedFact, LearnedToken, Origin
+from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quote
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ def list_hidden(learned: LearnedTokenizer, *, parses_special: bool) -> Iterator[
         yield "control tokens: the reference never recognizes them in a text, so they are typed NORMAL"
     if tokens.around is None:
         yield "what is added around a text: the reference adds nothing, so llama.cpp's defaults apply"
-    if tokens.undecided:
-        count = plural(len(tokens.undecided), "token")
-        yield f"{count} would have had the same ids if typed USER_DEFINED, typed NORMAL"
+    for type, other in ((TokenType.NORMAL, TokenType.USER_DEFINED), (TokenType.USER_DEFINED, TokenType.NORMAL)):
+        count = sum(tokens.types[id] == type for id in tokens.undecided)
+        if count:
+            yield f"{plural(count, 'token')} would have had the same ids if typed {other.name}, typed {type.name}"
     if any(token.special for token in tokens.added_tokens.values()):
         yield "CONTROL or UNKNOWN: both are matched alike; a token is typed UNKNOWN if it replaces unknown characters"
     yield from _list_hidden_arrays(spec)

@@ -12,7 +12,7 @@ from tokverify.probe.byte_token import find_byte_tokens, find_unknown
 from tokverify.probe.frame import FRAMES
 from tokverify.probe.matching import Matches, find_matches, find_whole
 from tokverify.probe.queries import Queries
-from tokverify.probe.runs import find_user_defined_runs
+from tokverify.probe.runs import find_singles, find_user_defined_runs
 from tokverify.probe.strip import Stripping, find_stripping
 from tokverify.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenType
@@ -37,7 +37,7 @@ class ProbedTokens:
     added_tokens: Mapping[int, AddedToken]
     """The tokens that are matched in texts before the model runs."""
     undecided: frozenset[int]
-    """Tokens typed NORMAL that would have the same ids in all probes if they were USER_DEFINED."""
+    """Tokens that have the same ids in all probes whether they are NORMAL or USER_DEFINED; typed as is usual."""
     around: AddedAround | None
     """What `add_special` adds around a text; None if the reference cannot show that."""
     encodings: int
@@ -83,15 +83,16 @@ def probe_with(
     types = _first_types(vocabulary, matches, byte_ids, unknown)
     guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=around))
     user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
-    undecided = matches.always - user_defined
-    user_defined |= find_user_defined_runs(queries, vocabulary.texts, undecided, user_defined, guess)
+    singles = find_singles(vocabulary.texts, matches.always - user_defined, user_defined)
+    rest = matches.always - user_defined - singles
+    user_defined |= singles | find_user_defined_runs(queries, vocabulary.texts, rest, user_defined | singles, guess)
     return ProbedTokens(
         vocabulary=vocabulary,
         types=[TokenType.USER_DEFINED.value if id in user_defined else type for id, type in enumerate(types)],
         byte_ids=byte_ids,
         unknown=unknown,
         added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
-        undecided=matches.always - user_defined,
+        undecided=(matches.always - user_defined) | singles,
         around=around,
         encodings=queries.count,
     )

@@ -18,6 +18,7 @@ from tokverify.project.configuration import Configuration, ConfiguredModel
 from tokverify.project.configuration_file import PROJECT, find_file, parse_document, project_table
 from tokverify.project.trust import OPTION, find_outside, find_reference_outside, repository_of
 from tokverify.references.location import ConfiguredLocation
+from tokverify.stores.location import is_remote, is_stored
 from tokverify.text.wording import suggest_name
 from tokverify.verify.fail_on import parse_fail_on
 
@@ -91,7 +92,7 @@ class _Reader:
         values = self._table(value, key, _MODEL)
         if "model" not in values:
             raise self._error(f"{key}.model", "is missing; name a GGUF file")
-        values.setdefault("name", _UNFIT.sub("-", values["model"].stem) or "model")
+        values.setdefault("name", _UNFIT.sub("-", Path(values["model"]).stem) or "model")
         if values["name"] in self.names:
             raise self._error(f"{key}.name", f"is {values['name']!r} again; give each model a different name")
         self.names.add(values["name"])
@@ -125,6 +126,14 @@ class _Reader:
                 f"is {name!r}; use only letters, digits, `.`, `_`, `+` and `-`, because it becomes part of file names",
             )
         return name
+
+    def model(self, value: object, key: str) -> Path | str:
+        location = self.string(value, key)
+        if not is_stored(location):
+            return self.file(value, key)
+        if self.root and not is_remote(location):
+            self._require_inside(Path(location), key)
+        return location
 
     def file(self, value: object, key: str) -> Path:
         path = self.path.parent / self.string(value, key)
@@ -181,7 +190,7 @@ class _Reader:
 
 _MODEL: Mapping[str, Callable[..., Any]] = {
     "name": _Reader.name,
-    "model": _Reader.file,
+    "model": _Reader.model,
     "reference": _Reader.reference,
     "cases": _Reader.suites,
     "suites": _Reader.strings,

@@ -15,6 +15,7 @@ from tokverify.stats.probe import probe
 from tokverify.stats.remark import make_remarks
 from tokverify.stats.text import read_pieces, samples, texts_of
 from tokverify.stats.vocabulary import count_long, find_longest, find_ordinary
+from tokverify.tokenizer import why_hidden
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def measure(
     stats = StatsReport(
         tokenizers=tuple(measured), texts=tally.texts(), files=tuple(map(str, files)), versions=versions
     )
-    return replace(stats, remarks=tuple(make_remarks(stats)))
+    reasons = [(subject.name, why_hidden(subject.tokenizer)) for subject in subjects]
+    hidden = [f"nothing is known about the vocabulary of {name}: {reason}" for name, reason in reasons if reason]
+    return replace(stats, remarks=(*make_remarks(stats), *hidden))
 
 
 def _count_bytes(path: Path) -> int:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import FILE_NAMES
+from tokverify.stores.choice import choose_file, tokenizer_files
 from tokverify.stores.head import HeadCache, obtain_head
 from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, Listing, explain
 from tokverify.stores.model_file import ModelFile
-from tokverify.stores.quantization import has_quantization, is_later_part
 from tokverify.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
     from tokverify.system.http_client import Response
 
-_NAME = re.compile(r"([\w.-]+/[\w.-]+)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
-_PREFERRED = ("Q4_K_M", "Q8_0")
-_MAX_LISTED = 10
+_NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
 
 
 def find(name: str) -> ModelFile:
@@ -40,7 +37,7 @@ def find(name: str) -> ModelFile:
     repository, wanted, revision = _parse(name)
     hub = Hub()
     listing = hub.list_files(repository, revision or "main")
-    file = _choose(listing, wanted)
+    file = choose_file(listing.files, wanted, f"hf:{repository}")
     location = f"hf:{repository}:{file}@{listing.commit}"
     stem = Path(file).stem
     origin = None if set(FILE_NAMES).isdisjoint(listing.files) else f"{repository}@{listing.commit}"
@@ -86,8 +83,8 @@ def expand(name: str) -> list[str]:
 def _expand_files(repository: str, files: str, at: str) -> list[str]:
     if "*" not in files:
         return [f"hf:{repository}{f':{files}' if files else ''}{at}"]
-    listing = Hub().list_files(repository, at.removeprefix("@") or "main")
-    return [f"hf:{repository}:{file}{at}" for file in _gguf_files(listing) if fnmatch.fnmatchcase(file, files)]
+    models = tokenizer_files(Hub().list_files(repository, at.removeprefix("@") or "main").files)
+    return [f"hf:{repository}:{file}{at}" for file in models if fnmatch.fnmatchcase(file, files)]
 
 
 def _parse(name: str) -> tuple[str, str | None, str | None]:
@@ -95,33 +92,6 @@ def _parse(name: str) -> tuple[str, str | None, str | None]:
     if not match:
         raise TokverifyError(f"hf:{name}: not the name of a model; write hf:org/name, hf:org/name:Q4_K_M@revision, ...")
     return match[1], match[2], match[3]
-
-
-def _gguf_files(listing: Listing) -> list[str]:
-    """Return the files that can contain a tokenizer: no projectors, and of a split model only the first file."""
-    names = sorted(name for name in listing.files if name.lower().endswith(".gguf"))
-    return [name for name in names if not is_later_part(Path(name).stem) and "mmproj" not in Path(name).name.lower()]
-
-
-def _choose(listing: Listing, wanted: str | None) -> str:
-    files = _gguf_files(listing)
-    if not files:
-        raise TokverifyError(f"hf:{listing.repository}: contains no GGUF file with a tokenizer; name another")
-    if wanted and wanted in listing.files:
-        return wanted
-    if wanted is None:
-        preferred = (file for each in _PREFERRED for file in files if has_quantization(file, each))
-        return next(preferred, files[0])
-    matching = [file for file in files if has_quantization(file, wanted)]
-    if len(matching) == 1:
-        return matching[0]
-    problem = f"several files match {wanted}" if matching else f"no file matches {wanted}"
-    raise TokverifyError(f"hf:{listing.repository}: {problem}; name one of {_enumerate(matching or files)}")
-
-
-def _enumerate(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def _find_cached(listing: Listing, file: str) -> Path | None:

@@ -67,7 +67,7 @@ def expand(pattern: str) -> list[str]:
     """Return the locations of all models whose name, with its tag, matches a pattern such as `llama*`.
 
     Raises:
-        TokverifyError: If there are none.
+        TokverifyError: If there are none, or too many.
     """
     from fnmatch import fnmatchcase
 
@@ -75,7 +75,9 @@ def expand(pattern: str) -> list[str]:
     names = sorted({name for root in _roots() for name in _names(root) if fnmatchcase(name, full)})
     if not names:
         raise TokverifyError(f"ollama:{pattern}: no model matches; `ollama list` shows their names")
-    return [f"ollama:{name}" for name in names[:_MAX_FOUND]]
+    if len(names) > _MAX_FOUND:
+        raise TokverifyError(f"ollama:{pattern}: stands for more than {_MAX_FOUND} models, the limit; name fewer")
+    return [f"ollama:{name}" for name in names]
 
 
 def _roots() -> list[Path]:

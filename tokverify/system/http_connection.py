@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from tokverify.errors import TokverifyError
@@ -24,16 +24,37 @@ MAX_RESPONSE_MEMORY = 1 << 29
 """The limit for the estimated memory of the JSON in a response, in bytes."""
 
 _MAX_QUOTED = 200
+_MAX_DIGITS = 6
+_RETRIES = 3
+_PAUSE = 0.1
+"""The first pause before a retry, in seconds, if the server names none; each further one is twice as long."""
+_BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_KEY = "set the environment variable TOKVERIFY_API_KEY or LLAMA_API_KEY"
 _ADVICE: Mapping[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "the server requires an API key; set the environment variable LLAMA_API_KEY",
-    HTTPStatus.FORBIDDEN: "access denied; if it requires an API key, set the environment variable LLAMA_API_KEY",
+    HTTPStatus.UNAUTHORIZED: f"the server requires an API key; {_KEY}",
+    HTTPStatus.FORBIDDEN: f"access denied; if it requires an API key, {_KEY}",
+    HTTPStatus.TOO_MANY_REQUESTS: f"too many requests, also after {_RETRIES} retries; try again later",
     HTTPStatus.SERVICE_UNAVAILABLE: "the server is not ready; wait until it has loaded its model",
-    HTTPStatus.NOT_FOUND: "the server does not know this path; is it a llama-server?",
+    HTTPStatus.NOT_FOUND: "the server does not know this path; is it a server of another kind?",
 }
 
 
 class AnswerError(TokverifyError):
     """The server did not answer a request, or the answer is not usable."""
+
+
+class RefusedError(AnswerError):
+    """The server answered, but not with what was asked for; it is alive, and may be of another kind."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Answer(NamedTuple):
+    status: int
+    retry_after: str
+    data: bytes
 
 
 class Connection:
@@ -69,16 +90,19 @@ class Connection:
                 raise TokverifyError("the API key contains a character that no HTTP header can contain; correct it")
             self._headers["Authorization"] = f"Bearer {key}"
 
-    def ask(self, path: str, content: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Send a GET request, or a POST request if there is content, and return the JSON object in the response.
+    def ask(self, path: str, content: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
+        """Send a GET request, or a POST request if there is content, and return the JSON in the response.
+
+        A server that answers that it is busy is asked again a few times, within the same limit.
 
         Raises:
-            AnswerError: If there is no response, or it contains no JSON object.
+            AnswerError: If there is no response.
+            RefusedError: If the server refuses the request, or the response contains no JSON.
             TokverifyError: If the request times out, which would happen again for every text.
         """
         body = None if content is None else json.dumps(content).encode()
         try:
-            status, data = self._exchange(path, body)
+            answer = self._exchange_patiently(path, body)
         except TimeoutError as error:
             self._connection.close()
             raise TokverifyError(f"{self.address}: no complete response within {self._seconds:g} s") from error
@@ -91,10 +115,20 @@ class Connection:
             self._connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
             raise AnswerError(f"{self.address}: no response ({reason[:_MAX_QUOTED]})") from error
-        return self._parse(path, status, data)
+        return self._parse(path, answer)
 
-    def _exchange(self, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _exchange_patiently(self, path: str, body: bytes | None) -> _Answer:
+        """Retry while the server is busy, but not beyond the deadline."""
         deadline = time.monotonic() + self._seconds
+        for number in range(_RETRIES):
+            answer = self._exchange(path, body, deadline)
+            pause = float(answer.retry_after) if answer.retry_after.isdecimal() else _PAUSE * 2**number
+            if answer.status not in _BUSY or time.monotonic() + pause >= deadline:
+                return answer
+            time.sleep(pause)
+        return self._exchange(path, body, deadline)
+
+    def _exchange(self, path: str, body: bytes | None, deadline: float) -> _Answer:
         reused = self._connection.sock is not None
         try:
             return self._exchange_once(path, body, deadline)
@@ -105,7 +139,7 @@ class Connection:
             self._connection.close()
             return self._exchange_once(path, body, deadline)
 
-    def _exchange_once(self, path: str, body: bytes | None, deadline: float) -> tuple[int, bytes]:
+    def _exchange_once(self, path: str, body: bytes | None, deadline: float) -> _Answer:
         if self._connection.sock is None:
             self._connection.connect()
             connected = cast("socket.socket", self._connection.sock)
@@ -113,16 +147,28 @@ class Connection:
         cast("DeadlineSocket", self._connection.sock).restart(deadline, MAX_RESPONSE_BYTES)
         self._connection.request("GET" if body is None else "POST", self._path + path, body, self._headers)
         response = self._connection.getresponse()
-        return response.status, response.read()
+        return _Answer(response.status, response.headers.get("Retry-After", "")[:_MAX_DIGITS], response.read())
 
-    def _parse(self, path: str, status: int, data: bytes) -> dict[str, Any]:
-        try:
-            content = parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
-        except JsonError:
-            content = None
-        if status == HTTPStatus.OK and isinstance(content, dict):
+    def _parse(self, path: str, answer: _Answer) -> Any:  # noqa: ANN401 - JSON
+        content = _parse_answer(answer.data)
+        if answer.status == HTTPStatus.OK and content is not None:
             return content
-        error = content.get("error") if isinstance(content, dict) else None
-        message = error.get("message") if isinstance(error, dict) else None
-        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else "not a JSON object; is it a llama-server?"
-        raise AnswerError(f"{self.address}{path}: HTTP {status}: {_ADVICE.get(status, problem)}")
+        message = _error_message(content)
+        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else "the response is not JSON"
+        advice = _ADVICE.get(answer.status, problem)
+        raise RefusedError(f"{self.address}{path}: HTTP {answer.status}: {advice}", answer.status)
+
+
+def _parse_answer(data: bytes) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
+    except JsonError:
+        return None
+
+
+def _error_message(content: object) -> object:
+    """Return the reason in the answer to a refused request: servers differ in where they put it."""
+    if not isinstance(content, dict):
+        return None
+    error = content.get("error") or content.get("message") or content.get("detail")
+    return error.get("message") if isinstance(error, dict) else error

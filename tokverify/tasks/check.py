@@ -12,7 +12,7 @@ from tokverify.files.tokenizer_file import kind_of_model
 from tokverify.references.location import EXPECT
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
-from tokverify.stores.location import find_model
+from tokverify.stores.location import find_model, to_location
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
@@ -42,6 +42,12 @@ class CheckRequest:
     """What to perform."""
     max_failures: int | None = None
     """After how many failing cases `run` stops; None to run all."""
+    diagnose: bool = True
+    """Whether `run` searches for the cause of failures."""
+    thorough: bool = False
+    """Whether that search may take much longer."""
+    looks_for_reference: bool = True
+    """Whether a reference is looked for if none is named; `audit` and `chat` can do without."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The options to record in the reports."""
 
@@ -67,7 +73,7 @@ def check_models(requests: Iterable[CheckRequest], on_progress: OnProgress | Non
 
 def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:
     """Check one model."""
-    check = ModelCheck(name=request.model.name, source=str(request.model.model), parts=tuple(request.parts))
+    check = ModelCheck(name=request.model.name, source=to_location(request.model.model), parts=tuple(request.parts))
     opened = _Opened(request)
     steps: Mapping[Part, Callable[[], ModelCheck]] = {
         Part.RUN: lambda: replace(check, run=opened.verify(on_progress)),
@@ -119,6 +125,8 @@ class _Opened:
     @property
     def _independent_reference(self) -> OpenedReference | None:
         """The reference, unless it was made from the model itself and so cannot contradict it."""
+        if self._configured.reference is None and not self._request.looks_for_reference:
+            return None
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
@@ -129,7 +137,8 @@ class _Opened:
             baseline=self._configured.baseline,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
-            diagnose=True,
+            diagnose=self._request.diagnose,
+            thorough=self._request.thorough,
             options=self._request.options,
             on_progress=on_progress,
         )

@@ -4,6 +4,8 @@ A tokenizer that never recognizes control tokens (`parses_special` is False) enc
 matches its other added tokens. In a text without any of its control tokens, this is what `parse_special` does to other
 tokenizers. In a text that contains one, none of their modes is the same; with the option off, at least the control
 tokens are plain text on both sides. If such a tokenizer does not list its control tokens, the option is always off.
+
+Some tokenizers always recognize control tokens. The option is then always on, unless another one never does.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import ControlListing
+from tokverify.tokenizer import AlwaysParsing, ControlListing
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -38,11 +40,14 @@ class Modes:
         unable = [tokenizer for tokenizer in tokenizers if not tokenizer.parses_special]
         self.parses_special = not unable
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
+        self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
         self._never_parsed = [(tokenizer.name, _control_test(tokenizer)) for tokenizer in unable]
 
     def choose(self, text: str, asked: Mode) -> Mode:
         """Return the mode in which a text is compared, given the one that is asked for."""
-        parse_special = asked.parse_special if self.parses_special else not self._find_unable(text)
+        parse_special = asked.parse_special or bool(self._always)
+        if not self.parses_special:
+            parse_special = not self._find_unable(text)
         return Mode(asked.add_special and self._adds_special, parse_special)
 
     def decisive_options(self, text: str, asked: Mode, chosen: Mode) -> list[str]:
@@ -60,6 +65,9 @@ class Modes:
             names = dict.fromkeys(tokenizer.name for tokenizer in self._tokenizers if not tokenizer.adds_special)
             return f"add_special off: {_join(names, 'does', 'do')} not know which tokens to add around a text"
         unable = self._find_unable(text)
+        if self._always and not unable:
+            names = dict.fromkeys(tokenizer.name for tokenizer in self._always)
+            return f"parse_special on: {_join(names, 'always recognizes', 'always recognize')} control tokens in a text"
         if not unable:
             names = dict.fromkeys(name for name, _ in self._never_parsed)
             return f"parse_special on: {_join(names, 'has', 'have')} no other way to encode this text"
@@ -80,6 +88,9 @@ class Modes:
         for tokenizer in self._tokenizers:
             if not tokenizer.parses_special:
                 notes[_describe_parsing(tokenizer)] = None
+        for tokenizer in self._always:
+            reason = f"{tokenizer.name} always recognizes control tokens in text"
+            notes[f"compared with parse_special turned on: {reason}"] = None
         return tuple(notes)
 
     @cached_property
@@ -88,7 +99,9 @@ class Modes:
 
     @cached_property
     def _parsed(self) -> list[ContainsControl]:
-        return [_control_test(tokenizer) for tokenizer in self._tokenizers if tokenizer.parses_special]
+        # One that always recognizes control tokens encodes a text in the same way in both modes.
+        choosing = [each for each in self._tokenizers if each.parses_special and not _always_parses(each)]
+        return [_control_test(tokenizer) for tokenizer in choosing]
 
 
 def _describe_parsing(tokenizer: Tokenizer) -> str:
@@ -102,6 +115,10 @@ def _describe_parsing(tokenizer: Tokenizer) -> str:
 
 def _join(names: dict[str, None], singular: str, plural: str) -> str:
     return f"{' and '.join(names)} {singular if len(names) == 1 else plural}"
+
+
+def _always_parses(tokenizer: Tokenizer) -> bool:
+    return isinstance(tokenizer, AlwaysParsing) and tokenizer.always_parses_special
 
 
 def _adds_tokens(tokenizer: Tokenizer) -> bool:

@@ -10,6 +10,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.wording import plural
+from tokverify.tokenizer import why_hidden
 from tokverify.verify.affix import find_affix_differences
 from tokverify.verify.digest import make_difference
 from tokverify.verify.failure import NotComparedError
@@ -33,15 +34,29 @@ class TokenizerComparison(NamedTuple):
     not_compared: Sequence[str]
 
 
-def compare_tokenizers(actual: Tokenizer, expected: Tokenizer, vocabulary: VocabularyDifference) -> TokenizerComparison:
-    """Compare two tokenizers in all aspects that both sides expose; `vocabulary` is how their vocabularies differ."""
-    steps: tuple[Callable[[], Iterator[TokenizerDifference]], ...] = (
-        partial(find_piece_differences, vocabulary),
-        partial(find_type_differences, actual, expected),
-        partial(find_role_differences, actual, expected, vocabulary.special_ids),
+def compare_tokenizers(
+    actual: Tokenizer, expected: Tokenizer, vocabulary: VocabularyDifference | None
+) -> TokenizerComparison:
+    """Compare two tokenizers in all aspects that both sides expose.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference.
+        vocabulary: How their vocabularies differ; None if one side does not list its tokens.
+    """
+    steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),
         partial(find_affix_differences, actual, expected),
-    )
+    ]
+    if vocabulary:
+        steps = [
+            partial(find_piece_differences, vocabulary),
+            partial(find_type_differences, actual, expected),
+            partial(find_role_differences, actual, expected, vocabulary.special_ids),
+            *steps,
+        ]
+    else:
+        steps.insert(0, partial(_miss_vocabulary, why_hidden(actual, expected)))
     differences: list[TokenizerDifference] = []
     not_compared: list[str] = []
     for step in steps:
@@ -50,6 +65,10 @@ def compare_tokenizers(actual: Tokenizer, expected: Tokenizer, vocabulary: Vocab
         except (NotComparedError, TokverifyError) as error:
             not_compared.append(str(error))
     return TokenizerComparison(sort_by_severity(differences), not_compared)
+
+
+def _miss_vocabulary(reason: str) -> Iterator[TokenizerDifference]:
+    raise NotComparedError(f"the vocabularies were not compared: {reason}")
 
 
 def describe_decoding(results: Iterable[CaseResult]) -> TokenizerDifference | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType
-from tokverify.tokenizer import pieces_of
+from tokverify.tokenizer import pieces_of, why_hidden
 from tokverify.verify.failure import NotComparedError
 from tokverify.verify.role_difference import find_other_roles
 from tokverify.verify.type_difference import types_of
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 _BYTE_PIECES = frozenset(f"<0x{high}{low}>" for high, low in product(hexdigits, repeat=2))
 
 
-def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference:
-    """Compare two vocabularies id by id.
+def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference | None:
+    """Compare two vocabularies id by id; return None if one side does not list its tokens.
 
     If strings differ, their bytes are compared, so that a token that is only stored differently (`▁▁` for two spaces)
     does not count as a difference. Equal strings are assumed to represent the same bytes, except for `<0x0A>` and the
     like, which stand for a byte only if they are typed so.
     """
+    if why_hidden(actual, expected):
+        return None
     pieces, others = pieces_of(actual), pieces_of(expected)
     differing, respelled = [], 0
     for id, piece, other in _find_suspicious(pieces, others):

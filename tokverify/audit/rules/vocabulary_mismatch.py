@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.rule import rule
+from tokverify.audit.subject import NotEvaluatedError
 from tokverify.files.gguf.keys import TOKENS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import list_items, plural, quote
+from tokverify.tokenizer import why_hidden
 from tokverify.verify.token_text import is_filler
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -65,6 +67,8 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8379, ggml-org/llama.cpp#12876, huggingface/candle#3641, ggml-org/llama.cpp#15842
     """
     difference = compare_vocabularies(subject.encoder, subject.expected)
+    if difference is None:
+        raise NotEvaluatedError(why_hidden(subject.expected))
     yield from _other_pieces(difference.pieces)
     for role, (actual, expected) in difference.special_ids.items():
         message = f"{role} is {actual}, but {expected} in the reference"

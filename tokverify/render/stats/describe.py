@@ -29,13 +29,13 @@ from tokverify.render.stats.text import (
     format_count,
     format_measurements,
     format_sizes,
+    format_vocabulary,
     list_failures,
     token_lists,
 )
 from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.document import Inline
@@ -80,7 +80,7 @@ def _describe_sections(stats: StatsReport, options: RenderOptions) -> Iterator[S
 def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
     for measured in stats.tokenizers:
         yield visible_message(measured.name), code(measured.source, Style.STRONG)
-        yield "", plural(measured.vocab_size, "token")
+        yield "", format_vocabulary(measured)
         digests = {"fingerprint": measured.fingerprint, "sha256": measured.sha256} if verbose else {}
         for name, digest in digests.items():
             if digest:

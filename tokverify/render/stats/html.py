@@ -14,13 +14,13 @@ from tokverify.render.stats.text import (
     format_count,
     format_measurements,
     format_sizes,
+    format_vocabulary,
     list_failures,
     token_lists,
 )
 from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.stats import MeasuredTokenizer, StatsReport, TokenCount
@@ -61,7 +61,7 @@ def _side(measured: MeasuredTokenizer) -> dict[str, object]:
         "reason": "",
         "caveat": "",
         "digests": [(name, visible_message(digest)) for name, digest in digests.items() if digest],
-        "settings": [("vocabulary", plural(measured.vocab_size, "token"))],
+        "settings": [("vocabulary", format_vocabulary(measured))],
         "overrides": [],
     }
 

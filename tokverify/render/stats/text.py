@@ -27,6 +27,11 @@ def format_sizes(texts: MeasuredTexts) -> list[str]:
     return [f"{texts.bytes:,}", f"{texts.characters:,}", NOTHING if texts.words is None else f"{texts.words:,}"]
 
 
+def format_vocabulary(measured: MeasuredTokenizer) -> str:
+    """Return the size of a vocabulary."""
+    return plural(measured.vocab_size, "token") if measured.vocab_size else "not listed"
+
+
 def format_count(count: TokenCount) -> list[str]:
     """Return the number of tokens, and the rates per byte, character and word."""
     tokens = NOTHING if count.tokens is None else f"{count.tokens:,}"

@@ -1,0 +1,107 @@
+from array import array
+from itertools import permutations
+
+import pytest
+
+from support import made_vocabulary
+from tokverify.corpus.coverage import (
+    Coverage,
+    CoverageRecorder,
+    add_coverage,
+    covered_ids,
+    describe_coverage,
+    is_sampled,
+)
+from tokverify.corpus.document import Document
+from tokverify.corpus.feature import (
+    find_branches,
+    find_script_pairs,
+    pre_tokenizer_of,
+)
+from tokverify.engine.batch import EncodedBatch
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+
+TEXTS = ("Hello, world 123", "漢字 and Latin", "  spaces\n\n", "Ελληνικά漢字", "")
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return Encoder(made_vocabulary.bpe())
+
+
+def record(encoder: Encoder, *documents: Document, place: str = "row") -> Coverage:
+    recorder = CoverageRecorder(encoder, place)
+    recorder.add(documents, encoder.encode_batch([document.text for document in documents]))
+    return recorder.coverage()
+
+
+def test_every_id_is_recorded(encoder: Encoder):
+    documents = [Document(row, text) for row, text in enumerate(TEXTS)]
+    ids = {id for text in TEXTS for id in encoder.encode(text)}
+    assert covered_ids(record(encoder, *documents)) == sorted(ids)
+
+
+def test_the_order_and_the_division_of_documents_do_not_matter(encoder: Encoder):
+    documents = [Document(row, text) for row, text in enumerate(TEXTS)]
+    whole = record(encoder, *documents)
+    parts = [record(encoder, document) for document in documents]
+    for order in permutations(parts):
+        total = Coverage()
+        for part in order:
+            total = add_coverage(total, part)
+        assert total == whole
+    assert whole.sampled == len(TEXTS)
+
+
+def test_which_documents_are_sampled_depends_on_the_document_alone():
+    beginning = [is_sampled(Document(row, "x"), 512) for row in (0, 511, 512)]
+    assert beginning == [True, True, False]
+    sampled = [row for row in range(10_000, 30_000) if is_sampled(Document(row, f"text {row}"), 512)]
+    assert 100 < len(sampled) < 220
+
+
+def test_documents_outside_the_sample_count_only_with_their_ids(encoder: Encoder):
+    text = next(f"漢a {row}" for row in range(100) if not is_sampled(Document(600, f"漢a {row}"), 512))
+    coverage = record(encoder, Document(600, text))
+    assert coverage.script_pairs == coverage.branches == ()
+    assert covered_ids(coverage) == sorted(set(encoder.encode(text)))
+
+
+def test_documents_without_text_are_recorded(encoder: Encoder):
+    recorder = CoverageRecorder(encoder, "document")
+    recorder.add([Document(0, None, array("I", [5, 9]))], EncodedBatch.from_lists([[5, 9]]))
+    assert covered_ids(recorder.coverage()) == [5, 9]
+
+
+def test_branches_are_the_alternatives_that_match():
+    branches = find_branches(PRE_TOKENIZERS["gpt-2"], "it's 12")
+    assert branches == {"'(?:[stmd]|re|ve|ll)", r" ?\p{L}+", r" ?\p{N}+"}
+
+
+def test_only_tokenizers_with_a_pre_tokenizer_have_branches(encoder: Encoder):
+    assert pre_tokenizer_of(encoder) == PRE_TOKENIZERS["qwen2"]
+    assert pre_tokenizer_of(Encoder(made_vocabulary.spm())) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("plain ASCII", set()),
+        ("漢字", set()),
+        ("a漢b", {"Latin Han", "Han Latin"}),
+        ("aб漢", {"Latin Cyrillic", "Cyrillic Han"}),
+        ("a 漢", set()),
+    ],
+)
+def test_script_pairs(text: str, pairs: set[str]):
+    assert find_script_pairs(text) == pairs
+
+
+def test_a_description_counts_tokens_and_merges(encoder: Encoder):
+    described = describe_coverage(record(encoder, Document(0, "Hello, world 123")), encoder)
+    ids = set(encoder.encode("Hello, world 123"))
+    assert described.vocabulary.pieces.done == len(ids)
+    assert described.vocabulary.pieces.total == encoder.vocab_size
+    assert described.vocabulary.merges.done > 0
+    assert described.branches

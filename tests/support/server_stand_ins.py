@@ -1,0 +1,110 @@
+"""Stand-ins for servers that cannot be installed here, written from their documentation and backed by an Encoder.
+
+Like the real ones, they always recognize control tokens.
+"""
+
+import json
+from typing import ClassVar
+
+from support.stand_in import StandIn
+
+
+class _HttpStandIn(StandIn):
+    """A server with a route for each path."""
+
+    routes: ClassVar[dict]
+
+    def answer(self, path: str, body: bytes):
+        if path not in self.routes:
+            raise NotImplementedError
+        return self.routes[path](self, json.loads(body or b"{}"))
+
+    def ids(self, text: str, *, add_special: bool) -> list[int]:
+        return self.encoder.encode(text, add_special=add_special, parse_special=True)
+
+    def text(self, ids) -> str:
+        return self.encoder.decode(ids).decode(errors="replace")
+
+
+def _models(owner):
+    return lambda self, asked: {"object": "list", "data": [{"id": "org/sample", "owned_by": owner}]}
+
+
+class VllmStandIn(_HttpStandIn):
+    """As in `vllm/entrypoints/serve/tokenize/protocol.py`."""
+
+    def tokenize(self, asked):
+        tokens = self.ids(asked["prompt"], add_special=asked.get("add_special_tokens", True))
+        return {"count": len(tokens), "max_model_len": 4096, "tokens": tokens, "token_strs": None}
+
+    def detokenize(self, asked):
+        return {"prompt": self.text(asked["tokens"])}
+
+    routes: ClassVar = {"/v1/models": _models("vllm"), "/tokenize": tokenize, "/detokenize": detokenize}
+
+
+class SglangStandIn(_HttpStandIn):
+    """As in SGLang's `TokenizeRequest` and `DetokenizeRequest`."""
+
+    def tokenize(self, asked):
+        tokens = self.ids(asked["prompt"], add_special=asked.get("add_special_tokens", True))
+        return {"tokens": tokens, "count": len(tokens), "max_model_len": 4096}
+
+    def detokenize(self, asked):
+        hidden = set() if not asked.get("skip_special_tokens", True) else set(self.encoder.special_ids.values())
+        return {"text": self.text([id for id in asked["tokens"] if id not in hidden])}
+
+    routes: ClassVar = {"/v1/models": _models("sglang"), "/tokenize": tokenize, "/detokenize": detokenize}
+
+
+class TeiStandIn(_HttpStandIn):
+    """As in `router/src/http/types.rs` of text-embeddings-inference."""
+
+    def tokenize(self, asked):
+        ids = self.ids(asked["inputs"], add_special=asked.get("add_special_tokens", True))
+        return [[{"id": id, "text": self.encoder.piece(id), "special": False, "start": 0, "stop": 0} for id in ids]]
+
+    def decode(self, asked):
+        return [self.text(asked["ids"])]
+
+    def info(self, asked):
+        return {"model_id": "org/sample", "model_type": {"embedding": {"pooling": "cls"}}, "version": "1.9.4"}
+
+    routes: ClassVar = {"/info": info, "/tokenize": tokenize, "/decode": decode}
+
+
+class OvmsStandIn(_HttpStandIn):
+    """As on the page "Tokenization" of OpenVINO Model Server 2026."""
+
+    names = ("org/sample",)
+
+    def tokenize(self, asked):
+        if asked["model"] not in self.names:
+            raise NotImplementedError
+        return {"tokens": self.ids(asked["text"], add_special=asked.get("add_special_tokens", True))}
+
+    def models(self, asked):
+        return {"object": "list", "data": [{"id": name, "owned_by": "OVMS"} for name in self.names]}
+
+    routes: ClassVar = {"/v3/models": models, "/v3/tokenize": tokenize}
+
+
+class LlamaCppPythonStandIn(_HttpStandIn):
+    """As in `llama_cpp/server/app.py` of llama-cpp-python 0.3.36."""
+
+    def tokenize(self, asked):
+        return {"tokens": self.ids(asked["input"], add_special=True)}
+
+    def detokenize(self, asked):
+        return {"text": self.text(asked["tokens"])}
+
+    routes: ClassVar = {"/v1/models": _models("me"), "/extras/tokenize": tokenize, "/extras/detokenize": detokenize}
+
+
+STAND_INS = {
+    "vllm": VllmStandIn,
+    "sglang": SglangStandIn,
+    "tei": TeiStandIn,
+    "ovms": OvmsStandIn,
+    "llama-cpp-python": LlamaCppPythonStandIn,
+}

@@ -1,0 +1,29 @@
+"""Verify or audit several models with one report for all of them, which is that of `tokverify check`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.progress import ProgressBar
+from tokverify.render.kinds import FORMATS, present
+
+if TYPE_CHECKING:
+    from tokverify.tasks.check import CheckRequest
+
+
+def check_several(options: ReportOptions, requests: Sequence[CheckRequest]) -> int:
+    """Check models, write the reports that the options name, and return the exit code."""
+    from tokverify.tasks.check import check_models
+
+    models = [request.model for request in requests]
+    inputs = [path for model in models for path in (model.model, model.baseline, model.waivers)]
+    check_reports(options, FORMATS["check"], inputs)
+    with ProgressBar(enabled=not options.quiet) as progress:
+        report = check_models(requests, progress.update)
+    recorded = options.as_recorded()
+    if "model" in recorded:
+        recorded["model"] = [str(model.model) for model in models]
+    return write_reports(options, present("check", replace(report, options=recorded)))

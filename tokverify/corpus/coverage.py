@@ -1,0 +1,124 @@
+"""Record which tokens, pre-tokenizer alternatives and pairs of scripts occur in documents.
+
+Every token counts. Alternatives and pairs of scripts are looked for in the first `SAMPLED_CHARACTERS` of a sample of
+the documents, because that takes much longer than encoding. Whether a document belongs to the sample depends on the
+document alone, so the result does not depend on how a corpus is divided.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokverify.corpus.feature import find_branches, find_script_pairs, pre_tokenizer_of
+from tokverify.fuzz.coverage import CoverageCounter
+from tokverify.report.corpus import CorpusCoverage
+from tokverify.report.fields import Count
+
+if TYPE_CHECKING:
+    from tokverify.corpus.document import Document
+    from tokverify.engine.batch import EncodedBatch
+    from tokverify.tokenizer import Tokenizer
+
+SAMPLED_CHARACTERS = 4096
+
+FIRST = {"row": 512, "document": 512, "byte": 1 << 18}
+"""What the rows of documents count -> the row below which all documents of a file belong to the sample."""
+
+_RATE = 128
+_HASHED_CHARACTERS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What occurs in some documents."""
+
+    tokens: bytes = b""
+    """A bit for each id, the lowest first."""
+    branches: tuple[str, ...] = ()
+    """Alternatives of the pre-tokenizer's patterns, sorted."""
+    script_pairs: tuple[str, ...] = ()
+    """Such as `Latin Han`, sorted."""
+    sampled: Count = 0
+    """How many documents were examined for these two."""
+
+
+def add_coverage(left: Coverage, right: Coverage) -> Coverage:
+    """Combine what occurs in different documents; associative and commutative."""
+    size = max(len(left.tokens), len(right.tokens))
+    bits = [int.from_bytes(side.tokens, "little") for side in (left, right)]
+    return Coverage(
+        tokens=(bits[0] | bits[1]).to_bytes(size, "little"),
+        branches=tuple(sorted({*left.branches, *right.branches})),
+        script_pairs=tuple(sorted({*left.script_pairs, *right.script_pairs})),
+        sampled=left.sampled + right.sampled,
+    )
+
+
+class CoverageRecorder:
+    """Records what occurs in documents.
+
+    Args:
+        tokenizer: The tokenizer whose ids are recorded.
+        place: What the rows of the documents count, as a key of `FIRST`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, place: str) -> None:
+        self._first = FIRST[place]
+        self._seen = np.zeros(tokenizer.vocab_size, dtype=bool)
+        self._pre_tokenizer = pre_tokenizer_of(tokenizer)
+        self._branches: set[str] = set()
+        self._pairs: set[str] = set()
+        self._sampled = 0
+
+    def add(self, documents: Sequence[Document], ids: EncodedBatch) -> None:
+        """Record a batch of documents and their ids, which must be in the vocabulary."""
+        self._seen[np.frombuffer(ids.ids, np.uint32)] = True
+        for document in documents:
+            if document.text is not None and is_sampled(document, self._first):
+                self._examine(document.text[:SAMPLED_CHARACTERS])
+
+    def _examine(self, text: str) -> None:
+        self._sampled += 1
+        self._pairs |= find_script_pairs(text)
+        if self._pre_tokenizer:
+            self._branches |= find_branches(self._pre_tokenizer, text)
+
+    def coverage(self) -> Coverage:
+        """Return everything recorded so far."""
+        return Coverage(
+            tokens=np.packbits(self._seen, bitorder="little").tobytes(),
+            branches=tuple(sorted(self._branches)),
+            script_pairs=tuple(sorted(self._pairs)),
+            sampled=self._sampled,
+        )
+
+
+def is_sampled(document: Document, first: int) -> bool:
+    """Check whether a document belongs to the sample: one of 128 by a hash, and those before row `first`."""
+    text = document.text or ""
+    beginning = f"{len(text)} {text[:_HASHED_CHARACTERS]}".encode("utf-8", "surrogatepass")
+    return document.row < first or zlib.crc32(beginning) % _RATE == 0
+
+
+def covered_ids(coverage: Coverage) -> list[int]:
+    """Return the ids that occur, in ascending order."""
+    bits = np.unpackbits(np.frombuffer(coverage.tokens, np.uint8), bitorder="little")
+    ids: list[int] = np.flatnonzero(bits).tolist()
+    return ids
+
+
+def describe_coverage(coverage: Coverage, tokenizer: Tokenizer) -> CorpusCoverage:
+    """Return coverage as report data, with the share of the merges that build the tokens that occur."""
+    counter = CoverageCounter(tokenizer)
+    counter.add(covered_ids(coverage))
+    return CorpusCoverage(
+        vocabulary=counter.coverage,
+        branches=coverage.branches,
+        script_pairs=coverage.script_pairs,
+        sampled=coverage.sampled,
+    )

@@ -1,0 +1,88 @@
+"""Recognize the kind of server at an address, from what it says about itself and from the paths that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from tokverify.errors import UnsupportedError
+from tokverify.system.http_connection import RefusedError
+from tokverify.system.http_pool import Call, HttpPool
+
+_MODELS = "/v1/models"
+_DECISIVE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, *(429, 503)})
+_OWNERS: Mapping[object, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang"}
+"""The `owned_by` of a server's models -> the kind of server."""
+
+
+def _is_llama_server(pool: HttpPool) -> bool:
+    return _ask_if_known(pool, Call("/props")) is not None
+
+
+def _is_tei(pool: HttpPool) -> bool:
+    answer = _ask_if_known(pool, Call("/info"))
+    return isinstance(answer, dict) and "model_type" in answer
+
+
+def _is_llama_cpp_python(pool: HttpPool) -> bool:
+    answer = _ask_if_known(pool, Call("/extras/tokenize", {"input": ""}))
+    return isinstance(answer, dict) and "tokens" in answer
+
+
+def _is_ovms(pool: HttpPool) -> bool:
+    return bool(list_models(pool, "/v3/models"))
+
+
+_PROBES: Mapping[str, Callable[[HttpPool], bool]] = {
+    "llama-server": _is_llama_server,
+    "tei": _is_tei,
+    "llama-cpp-python": _is_llama_cpp_python,
+    "ovms": _is_ovms,
+}
+
+
+def detect(pool: HttpPool) -> str:
+    """Return the kind of the server.
+
+    Raises:
+        AnswerError: If it does not respond, requires a key, or is not ready.
+        UnsupportedError: If it is of an unknown kind.
+    """
+    for model in list_models(pool, _MODELS):
+        if kind := _OWNERS.get(model.get("owned_by")):
+            return kind
+    for kind, recognizes in _PROBES.items():
+        if recognizes(pool):
+            return kind
+    kinds = ", ".join(dict.fromkeys([*_OWNERS.values(), *_PROBES]))
+    raise UnsupportedError(
+        f"{pool.address}: not recognized as any of {kinds}; if it is one, select it, as in vllm+{pool.address}"
+    )
+
+
+def list_models(pool: HttpPool, path: str = _MODELS) -> list[dict[str, Any]]:
+    """Return what a server says about its models; nothing if it does not know the path.
+
+    Raises:
+        AnswerError: As `detect` does.
+    """
+    answer = _ask_if_known(pool, Call(path))
+    models = answer.get("data") if isinstance(answer, dict) else None
+    return [model for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+
+
+def name_of(models: list[dict[str, Any]]) -> str:
+    """Return the name of the first of these models."""
+    name = models[0].get("id") if models else None
+    return name if isinstance(name, str) else "a model without a name"
+
+
+def _ask_if_known(pool: HttpPool, call: Call) -> Any:  # noqa: ANN401 - JSON
+    """Return what the server answers; None if it knows no such path."""
+    try:
+        return pool.ask(call)
+    except RefusedError as error:
+        if error.status in _DECISIVE:
+            raise
+        return None

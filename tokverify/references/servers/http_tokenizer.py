@@ -1,0 +1,155 @@
+"""What the adapters of all servers share: texts and ids go through a few HTTP endpoints, many at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.system.http_connection import AnswerError
+from tokverify.text.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from tokverify.system.http_pool import Call, HttpPool
+
+MAX_ID = (1 << 31) - 1
+
+
+class HttpTokenizer(ABC):
+    """The tokenizer of a server that does not list its tokens, and always recognizes control tokens in a text.
+
+    An adapter says how a text and ids become requests, and what the answers mean.
+
+    Args:
+        pool: The connections to the server.
+        model: The name of the model, for servers that require it.
+    """
+
+    name: str
+    parses_special = True
+    always_parses_special = True
+    adds_special = True
+    decodes_as_llama_cpp = False
+    vocab_size = 0
+
+    def __init__(self, pool: HttpPool, model: str = "") -> None:
+        self.pool = pool
+        self.model = model
+        self.special_ids: Mapping[str, int] = {}
+        self._texts: dict[int, str] = {}
+
+    @property
+    def hidden_vocabulary(self) -> str:
+        """Why `vocab_size` is 0."""
+        return f"{self.name} does not list its tokens"
+
+    @abstractmethod
+    def request_encoding(self, text: str, *, add_special: bool, parse_special: bool) -> Call:
+        """Return the request that encodes a text."""
+
+    @abstractmethod
+    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
+        """Return the ids in the answer to that request; anything but a list of ids is rejected later.
+
+        Raises:
+            LookupError: If the answer has another form.
+            TypeError: If it has another form.
+        """
+
+    @abstractmethod
+    def request_decoding(self, ids: Sequence[int]) -> Call:
+        """Return the request that decodes ids.
+
+        Raises:
+            UnsupportedError: If the server decodes nothing.
+        """
+
+    @abstractmethod
+    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
+        """Return the text in the answer to that request; anything but a string is rejected later.
+
+        Raises:
+            LookupError: If the answer has another form.
+            TypeError: If it has another form.
+        """
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to ids.
+
+        Raises:
+            UnsupportedError: If the server has no way to encode with these options.
+        """
+        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
+        if isinstance(ids, EncodeError | UnsupportedError):
+            raise ids
+        return ids
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
+        """Encode texts, several at a time; the result for a text that cannot be encoded is its error."""
+        if self.always_parses_special and not parse_special:
+            reason = f"{self.name} always recognizes control tokens in a text"
+            return [UnsupportedError(reason) for _ in texts]
+        failures = [_surrogate_error(text) for text in texts]
+        valid = [text for text, failure in zip(texts, failures, strict=True) if failure is None]
+        calls = [self.request_encoding(text, add_special=add_special, parse_special=parse_special) for text in valid]
+        answers = iter(self.pool.ask_all(calls))
+        return [failure or self._ids_or_error(next(answers)) for failure in failures]
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Decode ids; what is not valid UTF-8 becomes U+FFFD on the way."""
+        decoded = self.decode_many([ids])[0]
+        if isinstance(decoded, EncodeError):
+            raise decoded
+        return decoded
+
+    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
+        """Decode lists of ids, several at a time; the result for a list that cannot be decoded is its error."""
+        answers = self.pool.ask_all([self.request_decoding(ids) for ids in all_ids])
+        return [self._bytes_or_error(answer) for answer in answers]
+
+    def piece(self, id: int) -> str:
+        """Return the text that the server shows for a token, or its id as `<5>` if it shows none."""
+        if id not in self._texts:
+            try:
+                self._texts[id] = self.decode([id]).decode()
+            except (EncodeError, UnsupportedError):
+                self._texts[id] = ""
+        return self._texts[id] or f"<{id}>"
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the text that the server shows for a token, as bytes; none if it shows none."""
+        self.piece(id)
+        return self._texts[id].encode()
+
+    def _ids_or_error(self, answer: Any) -> list[int] | EncodeError:  # noqa: ANN401 - JSON
+        if isinstance(answer, AnswerError):
+            return EncodeError(str(answer))
+        try:
+            ids = self.read_ids(answer)
+        except (LookupError, TypeError):
+            ids = None
+        if isinstance(ids, list) and all(type(id) is int and 0 <= id <= MAX_ID for id in ids):
+            return ids
+        return EncodeError(f"{self.pool.address}: the answer contains no list of ids")
+
+    def _bytes_or_error(self, answer: Any) -> bytes | EncodeError:  # noqa: ANN401 - JSON
+        if isinstance(answer, AnswerError):
+            return EncodeError(str(answer))
+        try:
+            text = self.read_text(answer)
+        except (LookupError, TypeError):
+            text = None
+        if isinstance(text, str):
+            return text.encode(errors="replace")
+        return EncodeError(f"{self.pool.address}: the answer contains no text")
+
+
+def _surrogate_error(text: str) -> EncodeError | None:
+    try:
+        to_utf8(text)
+    except EncodeError as error:
+        return error
+    return None
