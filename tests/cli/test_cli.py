@@ -117,6 +117,8 @@ TABLE = [
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
+    (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
+    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--ids", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
 ]
 
@@ -127,6 +129,7 @@ def tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     contents = {
         "empty.gguf": b"",
         "bad.json": b'{"model": 1}',
+        "ids.jsonl": b'{"ids": [1142]}\n{"ids": [1716, 1723, 1715]}\n',
         "bad.yaml": BAD_SUITE.encode(),
         "good.yaml": b"cases:\n- {id: a, text: a}\n",
         "surrogate.yaml": b'cases:\n- {id: s, text: "a\\ud800"}\n',
@@ -206,8 +209,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats", "fix",
-        "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
+        "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

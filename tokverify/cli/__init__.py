@@ -23,6 +23,7 @@ _COMMANDS = (
     "audit",
     "inspect",
     "stats",
+    "canonical",
     "fix",
     "chat",
     "convert",

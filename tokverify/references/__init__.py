@@ -69,6 +69,18 @@ def _command(request: Request) -> FoundReference:
     return command.load(request)
 
 
+def _transformers(request: Request) -> FoundReference:
+    from tokverify.references import transformers
+
+    return transformers.load(request)
+
+
+def _vocab(request: Request) -> FoundReference:
+    from tokverify.references import vocab
+
+    return vocab.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
     "hub": _hub,
@@ -76,6 +88,8 @@ REFERENCES: Mapping[str, Loader] = {
     "llama.cpp": _llama_cpp,
     "server": _server,
     "command": _command,
+    "transformers": _transformers,
+    "vocab": _vocab,
 }
 """The built-in kinds of references."""
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
+from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
 from tokverify.stores.location import is_stored
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
+
+KINDS_BY_NAME: Mapping[str, str] = {
+    "vocab.json": "vocab",
+    "vocab.txt": "vocab",
+    "tokenizer_config.json": "transformers",
+}
+"""Name of a file whose content alone does not tell what it is -> kind of the reference."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
@@ -54,8 +65,7 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
-        file = file_in(path) if path.is_dir() else path
-        return kind_of(file), str(file)
+        return _identify_file(path)
     if hub_id := repository(location):
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
@@ -68,6 +78,18 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
         f"{_suggest(location, known)}"
     )
+
+
+def _identify_file(path: Path) -> tuple[str, str]:
+    """Recognize a file, or the preferred one in a directory: by its content, or by a name that libraries agree on."""
+    names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
+    named = next((path / name for name in names if (path / name).is_file()), path)
+    kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
+    if kind:
+        # transformers loads directories.
+        return kind, str(named.parent if kind == "transformers" else named)
+    file = file_in(path) if path.is_dir() else path
+    return kind_of(file), str(file)
 
 
 def _suggest(location: str, known: Iterable[str]) -> str:
