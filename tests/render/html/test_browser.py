@@ -214,7 +214,7 @@ def test_a_repair_command_is_copied(open_page):
 
 def test_a_command_that_cannot_be_copied_is_selected(open_page):
     page = open_page("audit")
-    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
     page.click("button.copy >> nth=0")
     page.wait_for_selector("text=Press Ctrl-C")
     assert page.evaluate("String(getSelection())") == page.inner_text("code.command >> nth=0")
