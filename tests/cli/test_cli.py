@@ -199,8 +199,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "check", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "fix", "chat",
-        "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "run", "check", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "stream", "fix",
+        "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 
