@@ -28,7 +28,7 @@ tokverify's encoder of the intact file.
   "refused" if the file does not load.
 - **fuzz**: after how many fuzzed strings, and seconds of CPU time, the first one fails; the limit is {seconds:.0f}
   seconds. A file that does not load cannot be fuzzed. With the intact file as reference, decoding is compared too,
-  as by `tokverify fuzz --decode`.
+  as by `tokverify fuzz --decoding`.
 - **diagnosed**: whether the first explanation names the fault and explains every failing case.
 - **fixed**: whether `tokverify fix` writes a file whose shipped cases all match, and decode as the intact file
   does.

@@ -40,11 +40,24 @@ def files(pytester):
 def test_each_case_is_a_test_and_fails_with_the_difference(pytester):
     pytester.makepyfile(MARKED.format(arguments=BROKEN))
     result = pytester.runpytest_inprocess("-v")
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
-        ["*test_tokenizer?own/plain? PASSED*", "*MISMATCH own/spaces  *own.yaml:3*", "*actual: 4 tokens*"]
+        [
+            "*test_tokenizer?own/plain? PASSED*",
+            "*test_tokenizer?tokenizers? FAILED*",
+            "*MISMATCH own/spaces  *own.yaml:3*",
+            "*actual: 4 tokens*",
+        ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+def test_tokenizers_that_differ_apart_from_the_cases_fail(pytester):
+    arguments = BROKEN.replace("]", "], patterns=['own/plain']")
+    pytester.makepyfile(MARKED.format(arguments=arguments))
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*fails*ERROR types: *"])
 
 
 def test_known_failures_pass(pytester):
@@ -56,7 +69,7 @@ def test_known_failures_pass(pytester):
     update = ["--baseline", "known.yaml", "--update-baseline", "--reason", "we know"]
     assert CliRunner().invoke(main, [*arguments, *update]).exit_code == 0
     pytester.makepyfile(MARKED.format(arguments=f'{BROKEN}, baseline="known.yaml"'))
-    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+    pytester.runpytest_inprocess().assert_outcomes(passed=3)
 
 
 def test_the_configuration_is_collected_on_request(pytester):
@@ -171,7 +184,7 @@ def test_the_shipped_suites_can_be_tested_too(pytester):
     cases = 'cases=["shipped", "own.yaml"], patterns=["own/*", "seed/extra-spaces"]'
     pytester.makepyfile(MARKED.format(arguments=f'"sample.gguf", reference="sample.tokenizer.model", {cases}'))
     result = pytester.runpytest_inprocess("-v")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["*?seed/extra-spaces? PASSED*", "*?own/spaces? PASSED*"])
     (pytester.path / "shipped").mkdir()
     result = pytester.runpytest_inprocess()
@@ -214,7 +227,7 @@ def test_a_failed_verification_is_not_repeated(pytester):
     pytester.makepyfile(MARKED.format(arguments='"gone.gguf", cases=["own.yaml"]'))
     # In this process, the function that the conftest replaces would stay replaced.
     result = pytester.runpytest_subprocess()
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(["*it is gone*"])
     assert (pytester.path / "tried").read_text() == "once"
 

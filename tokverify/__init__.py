@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.chat import check_chat
     from tokverify.tasks.convert import convert_tokenizer
+    from tokverify.tasks.corpus import verify_corpus
     from tokverify.tasks.diff import diff_tokenizers
     from tokverify.tasks.encode import decode_ids, encode_text
     from tokverify.tasks.explain import explain_ids, explain_text
@@ -79,6 +80,7 @@ __all__ = [
     "select_cases",
     "to_json",
     "train_tokenizer",
+    "verify_corpus",
     "verify_model",
     "verify_tokenizers",
 ]
@@ -125,6 +127,7 @@ _MODULES = {
     "select_cases": "tasks.cases",
     "to_json": "tasks.report",
     "train_tokenizer": "tasks.train",
+    "verify_corpus": "tasks.corpus",
     "verify_model": "tasks.run",
     "verify_tokenizers": "verify.comparison",
 }

@@ -1,6 +1,6 @@
 """A pytest plugin that turns each case into a test, which fails with the difference, token by token.
 
-A configured model has one more test, which fails if the tokenizers themselves differ.
+Each model has one more test, which fails if the tokenizers themselves differ.
 
 pytest imports this module on every start if tokverify is installed, so everything slow is imported where it is used.
 docs/pytest.md explains how to use it.
@@ -67,18 +67,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Create a test for each case that the marker selects."""
+    """Create a test for each case that the marker selects, and one for the tokenizers themselves."""
     if "tokverify_case" not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("tokverify")
     if mark is None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: tokverify_case needs @pytest.mark.{_MARK}")
-    tests = _make_tests(_read_marker(mark, metafunc.config.rootpath), pytest.UsageError)
+    model = _read_marker(mark, metafunc.config.rootpath)
+    tests = _make_tests(model, pytest.UsageError)
     metafunc.parametrize("tokverify_case", tests, ids=[test.name for test in tests])
 
 
 class CaseTest:
-    """One case of one model, the value of the fixture `tokverify_case`."""
+    """One case of one model, a value of the fixture `tokverify_case`."""
 
     def __init__(self, model: ConfiguredModel, case: Case) -> None:
         self.model = model
@@ -108,6 +109,29 @@ class CaseTest:
             pytest.skip(_plain(result.message or "skipped"))
         elif result.status in {Status.MISMATCH, Status.ERROR}:
             pytest.fail(_draw(case_sections(self._report, verbose=False)), pytrace=False)
+
+
+class TokenizersTest:
+    """The comparison of a model's tokenizer with its reference apart from the cases, the last value of the fixture."""
+
+    name = "tokenizers"
+    case = None
+    result = None
+
+    def __init__(self, model: ConfiguredModel) -> None:
+        self.model = model
+
+    def verify(self) -> None:
+        """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
+        from tokverify.render.run.differences import difference_sections
+        from tokverify.report.run_summary import failing_differences, fails_uncompared
+
+        __tracebackhide__ = True
+        report = _verify(self.model)
+        if isinstance(report, Exception):
+            pytest.fail(_plain(report), pytrace=False)
+        if failing_differences(report) or fails_uncompared(report):
+            pytest.fail(_draw(difference_sections(report)), pytrace=False)
 
 
 def _add_nearest(config: pytest.Config) -> None:
@@ -157,7 +181,7 @@ def _read_marker(mark: pytest.Mark, root: Path) -> ConfiguredModel:
         raise pytest.UsageError(f"@pytest.mark.tokverify: {_plain(error)}") from None
 
 
-def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest]:
+def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest | TokenizersTest]:
     """Create the tests of a model; errors are raised as `error_type`."""
     from tokverify.errors import TokverifyError
     from tokverify.tasks.cases import select_cases
@@ -166,20 +190,7 @@ def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[Cas
         cases = select_cases(model.cases, model.suites, model.tags, model.patterns)
     except TokverifyError as error:
         raise error_type(_plain(error)) from None
-    return [CaseTest(model, case) for case in cases]
-
-
-def _verify_tokenizers(model: ConfiguredModel) -> None:
-    """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
-    from tokverify.render.run.differences import difference_sections
-    from tokverify.report.run_summary import failing_differences, fails_uncompared
-
-    __tracebackhide__ = True
-    report = _verify(model)
-    if isinstance(report, Exception):
-        pytest.fail(_plain(report), pytrace=False)
-    if failing_differences(report) or fails_uncompared(report):
-        pytest.fail(_draw(difference_sections(report)), pytrace=False)
+    return [*(CaseTest(model, case) for case in cases), TokenizersTest(model)]
 
 
 @lru_cache(maxsize=8)
@@ -245,14 +256,13 @@ class _ModelCollector(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         for test in _make_tests(self._model, self.CollectError):
-            yield _CaseItem.from_parent(self, name=test.name, test=test)
-        yield _TokenizersItem.from_parent(self, name="tokenizers", model=self._model)
+            yield _Item.from_parent(self, name=test.name, test=test)
 
 
-class _CaseItem(pytest.Item):
-    """A case of a configured model."""
+class _Item(pytest.Item):
+    """A test of a configured model."""
 
-    def __init__(self, *, test: CaseTest, **options: Any) -> None:  # noqa: ANN401 - pytest's own
+    def __init__(self, *, test: CaseTest | TokenizersTest, **options: Any) -> None:  # noqa: ANN401 - pytest's own
         super().__init__(**options)
         self._test = test
 
@@ -261,17 +271,3 @@ class _CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{self._test.model.name} {self._test.name}"
-
-
-class _TokenizersItem(pytest.Item):
-    """The comparison of a configured model's tokenizer with its reference, apart from the cases."""
-
-    def __init__(self, *, model: ConfiguredModel, **options: Any) -> None:  # noqa: ANN401 - pytest's own
-        super().__init__(**options)
-        self._model = model
-
-    def runtest(self) -> None:
-        _verify_tokenizers(self._model)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, f"{self._model.name} tokenizers"

@@ -28,7 +28,7 @@ TABLE = [
     ([BROKEN, "--select", "TV1", "--ignore", "TV12"], 0, ["21 rules"], []),
     ([BROKEN, "--select", "TV120", "--ignore", "TV1"], 2, [], ["no rule selected"]),
     ([BROKEN, "--select", "TV9"], 2, [], ["no rule has a code that starts with 'TV9'"]),
-    ([BROKEN, "--fail-on", "nonsense"], 2, [], ["'nonsense' is not one of"]),
+    ([BROKEN, "--fail-on", "nonsense"], 2, [], ["'nonsense' is neither a severity nor an aspect"]),
     (
         [BROKEN, "--waivers", "{tmp}/good.yaml"],
         0,

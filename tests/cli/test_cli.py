@@ -25,6 +25,7 @@ TABLE = [
     ([], 2, [], ["Usage:"]),
     (["nonsense"], 2, [], ["No such command"]),
     (["rnu", MODEL], 2, [], ["No such command 'rnu'. Did you mean 'run'?"]),
+    (["model.GGUF"], 2, [], ["No such command 'model.GGUF'. To verify this file, write `tokverify run model.GGUF`."]),
     (["run", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
     (["fuzz", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
     (["run"], 2, [], ["name a MODEL"]),
@@ -61,7 +62,13 @@ TABLE = [
     (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
-    (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--count", "300"], 0, ["nothing found"], []),
+    (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--texts", "300"], 0, ["nothing found"], []),
+    (
+        ["corpus", MODEL, "-r", REFERENCE, "{tmp}/absent.parquet"],
+        2,
+        [],
+        ["absent.parquet: cannot be read: No such file"],
+    ),
     (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
     (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
     (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
@@ -99,8 +106,8 @@ TABLE = [
     (["audit", BROKEN], 1, ["ERROR TV120"], []),
     (["fix", MODEL, "--dry-run"], 0, ["repair: none needed"], []),
     (["fix", MODEL], 2, [], ["name the file to write with -o"]),
-    (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--count", "0"], 0, ["written; it gives the same ids"], []),
-    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--count", "9"], 0, ["declared", "generated texts"], []),
+    (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
     (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
     (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is already a GGUF file"]),
@@ -110,6 +117,8 @@ TABLE = [
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
+    (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
+    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--ids", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
 ]
 
@@ -120,6 +129,7 @@ def tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     contents = {
         "empty.gguf": b"",
         "bad.json": b'{"model": 1}',
+        "ids.jsonl": b'{"ids": [1142]}\n{"ids": [1716, 1723, 1715]}\n',
         "bad.yaml": BAD_SUITE.encode(),
         "good.yaml": b"cases:\n- {id: a, text: a}\n",
         "surrogate.yaml": b'cases:\n- {id: s, text: "a\\ud800"}\n',
@@ -199,16 +209,10 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
-        "run", "check", "init", "demo", "fuzz", "diff", "view", "explain", "audit", "inspect", "stats", "stream", "fix",
-        "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
+        "stream", "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
-
-
-def test_audit_help_shows_severities_in_lower_case():
-    shown = run("audit", "--help").stdout
-    assert "[error|warning|info]" in shown
-    assert "[default: error]" in shown
 
 
 def test_each_suite_is_read_once(monkeypatch, tmp):

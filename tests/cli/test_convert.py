@@ -31,7 +31,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments: object, suite: str = "suite.yaml"):
-        return CliRunner().invoke(main, ["convert", *map(str, arguments), "--cases", suite, "--count", "0"])
+        return CliRunner().invoke(main, ["convert", *map(str, arguments), "--cases", suite, "--texts", "0"])
 
     return invoke
 
@@ -64,15 +64,17 @@ def test_strict_refuses_explained_differences(run):
 
 
 def test_options_declare_special_tokens(run):
-    options = ("--bos", "<eos>", "--eos", "0", "--no-add-bos", "--add-eos")
+    options = ("--bos-token", "<eos>", "--eos-token", "0", "--no-add-bos", "--add-eos")
     result = run(MODEL, "-o", "out.gguf", *options)
     spec = read_spec(Path("out.gguf"))
     assert (result.exit_code, spec.tokens[spec.special_ids["bos"]], spec.special_ids["eos"]) == (0, "<eos>", 0)
     assert (spec.add_bos, spec.add_eos) == (False, True)
     assert "WARNING" not in result.stdout
-    unknown = run(MODEL, "-o", "other.gguf", "--eos", "<oes>")
+    unknown = run(MODEL, "-o", "other.gguf", "--eos-token", "<oes>")
     assert unknown.exit_code == 2
-    assert "--eos <oes>: there is no such token among 2,000; did you mean <eos>" in " ".join(unknown.stderr.split())
+    assert "--eos-token <oes>: there is no such token among 2,000; did you mean <eos>" in " ".join(
+        unknown.stderr.split()
+    )
 
 
 def test_json_contains_the_same_result(run):
@@ -155,7 +157,7 @@ def test_a_full_disk_leaves_nothing(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_leaves_nothing(tmp_path):
     process = tokverify(
-        *("convert", MODEL, "-o", tmp_path / "x.gguf", "--count", 10_000_000),
+        *("convert", MODEL, "-o", tmp_path / "x.gguf", "--texts", 10_000_000),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while process.poll() is None and not list(tmp_path.iterdir()):

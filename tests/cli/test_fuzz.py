@@ -13,7 +13,7 @@ from tokverify.tasks import fuzz as task
 MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )
-FEW = ("--generator", "whitespace", "--count", "300")
+FEW = ("--generator", "whitespace", "--texts", "300")
 
 # Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a new directory.
 TABLE = [
@@ -33,14 +33,14 @@ TABLE = [
     ([BROKEN, "-r", REFERENCE, *FEW, "--no-diagnose"], 1, ["fail, 2 causes"], []),
     ([BROKEN, "-r", REFERENCE, *FEW, "-q"], 1, ["300 texts: "], []),
     (
-        [MODEL, "-r", "rebuilt", "--generator", "digits", "--generator", "code", "--count", "9"],
+        [MODEL, "-r", "rebuilt", "--generator", "digits", "--generator", "code", "--texts", "9"],
         0,
         ["digits", "code"],
         [],
     ),
     ([MODEL, "-r", REFERENCE, "--generator", "digits", "--time", "0.05s"], 0, ["until the time limit"], []),
     ([MODEL, "-r", REFERENCE, "--generator", "pieces", "--until-coverage", "40%"], 0, ["coverage was reached"], []),
-    ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/text", "--generator", "corpus", "--count", "50"], 0, ["corpus"], []),
+    ([MODEL, "-r", REFERENCE, "--corpus", "{tmp}/text", "--generator", "corpus", "--texts", "50"], 0, ["corpus"], []),
     ([MODEL, "-r", REFERENCE, *FEW, "-o", "{tmp}/report.json"], 0, [], ["nothing found; the report is in"]),
     ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/found.yaml"], 1, ["MISMATCH"], ["2 cases in {tmp}/found.yaml"]),
     ([BROKEN, "-r", REFERENCE, *FEW, "--save", "{tmp}/text"], 2, [], ["already exists", "--force"]),
@@ -54,7 +54,7 @@ TABLE = [
     ([MODEL, "--time", "soon"], 2, [], ["'soon' is not a duration"]),
     ([MODEL, "--time", "0"], 2, [], ["'0' is not a duration"]),
     ([MODEL, "--until-coverage", "200%"], 2, [], ["'200%' is not a percentage"]),
-    ([MODEL, "--count", "0"], 2, [], ["x>=1"]),
+    ([MODEL, "--texts", "0"], 2, [], ["x>=1"]),
     ([MODEL, "-j", "0"], 2, [], ["x>=1"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),
     ([MODEL, "-r", "{tmp}/absent.json"], 2, [], ["error: "]),
@@ -112,7 +112,7 @@ def test_an_error_does_not_change_the_saved_file(tmp_path):
 
 
 def test_the_json_is_the_same_with_two_processes():
-    options = ("--count", "1500", "-f", "json", "--no-replay")
+    options = ("--texts", "1500", "-f", "json", "--no-replay")
     first, second = (run(BROKEN, "-r", REFERENCE, *options, "-j", jobs) for jobs in "12")
     assert first.stdout == second.stdout
     document = json.loads(first.stdout)
@@ -126,8 +126,8 @@ def test_options_become_the_plan(monkeypatch):
     original = task.fuzz
     monkeypatch.setattr(task, "fuzz", lambda *sides, **options: plans.append(sides[2]) or original(*sides, **options))
     base = (MODEL, "-r", REFERENCE, "--generator", "digits")
-    run(*base, "--count", "5", "--time", "1.5m", "--until-coverage", "12.5%", "--seed", "-3", "--decode")
-    run(*base, "--count", "5", "--until-coverage", "100")
+    run(*base, "--texts", "5", "--time", "1.5m", "--until-coverage", "12.5%", "--seed", "-3", "--decoding")
+    run(*base, "--texts", "5", "--until-coverage", "100")
     assert [(plan.count, plan.seconds, plan.coverage, plan.seed, plan.decoding) for plan in plans] == [
         (5, 90.0, 0.125, -3, True),
         (5, None, 1.0, 0, False),

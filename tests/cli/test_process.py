@@ -99,7 +99,7 @@ MODEL = str(SAMPLE / "sample.gguf")
         (["run", MODEL, "-r", "rebuilt", "-k", "tabs/*", "-o", "{tmp}/report.json"], 0),
         (["run", str(SAMPLE / "sample-broken.gguf"), "-r", MODEL.replace("gguf", "tokenizer.model"), "--fail-fast"], 1),
         (["encode", MODEL, "<bos>x", "--add-special"], 0),
-        (["fuzz", MODEL, "-r", "rebuilt", "--count", "50", "--save", "{tmp}/found.yaml"], 0),
+        (["fuzz", MODEL, "-r", "rebuilt", "--texts", "50", "--save", "{tmp}/found.yaml"], 0),
     ],
 )
 def test_the_exit_code_is_kept_if_stderr_cannot_be_written(tmp_path: Path, arguments: list[str], code: int):

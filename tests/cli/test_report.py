@@ -30,7 +30,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run(*GOOD_RUN, "-o", directory / "good.json").exit_code == 0
     assert run(*BAD_RUN, "-o", directory / "bad.json").exit_code == 1
     assert run("audit", BROKEN, "-r", REFERENCE, "-o", directory / "audit.json").exit_code == 1
-    assert run("fuzz", MODEL, "-r", REFERENCE, "--count", "10", "-o", directory / "fuzz.json").exit_code == 0
+    assert run("fuzz", MODEL, "-r", REFERENCE, "--texts", "10", "-o", directory / "fuzz.json").exit_code == 0
     (directory / "half.json").write_text('{"kind": "run", ')
     return directory
 
@@ -51,7 +51,7 @@ def test_several_reports_of_one_run(tmp_path: Path):
     assert len(list(tmp_path.iterdir())) == len(files)
 
 
-@pytest.mark.parametrize("command", [["audit", BROKEN], ["fuzz", MODEL, "-r", REFERENCE, "--count", "10"]])
+@pytest.mark.parametrize("command", [["audit", BROKEN], ["fuzz", MODEL, "-r", REFERENCE, "--texts", "10"]])
 def test_other_commands_write_several_reports_too(tmp_path: Path, command: list[str]):
     result = run(*command, "--report", f"json={tmp_path / 'a.json'}", "--report", f"table={tmp_path / 'a.txt'}")
     assert json.loads((tmp_path / "a.json").read_text())["kind"] == command[0]
@@ -127,7 +127,7 @@ def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
 @pytest.mark.parametrize(
     ("command", "title"),
     [
-        (["fuzz", BROKEN, "-r", REFERENCE, "--count", "300", "--no-replay"], "## ❌ tokverify fuzz: sample-broken"),
+        (["fuzz", BROKEN, "-r", REFERENCE, "--texts", "300", "--no-replay"], "## ❌ tokverify fuzz: sample-broken"),
         (["diff", MODEL, BROKEN, "-k", "seed/*"], "## ❌ "),
     ],
     ids=["fuzz", "diff"],
@@ -168,7 +168,7 @@ def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
 @pytest.mark.parametrize(
     "command",
     [
-        ["fuzz", BROKEN, "-r", REFERENCE, "--count", "500"],
+        ["fuzz", BROKEN, "-r", REFERENCE, "--texts", "500"],
         ["diff", MODEL, BROKEN, "-k", "tabs/*", "--corpus", str(ROOT / "README.md")],
         ["diff", MODEL, BROKEN, "-k", "seed/*", "--fuzz", "0.2s"],
     ],

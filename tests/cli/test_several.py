@@ -124,3 +124,6 @@ def test_a_configuration_names_remote_models_but_no_local_store(hub):
     assert result.exit_code == 2
     assert "leads to ollama:fox, outside of the repository" in result.stderr
     assert "ollama:fox: not found" in invoke("check", "--allow-outside").stdout
+    for reference in ("ollama:fox", "gguf:lmstudio:fox", "llama.cpp:ollama:fox"):
+        Path("tokverify.toml").write_text(f'[[models]]\nmodel = "models/good.gguf"\nreference = "{reference}"\n')
+        assert "outside of the repository" in invoke("check").stderr

@@ -218,7 +218,7 @@ def test_a_megabyte_is_trained_on_and_verifies(run, tmp_path: Path, arguments: l
         pytest.skip(f"no real corpus: {corpus} is absent; set TOKVERIFY_SHARED")
     assert run(*arguments, str(corpus), "-o", "out", "-q").exit_code == 0
     for reference in ([], ["-r", "llama.cpp"]):
-        fuzzed = CliRunner().invoke(main, ["fuzz", "out/tokenizer.gguf", *reference, "--count", "20000", "-q"])
+        fuzzed = CliRunner().invoke(main, ["fuzz", "out/tokenizer.gguf", *reference, "--texts", "20000", "-q"])
         assert fuzzed.exit_code == 0, fuzzed.output
 
 

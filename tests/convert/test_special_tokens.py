@@ -20,9 +20,9 @@ def test_each_default_token_is_a_warning_that_names_it_and_the_option():
     bos, eos = warnings(BPE)
     assert bos == (
         f'IN declares no BOS token, so llama.cpp\'s default for the model gpt2 applies: 11 "{BPE.tokens[11]}"; '
-        "declare it with --bos TOKEN"
+        "declare it with --bos-token TOKEN"
     )
-    assert "--eos TOKEN" in eos
+    assert "--eos-token TOKEN" in eos
 
 
 def test_declared_tokens_need_no_warning():
@@ -62,5 +62,5 @@ def test_without_options_nothing_changes():
 
 @pytest.mark.parametrize("token", ["<c>", "9999", "-1", ""])
 def test_an_unknown_token_is_an_error(token):
-    with pytest.raises(TokverifyError, match=f"--eos {token}: there is no such token"):
+    with pytest.raises(TokverifyError, match=f"--eos-token {token}: there is no such token"):
         SpecialTokens(eos=token).declare(BPE)

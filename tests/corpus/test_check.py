@@ -2,24 +2,25 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
-from tokverify.corpus.check import ENCODING_ERROR, Found, TokenizerChecker
+from tokverify.corpus.check import Found, TokenizerChecker
 from tokverify.corpus.document import Document
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references import load_reference
+from tokverify.report.corpus_cause import CorpusCause
 from tokverify.verify.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 
 
 def check(actual, expected, *texts, mode=MODE):
-    checker = TokenizerChecker(actual, expected, mode, lambda text, ids, others: f"{text} {ids} {others}")
+    checker = TokenizerChecker(actual, expected, mode, lambda ids, others: (f"{ids} {others}",))
     return checker.check([Document(row, text) for row, text in enumerate(texts)])
 
 
 def test_only_different_documents_are_classified():
     checked = check(FakeTokenizer("a", "b", "ab"), FakeTokenizer("a", "b"), "aa", "ab", "", "b")
-    assert checked.different == [Found(1, ("ab [2] [0, 1]",), [2], [0, 1])]
+    assert checked.different == [Found(1, ("[2] [0, 1]",), [2], [0, 1])]
     assert list(checked.actual) == [[0, 0], [2], [], [1]]
     assert checked.expected_tokens == 5
     assert checked.failed == []
@@ -34,7 +35,7 @@ def test_ids_that_only_move_between_documents_are_a_difference():
 
 def test_a_text_that_one_side_cannot_encode_differs_and_one_that_neither_can_is_not_compared():
     checked = check(FakeTokenizer("a"), FakeTokenizer("a", "b"), "a", "b", "c")
-    assert checked.different == [Found(1, (ENCODING_ERROR,), [], [1])]
+    assert checked.different == [Found(1, (CorpusCause.ERROR,), [], [1])]
     assert checked.failed == [(2, "neither side can encode the text")]
 
 
@@ -46,9 +47,9 @@ def test_options_that_one_side_does_not_support_are_off():
 
 
 def test_part_of_a_text():
-    checker = TokenizerChecker(FakeTokenizer("a", "aa"), FakeTokenizer("a"), MODE, lambda *_: "merged")
+    checker = TokenizerChecker(FakeTokenizer("a", "aa"), FakeTokenizer("a"), MODE, lambda *_: ("merged",))
     assert checker.differ("a") is None
-    assert checker.differ("aa") == ("merged", [1], [0, 0])
+    assert checker.differ("aa") == Found(0, ("merged",), [1], [0, 0])
 
 
 @pytest.mark.parametrize("texts", [["Hello wörld", "", "\n\n a"], ["<s>x</s>", "x" * 3000]])

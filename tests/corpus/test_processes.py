@@ -84,7 +84,7 @@ def test_a_worker_that_cannot_start_ends_the_run(tmp_path):
 
 def test_all_processes_have_ended_after_an_error(tmp_path):
     write_json_lines(tmp_path / "a.jsonl", TEXTS)
-    (unit,) = divide([corpus_file(tmp_path / "a.jsonl")])
+    (unit,) = divide([corpus_file(tmp_path / "a.jsonl")], 1 << 20)
     announced = tmp_path / "pids"
     announced.mkdir()
 

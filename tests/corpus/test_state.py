@@ -1,14 +1,15 @@
 import pytest
 
 from support.corpus_maker import corpus_file
-from tokverify.corpus.plan import Plan, Shard, describe_changes, divide
+from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
 from tokverify.corpus.result import Tally, UnitResult, merge
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
 
 UNITS = tuple(WorkUnit(CorpusFile(f"{name}.txt", "text", 9, "v1"), size=9) for name in "abcdefg")
-PLAN = Plan({"model": "1234", "reference": "5678"}, UNITS)
+REQUEST = Request(model="m.gguf")
+PLAN = Plan(REQUEST, {"model": "1234", "reference": "5678"}, UNITS)
 
 
 @pytest.fixture
@@ -40,10 +41,10 @@ def test_units_with_a_result_are_skipped(state):
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (Plan({**PLAN.options, "model": "9"}, UNITS), 'model is "9" and was "1234"'),
-        (Plan({**PLAN.options, "sample": "0.5"}, UNITS), 'sample is "0.5" and was ""'),
-        (Plan(PLAN.options, UNITS[1:]), r"1 file changed, appeared or disappeared \(a.txt\)"),
-        (Plan(PLAN.options, (WorkUnit(UNITS[0].file, 0, 5), *UNITS[1:])), "the corpus is divided differently"),
+        (Plan(REQUEST, {**PLAN.options, "model": "9"}, UNITS), 'model is "9" and was "1234"'),
+        (Plan(REQUEST, {**PLAN.options, "sample": "0.5"}, UNITS), 'sample is "0.5" and was ""'),
+        (Plan(REQUEST, PLAN.options, UNITS[1:]), r"1 file changed, appeared or disappeared \(a.txt\)"),
+        (Plan(REQUEST, PLAN.options, (WorkUnit(UNITS[0].file, 0, 5), *UNITS[1:])), "the corpus is divided differently"),
     ],
 )
 def test_another_plan_is_refused_with_the_difference(state, plan, message):
@@ -53,7 +54,7 @@ def test_another_plan_is_refused_with_the_difference(state, plan, message):
 
 def test_a_changed_file_is_another_plan():
     file = CorpusFile("a.txt", "text", 9, "v2")
-    changed = Plan(PLAN.options, (WorkUnit(file, size=9), *UNITS[1:]))
+    changed = Plan(REQUEST, PLAN.options, (WorkUnit(file, size=9), *UNITS[1:]))
     assert changed.id != PLAN.id
     assert describe_changes(PLAN, changed) == "1 file changed, appeared or disappeared (a.txt)"
 
@@ -69,7 +70,7 @@ def test_broken_files_are_reported(state):
     path.write_text('{"plan": "x"')
     with pytest.raises(TokverifyError, match=r"not the result of a unit .*; delete it"):
         list(state.results(PLAN))
-    state.write(result(UNITS[0], Plan({}, UNITS)))
+    state.write(result(UNITS[0], Plan(REQUEST, {}, UNITS)))
     with pytest.raises(TokverifyError, match="the result of another unit or plan"):
         list(state.results(PLAN))
     (state.path / "plan.json").write_text("{}")

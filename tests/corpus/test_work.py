@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from support.corpus_maker import corpus_file, write_json_lines, write_parquet
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.corpus import excerpt
@@ -17,14 +19,15 @@ def make_worker(rate: float = 1.0) -> Worker:
     """Make a worker that finds `ab` and `БГ` to differ, and knows no digits."""
     actual, expected = FakeTokenizer(*LETTERS, "ab", "БГ"), FakeTokenizer(*LETTERS)
     mode = Mode(add_special=True, parse_special=True)
-    checker = TokenizerChecker(actual, expected, mode, lambda text, *_: _classify(text))
+    checker = TokenizerChecker(actual, expected, mode, lambda ids, _: _classify(ids))
     return Worker(checker, Columns("text"), rate)
 
 
-def _classify(text: str) -> str:
-    if "ab" in text and "БГ" in text:
-        return "both"
-    return "Latin merge" if "ab" in text else "other merge"
+def _classify(ids: Sequence[int]) -> tuple[str, ...]:
+    ab, bg = len(LETTERS), len(LETTERS) + 1
+    if ab in ids and bg in ids:
+        return ("both",)
+    return ("Latin merge",) if ab in ids else ("other merge",)
 
 
 def process(path, unit_bytes=1 << 20, **options) -> Tally:

@@ -112,7 +112,7 @@ def test_run_and_fuzz_verify_the_new_family(model, tmp_path, monkeypatch):
     kinds = {**references.REFERENCES, "same": lambda request: FoundReference(Encoder(request.spec), "same")}
     monkeypatch.setattr(references, "REFERENCES", kinds)
     assert run("run", model, "-r", "same:", "--cases", cases)
-    assert run("fuzz", model, "-r", "same:", "--count", 200)
+    assert run("fuzz", model, "-r", "same:", "--texts", 200)
     assert run("stats", model)
 
 

@@ -107,7 +107,7 @@ def make_reports() -> list[str]:
             ("audit", broken, "-r", str(MODEL)),
             ("diff", broken, str(GGUF), "--cases", str(suite)),
             ("stats", broken),
-            ("fuzz", broken, "-r", str(MODEL), "--count", "20"),
+            ("fuzz", broken, "-r", str(MODEL), "--texts", "20"),
         )
         return [_run([*command, "-f", "json"])[1] for command in made]
 

@@ -206,7 +206,7 @@ def test_a_program_that_introduces_itself_wrongly_is_rejected(hello, message):
         ("'", "cannot be split into words"),
         ("./no-such-program", r"cannot be started \(No such file or directory\)"),
         (str(ROOT), r"cannot be started \(Permission denied\)"),
-        ("true", "the program ended without a response: exit code 0; docs/programs.md"),
+        ("true", "true: the program ended without a response: exit code 0$"),
         ("echo hello", r"sent a line that is not JSON \(Expecting value on line 1, column 1\)"),
     ],
 )

@@ -129,6 +129,28 @@ def test_a_path_that_exists_comes_before_a_hub_id(write):
     assert identify("hub:org/name", KINDS) == ("hub", "org/name")
 
 
+@pytest.mark.parametrize(
+    ("location", "meant"),
+    [
+        ("rebuild", "`rebuilt`"),
+        ("Rebuilt", "`rebuilt`"),
+        ("llamacpp", "`llama.cpp`"),
+        ("tiktokn:gpt2", "`tiktoken:gpt2`"),
+    ],
+)
+def test_the_error_for_a_mistyped_kind_says_what_was_meant(location: str, meant: str):
+    with pytest.raises(TokverifyError) as caught:
+        identify(location, KINDS, ["rebuilt", "llama.cpp", "tiktoken"])
+    assert str(caught.value).endswith(f"; did you mean {meant}?")
+
+
+@pytest.mark.parametrize("location", ["gone.json", "gone", "models/a/b.gguf", ""])
+def test_nothing_is_suggested_for_what_resembles_nothing(location: str):
+    with pytest.raises(TokverifyError, match="no such file") as caught:
+        identify(location, KINDS, ["rebuilt", "llama.cpp", "tiktoken"])
+    assert "did you mean" not in str(caught.value)
+
+
 def test_an_explicit_kind_is_accepted(write):
     assert identify("rebuilt", KINDS) == ("rebuilt", "")
     assert identify("hub:gpt2", KINDS) == ("hub", "gpt2")

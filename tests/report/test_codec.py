@@ -265,4 +265,12 @@ def test_no_key_can_be_missing_or_of_another_type():
 def is_optional(place: tuple[Any, ...]) -> bool:
     """Whether a value can be absent: an item of a list, or of an object with any keys."""
     before, last = ("", *place)[-2:]
-    return isinstance(last, int) or before in {"versions", "special_ids", "expect", "options", "settings", "tokens"}
+    return isinstance(last, int) or before in {
+        "versions",
+        "special_ids",
+        "expect",
+        "options",
+        "settings",
+        "suites",
+        "tokens",
+    }

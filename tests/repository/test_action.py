@@ -6,12 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from support.paths import ROOT
+from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.writer import write_gguf
 
 SAMPLE = ROOT / "tokverify" / "sample"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -70,7 +73,17 @@ def test_a_broken_tokenizer_is_annotated(work):
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     done = run_step("Verify", work, model="sample-broken.gguf", **inputs)
     assert done.returncode == 1
-    assert done.stdout.startswith("::error file=ours.yaml,line=2,")
+    assert "::error file=ours.yaml,line=2," in done.stdout
+
+
+def test_what_only_audit_and_chat_find_fails(work):
+    spec = read_spec(work / "sample.gguf")
+    template = "{{ bos_token }}{% for message in messages %}{{ message.content }}{% endfor %}"
+    (work / "sample.gguf").unlink()
+    write_gguf(work / "sample.gguf", replace(spec, add_bos=True, chat_template=template))
+    done = run_step("Verify", work, model="sample.gguf", reference="sample.tokenizer.model", cases="ours.yaml")
+    assert done.returncode == 1
+    assert "TV114" in done.stdout
 
 
 def test_every_line_of_an_input_is_one_argument(work):
@@ -86,13 +99,14 @@ def test_every_line_of_an_input_is_one_argument(work):
 
 
 def test_shipped_suites_can_be_combined_with_others(work):
-    arguments = "-k\nours/spaces\n-k\nseed/extra-spaces\n--report\njson=out.json"
+    arguments = "--only\nrun\n--report\njson=out.json"
     inputs = {"reference": "sample.tokenizer.model", "cases": "shipped\nours.yaml", "arguments": arguments}
     done = run_step("Verify", work, model="sample.gguf", **inputs)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((work / "out.json").read_text())
     assert report["options"]["cases"] == ["shipped", "ours.yaml"]
-    assert [result["case"]["suite"] for result in report["results"]] == ["seed", "ours"]
+    suites = {result["case"]["suite"] for result in report["models"][0]["run"]["results"]}
+    assert {"seed", "ours"} <= suites
 
 
 def test_without_inputs_the_configuration_is_used(work):

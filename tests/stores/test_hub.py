@@ -1,5 +1,6 @@
 """`hf:org/name`: what is requested, what is transferred, and what goes wrong."""
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ from support.fake_hub import COMMIT, TOKEN, drop, drop_midway, status
 from support.huge_model import HUGE, write_huge
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import read_declaration
+from tokverify.files.gguf.metadata import find_metadata_end
+from tokverify.files.gguf.window import open_gguf
 from tokverify.stores.hub import expand
 from tokverify.stores.location import find_model
 from tokverify.stores.remote_file import LEAST_BYTES
@@ -47,6 +50,19 @@ def test_of_20_gb_little_more_than_the_metadata_is_transferred(hub, huge):
         "/api/models/org/big/revision/main",
         f"/org/big/resolve/{COMMIT}/big-Q4_K_M.gguf",
     ]
+
+
+@pytest.mark.parametrize("name", ["t5", "gpt-2", "qwen2"])
+def test_of_a_real_model_little_more_than_the_metadata_is_transferred(hub, files, vocabs, name):
+    path = files / "model.gguf"
+    shutil.copy(vocabs / f"{name}.gguf", path)
+    with open_gguf(path) as data:
+        size = find_metadata_end(path, data)
+    os.truncate(path, HUGE)
+    hub.repositories["org/model"] = {"model.gguf": path}
+    find_model("hf:org/model")
+    assert hub.cdn.sent <= 1.2 * size
+    assert len(hub.cdn.requests) <= 12
 
 
 def test_the_local_file_is_as_large_as_the_remote_one_but_takes_little_space(hub, huge):
@@ -206,6 +222,15 @@ def test_a_file_that_is_missing_or_ambiguous_is_an_error_that_names_the_files(hu
         find_model("hf:org/b")
     with pytest.raises(TokverifyError, match="not the name of a model"):
         find_model("hf:org")
+
+
+def test_a_name_cannot_lead_out_of_the_repository(hub, small, tmp_path):
+    hub.repositories["org/a"] = {"../../../x.gguf": small, "/etc/x.gguf": small, "a/..gguf": small}
+    assert find_model("hf:org/a").location == f"hf:org/a:a/..gguf@{COMMIT}"
+    with pytest.raises(TokverifyError, match="no file matches"):
+        find_model("hf:org/a:../../../x.gguf")
+    with pytest.raises(TokverifyError, match="not the name of a model"):
+        find_model("hf:../..")
 
 
 def test_a_pattern_lists_repositories_and_files(hub, small):

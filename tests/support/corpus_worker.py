@@ -29,7 +29,7 @@ def start_worker() -> Worker:
     """Make a worker that finds texts with `ab` to differ."""
     mode = Mode(add_special=True, parse_special=True)
     actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
-    return Worker(TokenizerChecker(actual, expected, mode, lambda *_: "merge"), Columns("text"))
+    return Worker(TokenizerChecker(actual, expected, mode, lambda *_: ("merge",)), Columns("text"))
 
 
 def start_and_announce(directory: Path) -> Worker:

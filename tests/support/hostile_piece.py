@@ -19,7 +19,7 @@ COMMANDS = [
     "run good.gguf -r expect --cases suite.yaml -k expects",
     "run other.gguf -r tokenizer.json --cases suite.yaml -f markdown",
     "run model.gguf -r tokenizer.json --cases suite.yaml -f github",
-    "fuzz model.gguf -r tokenizer.json --count 200 --generator added-tokens",
+    "fuzz model.gguf -r tokenizer.json --texts 200 --generator added-tokens",
     "audit model.gguf -r tokenizer.json",
     "audit other.gguf -r tokenizer.json",
     "audit other.gguf -r tokenizer.json -f github",

@@ -8,6 +8,8 @@ from huggingface_hub import constants
 
 from support.fake_hub import FakeHub, serving
 
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
 
 @pytest.fixture
 def pauses(monkeypatch) -> list[float]:
@@ -25,7 +27,7 @@ def hub(tmp_path, monkeypatch, pauses) -> Iterator[FakeHub]:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf-cache"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
-    for variable in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+    for variable in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", *PROXIES):
         monkeypatch.delenv(variable, raising=False)
     with serving(hub.api, hub.cdn):
         yield hub

@@ -18,7 +18,7 @@ MODEL, REFERENCE = f"{SAMPLE}/sample-broken.gguf", f"{SAMPLE}/sample.tokenizer.m
 COMMANDS = {
     "run": ["run", MODEL, "-r", REFERENCE],
     "audit": ["audit", MODEL, "-r", REFERENCE],
-    "fuzz": ["fuzz", MODEL, "-r", REFERENCE, "--count", "3000"],
+    "fuzz": ["fuzz", MODEL, "-r", REFERENCE, "--texts", "3000"],
     "diff": ["diff", f"{SAMPLE}/sample.gguf", MODEL, "--corpus", "tests/data/sample_text.txt"],
 }
 

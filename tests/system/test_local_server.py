@@ -1,12 +1,14 @@
 """The server for this machine: which requests it answers, and which it rejects."""
 
 import http.client
+import socket
 import threading
 from urllib.parse import urlsplit
 
 import pytest
 
 from tokverify.errors import TokverifyError
+from tokverify.system import local_server
 from tokverify.system.local_server import MAX_BODY, Answer, LocalServer
 
 JSON = {"Content-Type": "application/json"}
@@ -101,3 +103,24 @@ def test_each_server_has_its_own_secret_of_at_least_128_bits(server):
 def test_a_port_that_is_taken_is_an_error(server):
     with pytest.raises(TokverifyError, match=f"cannot serve on port {server.port} of 127.0.0.1: .*--port"):
         LocalServer(respond, server.port)
+
+
+@pytest.mark.parametrize("head", ["POST {}echo HTTP/1.1\r\nX: ", "POST {}echo HTTP/1.1\r\nContent-Length: 999\r\n\r\n"])
+def test_a_request_that_never_ends_is_dropped(server, monkeypatch, head: str):
+    """A byte now and then satisfies a timeout for each read, but not one for the whole request."""
+    monkeypatch.setattr(local_server, "SECONDS", 0.3)
+    url = urlsplit(server.url)
+    with socket.create_connection((url.hostname, url.port), timeout=0.02) as connection:
+        connection.sendall(head.format(url.path).encode())
+        assert any(_is_dropped(connection) for _ in range(900))
+
+
+def _is_dropped(connection: socket.socket) -> bool:
+    """Send another byte, and check whether the server has closed the connection."""
+    try:
+        connection.sendall(b"x")
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True

@@ -146,7 +146,7 @@ def test_fuzz_fails_on_the_same_differences(tmp_path: Path, name: str, options: 
     pair = ROWS[name]()
     pair.write(tmp_path)
     reference = pair.location if pair.location == "rebuilt" else str(tmp_path / pair.location)
-    few = ["--generator", "digits", "--count", "9", "--no-replay"]
+    few = ["--generator", "digits", "--texts", "9", "--no-replay"]
     result = CliRunner().invoke(main, ["fuzz", str(tmp_path / "model.gguf"), "-r", reference, *few, *options])
     assert result.exit_code == code, result.output
     assert "9 texts: nothing found" in result.stdout

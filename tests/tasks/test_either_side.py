@@ -70,13 +70,13 @@ def test_nobody_is_told_about_a_diagnosis_that_was_not_asked_for(server):
 
 
 def test_a_server_is_fuzzed(server):
-    report = report_of("fuzz", server, "-r", BROKEN, "--count", "60", "--no-replay")
+    report = report_of("fuzz", server, "-r", BROKEN, "--texts", "60", "--no-replay")
     assert report["causes"]
     assert report["report"]["undiagnosed"].startswith("llama-server cannot be changed")
-    assert report_of("fuzz", server, "-r", MODEL, "--count", "60", "--no-replay")["causes"] == []
+    assert report_of("fuzz", server, "-r", MODEL, "--texts", "60", "--no-replay")["causes"] == []
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["fuzz", "--count", "9"]])
+@pytest.mark.parametrize("arguments", [["run"], ["fuzz", "--texts", "9"]])
 @pytest.mark.parametrize("reference", ["rebuilt", "llama.cpp", None])
 def test_a_reference_that_needs_a_file_is_an_error(server, arguments, reference):
     named = ["-r", reference] if reference else []

@@ -50,7 +50,7 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     [
         ["run", MODEL, "-r", REFERENCE, "--suite", "seed"],
         ["run", SAMPLE / "sample-broken.gguf", "-r", REFERENCE, "--suite", "seed"],
-        ["fuzz", MODEL, "-r", REFERENCE, "--count", "50"],
+        ["fuzz", MODEL, "-r", REFERENCE, "--texts", "50"],
     ],
     ids=["run", "run with a diagnosis", "fuzz"],
 )
@@ -63,7 +63,7 @@ def test_a_model_is_read_once_and_hashed_once(arguments):
     [
         ["run", SAMPLE / "sample.gguf", "--suite", "seed"],
         ["run", SAMPLE / "sample-broken.gguf", "--suite", "seed"],
-        ["fuzz", MODEL, "--count", "50"],
+        ["fuzz", MODEL, "--texts", "50"],
         ["audit", MODEL],
         ["explain", MODEL, "a"],
         ["chat", MODEL],

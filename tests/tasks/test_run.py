@@ -95,7 +95,7 @@ def test_an_expected_piece_without_a_token_is_shown_without_an_id(tmp_path):
     assert "no token has the expected piece 'no such piece'" in result.stdout
 
 
-@pytest.mark.parametrize("command", [["fuzz", MODEL, "--count", "1"], ["explain", MODEL, "a"]])
+@pytest.mark.parametrize("command", [["fuzz", MODEL, "--texts", "1"], ["explain", MODEL, "a"]])
 def test_only_run_has_cases_that_expect_something(command):
     result = CliRunner().invoke(main, [*command, "-r", "expect"])
     assert result.exit_code == 2

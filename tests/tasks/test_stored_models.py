@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,14 +10,16 @@ import pytest
 
 import tokverify
 from support.fake_hub import COMMIT, FakeHub
+from support.gguf_maker import make_gguf, string, strings
 from support.paths import SAMPLE
-from tokverify.errors import UnsupportedError
+from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.report.check import Part
+from tokverify.report.run_summary import run_exit_code
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.check import CheckRequest, check_model
 from tokverify.tasks.fix import fix_model
-from tokverify.tasks.opening import open_model, open_reference, open_tokenizer
+from tokverify.tasks.opening import open_declaration, open_model, open_reference, open_tokenizer
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
 NAME = "hf:org/sample:Q8_0"
@@ -69,6 +72,22 @@ def test_the_reference_is_looked_for_in_the_repository_of_the_model(sample, monk
     found = open_reference(open_model(NAME)).found
     assert found.source == f"org/sample@{COMMIT}/tokenizer.model"
     assert found.reason.startswith("it is in the repository of the model, from the local cache of the hub")
+
+
+def test_the_reference_can_be_a_remote_model_too(sample):
+    report = tokverify.verify_model(MODEL, NAME)
+    assert report.expected.source == LOCATION
+    assert run_exit_code(report) == 0
+
+
+def test_errors_name_the_model_and_not_the_local_file(sample, tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(make_gguf({"tokenizer.ggml.model": string("gpt2"), "tokenizer.ggml.tokens": strings(["a"])}))
+    sample.repositories["org/broken"] = {"broken.gguf": broken}
+    message = f"^hf:org/broken:broken.gguf@{COMMIT}: tokenizer.ggml.merges: missing"
+    with pytest.raises(BrokenFileError, match=message):
+        open_model("hf:org/broken")
+    assert re.match(message, str(open_declaration("hf:org/broken").declaration.refusal))
 
 
 def test_a_repair_needs_the_complete_file(sample):

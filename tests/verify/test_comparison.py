@@ -291,6 +291,24 @@ def test_a_run_stops_after_the_allowed_number_of_failures():
     assert not verify_tokenizers(BROKEN, GOOD, cases[:2], max_failures=1).stopped_early
 
 
+def test_the_version_of_a_suite_depends_on_what_its_cases_ask():
+    versions = [
+        verify_tokenizers(GOOD, GOOD, cases).suites
+        for cases in (
+            [case("a")],
+            [case("a"), replace(case("b"), suite="t")],
+            [replace(case("a"), note="why", file="x.yaml", line=3)],
+            [replace(case("a"), text="b")],
+            [replace(case("a"), expect={"fake": (0,)})],
+            [replace(case("a"), add_special=True)],
+        )
+    ]
+    same = {version["suite"] for version in versions[:3]}
+    assert len(same) == 1
+    assert set(versions[1]) == {"suite", "t"}
+    assert len({version["suite"] for version in versions}) == 4
+
+
 def test_progress_is_reported_after_each_case():
     seen = []
     verify_tokenizers(GOOD, GOOD, [case("a"), case("b")], on_progress=lambda done, total: seen.append((done, total)))

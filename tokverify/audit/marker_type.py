@@ -1,7 +1,9 @@
 """The types of markers by family of models, as their publishers declare them.
 
-Sources: `added_tokens_decoder` in the tokenizer_config.json of the repositories that each entry names. `special: true`
-becomes CONTROL in a GGUF file, `special: false` becomes USER_DEFINED; converters also type what looks special CONTROL.
+Sources: `added_tokens_decoder` in the tokenizer_config.json of the repositories that each entry names. llama.cpp's
+converter (`get_vocab_base` in conversion/base.py) turns `special: true` into CONTROL, and `special: false` into
+USER_DEFINED, unless the text looks special, such as `<|...|>`. Markers for infilling appear only where llama.cpp does
+not recognize them by their texts, which makes them CONTROL whatever the file says (`llama_vocab::impl::load`).
 """
 
 from __future__ import annotations

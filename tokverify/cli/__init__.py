@@ -16,6 +16,7 @@ _COMMANDS = (
     "init",
     "demo",
     "fuzz",
+    "corpus",
     "diff",
     "view",
     "explain",
@@ -23,6 +24,7 @@ _COMMANDS = (
     "inspect",
     "stats",
     "stream",
+    "canonical",
     "fix",
     "chat",
     "convert",
@@ -39,6 +41,8 @@ _MODULES = {"stream": "streaming"}
 """Commands whose module has another name: `stream` writes to stdout and stderr."""
 
 _EPILOG = """\
+Documentation: docs/index.md in the repository of tokverify; a first tour is docs/tutorial.md.
+
 \b
 Exit codes:
   0    everything compared agrees, or is a known failure

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
@@ -16,13 +17,13 @@ from tokverify.cli.stream import write_text
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part
-from tokverify.report.finding import Severity
+from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
 from tokverify.stores.location import find_models
 
 if TYPE_CHECKING:
     from tokverify.tasks.check import CheckRequest
 
-_CONFIGURABLE = ("reference", "select", "ignore", "waivers")
+_CONFIGURABLE = ("reference", "select", "ignore", "waivers", "fail_on")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class AuditOptions(ReportOptions):
     reference: str | None
     select: tuple[str, ...]
     ignore: tuple[str, ...]
-    fail_on: Severity
+    fail_on: tuple[str, ...] | None
     waivers: Path | None
 
     def request(self, name: str) -> CheckRequest:
@@ -47,7 +48,7 @@ class AuditOptions(ReportOptions):
             select=self.select,
             ignore=self.ignore,
             waivers=self.waivers,
-            fail_on=(self.fail_on.name.lower(),),
+            fail_on=self.fail_on,
         )
         return CheckRequest(model=model, parts=[Part.AUDIT], looks_for_reference=False, options=self.as_recorded())
 
@@ -61,10 +62,6 @@ def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str
         if not any(code.startswith(prefix) for code in RULES):
             raise click.BadParameter(f"no rule has a code that starts with {prefix!r}; `--explain all` lists the rules")
     return prefixes
-
-
-def _parse_severity(_ctx: click.Context, _param: click.Parameter, value: str) -> Severity:
-    return Severity[value.upper()]
 
 
 def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -92,14 +89,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
 )
 @click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([severity.name.lower() for severity in reversed(Severity)], case_sensitive=False),
-    callback=_parse_severity,
-    default=Severity.ERROR.name.lower(),
-    show_default=True,
-    help="The lowest severity that makes the exit code 1.",
-)
+@fail_on_option
 @click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings, with reasons.")
 @click.option(
     "--explain",
@@ -116,8 +106,9 @@ def audit(*, models: tuple[Path | str, ...], **options: Any) -> int:  # noqa: AN
     MODEL can also be a name such as hf:org/name:Q4_K_M, of which only the metadata is downloaded. Several models, a
     directory, or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
 
-    The exit code is 0 if no finding has the severity --fail-on or a higher one, 1 if at least one does, and 2 if the
-    file cannot be read. A file that llama.cpp refuses is checked as far as possible.
+    The exit code is 0 if no finding has the lowest severity in --fail-on or a higher one, 1 if at least one does, and 2
+    if the file cannot be read; aspects in --fail-on have no effect here. A file that llama.cpp refuses is checked as
+    far as possible.
     """
     found = find_models(models)
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
@@ -135,7 +126,7 @@ def _audit(options: AuditOptions) -> int:
         options.reference,
         select=options.select,
         ignore=options.ignore,
-        fail_on=options.fail_on,
+        fail_on=lowest_severity(options.fail_on or FAIL_ON),
         waivers=options.waivers,
         options=options.as_recorded(),
     )

@@ -43,8 +43,8 @@ def fail_on_option(command: _Command) -> _Command:
         multiple=True,
         callback=_parse_fail_on,
         metavar="LIST",
-        help="Which differences between the tokenizers themselves fail: the lowest severity (error, warning, info),"
-        " aspects such as decoding, not-compared, or none (default: error).",
+        help="Which differences between the tokenizers themselves, and which findings, fail: the lowest severity"
+        " (error, warning, info), aspects such as decoding, not-compared, or none (default: error).",
     )(command)
 
 

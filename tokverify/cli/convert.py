@@ -30,12 +30,13 @@ _STRINGS = 2000
 @click.option(
     "--strict", is_flag=True, help="Do not write OUT if anything differs, even if all differences are explained."
 )
-@click.option("--bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
-@click.option("--eos", metavar="TOKEN", help="Declare this token as EOS.")
+@click.option("--bos-token", "bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
+@click.option("--eos-token", "eos", metavar="TOKEN", help="Declare this token as EOS.")
 @click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
 @click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
 @click.option(
-    "--count",
+    "--texts",
+    "count",
     type=click.IntRange(0),
     default=_STRINGS,
     show_default=True,

@@ -74,9 +74,9 @@ class FuzzOptions(ReportOptions):
     "seconds",
     callback=parse_seconds,
     metavar="TIME",
-    help="Stop after this time, such as 90s or 5m (default: 60s, unless --count is given).",
+    help="Stop after this time, such as 90s or 5m (default: 60s, unless --texts is given).",
 )
-@click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N texts.")
+@click.option("--texts", "count", type=click.IntRange(1), metavar="N", help="Stop after N texts.")
 @click.option(
     "--until-coverage",
     callback=_parse_share,
@@ -93,7 +93,7 @@ class FuzzOptions(ReportOptions):
     help=f"Generate only texts of this kind: {', '.join(GENERATORS)}. Can be repeated.",
 )
 @click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
-@click.option("--decode", "decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
+@click.option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
 @fail_on_option
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures at the end (default).")
 @click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")

@@ -24,6 +24,8 @@ _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
 
+_MODEL_SUFFIXES = frozenset({".gguf", ".json", ".model", ".tiktoken"})
+
 _MAX_COMPLAINT = 2000
 """In characters. Values are truncated where they are quoted; this is for lists of many."""
 
@@ -71,6 +73,8 @@ class TokverifyGroup(click.Group):
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
             if near:
                 ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+            if _looks_like_model(args[0]):
+                ctx.fail(f"No such command {args[0]!r}. To verify this file, write `tokverify run {args[0]}`.")
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
@@ -98,6 +102,11 @@ class TokverifyGroup(click.Group):
             code: int | None = super().invoke(ctx)
             flush_stdout()
         ctx.exit(code or 0)
+
+
+def _looks_like_model(argument: str) -> bool:
+    path = Path(argument)
+    return path.suffix.lower() in _MODEL_SUFFIXES or len(path.parts) > 1
 
 
 @contextmanager

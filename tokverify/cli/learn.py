@@ -30,7 +30,8 @@ _TEXTS = 1000
 @click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @click.option(
-    "--count",
+    "--texts",
+    "count",
     type=click.IntRange(0),
     default=_TEXTS,
     show_default=True,

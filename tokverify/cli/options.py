@@ -141,9 +141,8 @@ def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | 
 
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
-seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, help="The same seed generates the same texts."
-)
+SEED_HELP = "The seed of generated texts: the same one generates the same texts."
+seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH
+from tokverify.cli.options import PATH, SEED_HELP
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import write_text
 from tokverify.train import TRAINERS
@@ -57,16 +57,11 @@ def _options(trainer: Trainer) -> list[click.Parameter]:
             metavar="N",
             help=f"The number of tokens in total, if the corpus is large enough (default: {'; '.join(sizes)}).",
         ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(0),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="The seed of the generated texts to verify with; training itself is not random.",
-        ),
+        click.Option(["--seed"], type=int, default=0, show_default=True, metavar="N", help=SEED_HELP),
         click.Option(["--force"], is_flag=True, help="Overwrite files in DIR."),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Show nothing if the ids are the same."),
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, help="Show only the verdict, and nothing if the ids are the same."
+        ),
     ]
     if trainer.uses_min_frequency:
         options.append(

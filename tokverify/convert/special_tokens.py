@@ -59,7 +59,7 @@ def _find_token(spec: TokenizerSpec, role: str, token: str) -> int:
         return spec.tokens.index(token)
     near = get_close_matches(token, spec.tokens, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "name one by its text or its id"
-    raise TokverifyError(f"--{role} {token}: there is no such token among {len(spec.tokens):,}; {hint}")
+    raise TokverifyError(f"--{role}-token {token}: there is no such token among {len(spec.tokens):,}; {hint}")
 
 
 def warn_of_defaults(spec: TokenizerSpec, *, adding_was_compared: bool) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _describe_token(spec: TokenizerSpec, settings: Settings, role: str) -> str:
     id = settings.special_ids[role]
     return (
         f"IN declares no {role.upper()} token, so llama.cpp's default for the model {spec.model} applies: "
-        f"{id} {quote(settings.pieces[id])}; declare it with --{role} TOKEN"
+        f"{id} {quote(settings.pieces[id])}; declare it with --{role}-token TOKEN"
     )
 
 

@@ -13,6 +13,7 @@ from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
 from tokverify.fuzz.sample import Sample
 from tokverify.fuzz.trial import encode_all
+from tokverify.report.corpus_cause import CorpusCause
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 
     from tokverify.tokenizer import Tokenizer
 
-    Classify = Callable[[str, Sequence[int], Sequence[int]], str]
-
-ENCODING_ERROR = "encoding error"
-"""The cause of a difference where only one side can encode a text."""
+    Classify = Callable[[Sequence[int], Sequence[int]], tuple[str, ...]]
 
 
 class Found(NamedTuple):
@@ -54,11 +52,8 @@ class Checker(Protocol):
     def check(self, documents: Sequence[Document]) -> Checked:
         """Compare a batch."""
 
-    def differ(self, text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
-        """Return the cause and the ids of both sides for a part of a text, if they differ on it.
-
-        None also if a part of a text cannot be checked.
-        """
+    def differ(self, text: str) -> Found | None:
+        """Compare a part of a text; None if both sides agree on it, or it cannot be compared by itself."""
 
 
 class TokenizerChecker:
@@ -68,7 +63,7 @@ class TokenizerChecker:
         actual: The tokenizer under test.
         expected: The reference.
         mode: The options to encode with, where both sides support them.
-        classify: Names the cause of a difference, given the text and the ids of both sides.
+        classify: Names the causes of a difference, given the ids of both sides.
     """
 
     def __init__(self, actual: Tokenizer, expected: Tokenizer, mode: Mode, classify: Classify) -> None:
@@ -87,30 +82,26 @@ class TokenizerChecker:
         if not (actual.failed or expected.failed) and _are_equal(actual.batch, expected.batch):
             return checked
         for index in _differing(actual, expected):
-            self._judge(checked, index, texts[index], actual, expected)
+            self._judge(checked, index, actual, expected)
         return checked
 
-    def differ(self, text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
-        """Return the cause and the ids of both sides for a text, if they differ on it."""
-        checked = self.check([Document(0, text)])
-        if not checked.different:
-            return None
-        found = checked.different[0]
-        return found.causes[0], found.actual, found.expected
+    def differ(self, text: str) -> Found | None:
+        """Compare a text; None if both sides agree on it."""
+        return next(iter(self.check([Document(0, text)]).different), None)
 
     def _choose(self, texts: Sequence[str]) -> list[Mode]:
         if self._modes.parses_special:  # then the text does not matter
             return [self._modes.choose("", self._asked)] * len(texts)
         return [self._modes.choose(text, self._asked) for text in texts]
 
-    def _judge(self, checked: Checked, index: int, text: str, actual: _Encoded, expected: _Encoded) -> None:
+    def _judge(self, checked: Checked, index: int, actual: _Encoded, expected: _Encoded) -> None:
         if index in actual.failed and index in expected.failed:
             checked.failed.append((index, "neither side can encode the text"))
             return
         ids, others = actual.batch[index], expected.batch[index]
         failed = index in actual.failed or index in expected.failed
-        cause = ENCODING_ERROR if failed else self._classify(text, ids, others)
-        checked.different.append(Found(index, (cause,), ids, others))
+        causes = (CorpusCause.ERROR,) if failed else self._classify(ids, others)
+        checked.different.append(Found(index, causes, ids, others))
 
 
 class _Encoded(NamedTuple):

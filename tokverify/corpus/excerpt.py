@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.corpus.result import CauseTally, Example, Tally
 
-Differ: TypeAlias = Callable[[str], tuple[str, Sequence[int], Sequence[int]] | None]
-"""Returns the cause and the ids of both sides for a text on which they differ."""
+if TYPE_CHECKING:
+    from tokverify.corpus.check import Found
+
+Differ: TypeAlias = "Callable[[str], Found | None]"
+"""Compares a text; None if both sides agree on it."""
 
 MAX_EXCERPT = 1 << 14
 """In characters; also the limit for the ids of an example."""
@@ -42,8 +45,8 @@ def _differing_part(example: Example, cause: str, differ: Differ) -> Example | N
     middle, quarter = len(text) // 2, len(text) // 4
     for part in (text[:middle], text[middle:], text[quarter:-quarter]) if len(text) > _ENOUGH else ():
         found = differ(part)
-        if found and found[0] == cause:
-            return replace(example, text=part, actual=tuple(found[1]), expected=tuple(found[2]))
+        if found and cause in found.causes:
+            return replace(example, text=part, actual=tuple(found.actual), expected=tuple(found.expected))
     return None
 
 

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
+from tokverify.corpus.document import Columns
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.text.wording import list_items, plural, quote
 
-UNIT_BYTES = 1 << 27
-"""The usual size of a unit."""
+_SMALLEST_UNIT, _LARGEST_UNIT = 1 << 23, 1 << 27
+_MANY_UNITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is compared with what."""
+
+    model: str
+    """The path of the model."""
+    reference: str | None = None
+    """The location of the reference; None to look for one."""
+    data: tuple[str, ...] = ()
+    """The locations of the corpus."""
+    columns: Columns = field(default_factory=Columns)
+    add_special: bool = True
+    parse_special: bool = True
+    rate: float = 1.0
+    """The share of the documents to compare, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """The units of a run, and the options that their results depend on."""
 
+    request: Request
     options: Mapping[str, str]
     """The model, the reference, the versions of libraries and the options, each by its name."""
     units: tuple[WorkUnit, ...]
+    notes: tuple[str, ...] = ()
+    """What was chosen that the user should know."""
 
     @cached_property
     def id(self) -> str:
@@ -33,7 +54,13 @@ class Plan:
         return hashlib.sha256(content).hexdigest()[:24]
 
 
-def divide(files: Sequence[CorpusFile], unit_bytes: int = UNIT_BYTES) -> Iterator[WorkUnit]:
+def choose_unit_bytes(files: Sequence[CorpusFile]) -> int:
+    """Return the size of units: 128 MiB, but less for a small corpus, so that all workers have something to do."""
+    total = sum(file.size or 0 for file in files)
+    return min(_LARGEST_UNIT, max(_SMALLEST_UNIT, total // _MANY_UNITS))
+
+
+def divide(files: Sequence[CorpusFile], unit_bytes: int) -> Iterator[WorkUnit]:
     """Divide files into units of about a number of bytes."""
     for file in files:
         try:

@@ -91,7 +91,7 @@ class StateDirectory:
         self._path_of(unit).unlink(missing_ok=True)
 
     def results(self, plan: Plan) -> Iterator[UnitResult]:
-        """Yield the stored results in the order of the plan.
+        """Yield the stored results of a plan, in its order.
 
         Raises:
             TokverifyError: If one is broken, or belongs to another plan.

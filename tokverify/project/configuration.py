@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import SHIPPED, is_shipped
+from tokverify.stores.location import is_stored
 from tokverify.verify.fail_on import parse_fail_on
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
 
     return ConfiguredModel(
         name=Path(model).stem,
-        model=relative(model),
+        model=model if is_stored(model) else relative(model),
         reference=str(relative(reference)) if reference and (root / reference).exists() else reference,
         cases=tuple(SHIPPED if is_shipped(name, root) else relative(name) for name in cases),
         suites=tuple(suites),

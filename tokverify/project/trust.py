@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, find_existing
+from tokverify.stores.location import is_remote, is_stored
 
 OPTION = "--allow-outside"
 """The option that lets a configuration name files outside of its repository."""
@@ -44,6 +45,8 @@ def find_reference_outside(location: str, directory: Path, root: Path) -> Path |
     if beside.exists():
         return find_outside(beside, root)
     for part in (location, location.partition(":")[2]):
+        if is_stored(part) and not is_remote(part):
+            return Path(part)
         split = file_and_rest(part)
         path = find_existing(part) or (split[0] if split else None)
         if part and path and (outside := find_outside(path, root)):

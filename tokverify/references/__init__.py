@@ -69,6 +69,18 @@ def _command(request: Request) -> FoundReference:
     return command.load(request)
 
 
+def _transformers(request: Request) -> FoundReference:
+    from tokverify.references import transformers
+
+    return transformers.load(request)
+
+
+def _vocab(request: Request) -> FoundReference:
+    from tokverify.references import vocab
+
+    return vocab.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
     "hub": _hub,
@@ -76,6 +88,8 @@ REFERENCES: Mapping[str, Loader] = {
     "llama.cpp": _llama_cpp,
     "server": _server,
     "command": _command,
+    "transformers": _transformers,
+    "vocab": _vocab,
 }
 """The built-in kinds of references."""
 
@@ -113,7 +127,7 @@ def open_reference(
     Raises:
         TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
-    kind, rest = identify(str(location), is_kind)
+    kind, rest = identify(str(location), is_kind, REFERENCES)
     is_configured = isinstance(location, ConfiguredLocation)
     found = _loader(kind)(Request(rest, spec, settings, model, is_configured))
     if kind not in REFERENCES:

@@ -195,14 +195,15 @@ def load(request: Request) -> FoundReference:
         raise TokverifyError("command: there is no program; name one, as in `command:./my-engine --model FILE`")
     program = Program(arguments)
     return FoundReference(
-        CommandTokenizer(program, _settings_of(request)),
+        CommandTokenizer(program, settings_of(request)),
         source=program.command,
         caveat=_describe_limits(program),
         versions={program.hello.name: program.hello.version},
     )
 
 
-def _settings_of(request: Request) -> Settings | None:
+def settings_of(request: Request) -> Settings | None:
+    """Return the effective settings of the model that is verified; None if there is no model."""
     if request.settings or request.spec is None:
         return request.settings
     from tokverify.engine.settings import resolve

@@ -34,20 +34,41 @@ class FailedError(Exception):
     """The program ended, took too long, or sent something that does not follow the protocol."""
 
 
+class StartError(TokverifyError):
+    """A program cannot be used; the arguments are its command and the reason."""
+
+    def __str__(self) -> str:
+        command, reason = self.args
+        return f"{command}: {reason}"
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be used."""
+        return str(self.args[1])
+
+
 class Program:
     """A program that is started at once, and again after a failure.
 
     Args:
         arguments: The program and its arguments.
         seconds: The limit for each response after the first.
+        environment: Variables to set besides those of this process.
 
     Raises:
-        TokverifyError: If the program cannot be started, or does not answer `hello` as the protocol requires.
+        StartError: If the program cannot be started, or does not answer `hello` as the protocol requires.
     """
 
-    def __init__(self, arguments: Sequence[str], *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        seconds: float = SECONDS,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.command = shlex.join(arguments)
         self._arguments = arguments
+        self._environment = environment
         self._seconds = seconds
         self._failures = 0
         self._number = 0
@@ -118,15 +139,15 @@ class Program:
 
     def _start(self) -> tuple[ChildProcess, Hello]:
         try:
-            process = ChildProcess(self._arguments)
+            process = ChildProcess(self._arguments, self._environment)
         except (OSError, ValueError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise TokverifyError(f"{self.command}: cannot be started ({reason})") from error
+            raise StartError(self.command, f"cannot be started ({reason})") from error
         try:
             hello = self._read(self._exchange(process, "hello", {"protocol": VERSION}, START_SECONDS), read_hello)
         except (FailedError, EncodeError) as error:
             process.abort()
-            raise TokverifyError(f"{self.command}: the program {error}; docs/programs.md has the protocol") from error
+            raise StartError(self.command, f"the program {error}") from error
         except BaseException:
             process.abort()
             raise

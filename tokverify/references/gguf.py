@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.reference import FoundReference
+from tokverify.stores.location import find_model
 
 if TYPE_CHECKING:
     from tokverify.references.reference import Request
@@ -19,10 +19,12 @@ CAVEAT = (
 
 
 def load(request: Request) -> FoundReference:
-    """Read the GGUF file at the request's location.
+    """Read the GGUF file at the request's location, which may be a name such as `hf:org/name`.
 
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
-    path = Path(request.location)
-    return FoundReference(Encoder(read_spec(path), path.stem), source=str(path), caveat=CAVEAT, path=path)
+    file = find_model(request.location)
+    with file.named_in_errors():
+        encoder = Encoder(read_spec(file.path), file.name)
+    return FoundReference(encoder, source=file.location, sha256=file.sha256, caveat=CAVEAT, path=file.path)

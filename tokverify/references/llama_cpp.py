@@ -226,8 +226,9 @@ def load(request: Request) -> FoundReference:
         TokverifyError: If there is no file.
     """
     from tokverify.files.tokenizer_file import file_of, kind_of_model
+    from tokverify.stores.location import find_model
 
-    model = Path(request.location) if request.location else request.model
+    model = find_model(request.location).path if request.location else request.model
     if model is None:
         raise TokverifyError("llama.cpp: there is no file to load; name one, as in `llama.cpp:model.gguf`")
     if not file_of(model).is_file():

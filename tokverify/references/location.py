@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import file_and_rest, file_in, find_existing, kind_of
+from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
+from tokverify.stores.location import is_stored
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
+
+KINDS_BY_NAME: Mapping[str, str] = {
+    "vocab.json": "vocab",
+    "vocab.txt": "vocab",
+    "tokenizer_config.json": "transformers",
+}
+"""Name of a file whose content alone does not tell what it is -> kind of the reference."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
 _SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
 _HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
+_SIMILAR = 0.7
+"""How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
@@ -24,7 +39,7 @@ class ConfiguredLocation(str):
     __slots__ = ()
 
 
-def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
+def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 
     Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
@@ -33,6 +48,7 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     Args:
         location: What the user wrote.
         is_kind: Whether a word is the name of a kind.
+        known: The names of kinds to suggest if nothing fits.
 
     Raises:
         TokverifyError: If the location is none of these.
@@ -44,11 +60,12 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
     kind, _, rest = location.partition(":")
     if is_kind(kind):
         return kind, rest
+    if is_stored(location):
+        return "gguf", location
     if _SERVER.match(location) and not _HUB_URL.match(location):
         return "server", location
     if path := find_existing(location):
-        file = file_in(path) if path.is_dir() else path
-        return kind_of(file), str(file)
+        return _identify_file(path)
     if hub_id := repository(location):
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
@@ -59,7 +76,27 @@ def identify(location: str, is_kind: Callable[[str], bool]) -> tuple[str, str]:
         )
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
+        f"{_suggest(location, known)}"
     )
+
+
+def _identify_file(path: Path) -> tuple[str, str]:
+    """Recognize a file, or the preferred one in a directory: by its content, or by a name that libraries agree on."""
+    names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
+    named = next((path / name for name in names if (path / name).is_file()), path)
+    kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
+    if kind:
+        # transformers loads directories.
+        return kind, str(named.parent if kind == "transformers" else named)
+    file = file_in(path) if path.is_dir() else path
+    return kind_of(file), str(file)
+
+
+def _suggest(location: str, known: Iterable[str]) -> str:
+    """Ask whether a kind was mistyped."""
+    kind, colon, rest = location.partition(":")
+    similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
+    return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""
 
 
 def repository(location: str) -> str | None:

@@ -16,6 +16,7 @@ import msgspec
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.audit import AuditReport, check_audit, summarize_audit
+from tokverify.report.canonical import CanonicalReport, check_canonical, summarize_canonical
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.check import CheckReport, check_check, summarize_check
 from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
@@ -80,6 +81,7 @@ KINDS: Mapping[str, Kind] = {
     "audit": Kind(AuditReport, summarize_audit, check_audit),
     "fuzz": Kind(FuzzReport, summarize_fuzz, check_fuzz),
     "stats": Kind(StatsReport, summarize_stats, check_stats),
+    "canonical": Kind(CanonicalReport, summarize_canonical, check_canonical),
     "corpus": Kind(CorpusReport, summarize_corpus, check_corpus),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
     "convert": Kind(Conversion, summarize_conversion, check_conversion),

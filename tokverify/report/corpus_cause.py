@@ -24,6 +24,10 @@ class CorpusCause(StrEnum):
     IDS = "ids"
     PRE_TOKENIZATION = "pre-tokenization"
     SEGMENTATION = "segmentation"
+    PADDING = "padding"
+    OUTSIDE_VOCABULARY = "outside-vocabulary"
+    TRUNCATED = "truncated"
+    NOT_CANONICAL = "not-canonical"
     ERROR = "error"
     OTHER = "other"
 
@@ -44,6 +48,10 @@ MEANINGS: Mapping[CorpusCause, str] = {
     CorpusCause.IDS: "the same pieces have other ids",
     CorpusCause.PRE_TOKENIZATION: "the text is split into other pre-tokens",
     CorpusCause.SEGMENTATION: "the same pre-token becomes other pieces",
+    CorpusCause.PADDING: "the ids contain padding around the document",
+    CorpusCause.OUTSIDE_VOCABULARY: "ids are outside the vocabulary",
+    CorpusCause.TRUNCATED: "the ids end before the text does",
+    CorpusCause.NOT_CANONICAL: "the tokenizer returns other ids for the text that the ids represent",
     CorpusCause.ERROR: "only one side can encode the document",
     CorpusCause.OTHER: "the ids represent other text",
 }

@@ -135,6 +135,8 @@ class Report:
     """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """The versions of tokverify and the libraries involved."""
+    suites: Mapping[str, Digest] = field(default_factory=dict)
+    """Suite -> the version of its selected cases: a hash of their texts, options and expectations."""
     stopped_early: bool = False
     """Whether cases were not run because enough others had failed."""
     diagnosis: Diagnosis | None = None

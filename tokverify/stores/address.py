@@ -12,7 +12,7 @@ from tokverify.stores.model_file import ModelFile
 from tokverify.stores.remote_file import RemoteFile
 from tokverify.system.http_client import HttpClient, origin_of
 
-_HUB_PATH = re.compile(r"/([\w.-]+/[\w.-]+)/(?:resolve|blob)/([^/]+)/(.+)", re.ASCII)
+_HUB_PATH = re.compile(r"/(\w[\w.-]*/\w[\w.-]*)/(?:resolve|blob)/([^/]+)/(.+)", re.ASCII)
 _HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 
 

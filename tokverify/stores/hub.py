@@ -18,7 +18,7 @@ from tokverify.stores.remote_file import RemoteFile
 if TYPE_CHECKING:
     from tokverify.system.http_client import Response
 
-_NAME = re.compile(r"([\w.-]+/[\w.-]+)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
+_NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
 
 
 def find(name: str) -> ModelFile:

@@ -85,7 +85,7 @@ class Hub:
         if not isinstance(entries, list) or not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
             raise TokverifyError(f"{url}: the response is not the description of a repository; is this the hub?")
         names = [entry.get("rfilename") for entry in entries if isinstance(entry, dict)]
-        return Listing(repository, commit, [name for name in names if isinstance(name, str)])
+        return Listing(repository, commit, [name for name in names if isinstance(name, str) and _is_inside(name)])
 
     def list_repositories(self, owner: str) -> list[str]:
         """List the repositories of an organization or a user that contain GGUF files.
@@ -118,6 +118,11 @@ class Hub:
             return _Page(parse_json(response.data), response.headers.get("link", ""))
         except JsonError as error:
             raise TokverifyError(f"{url}: the response is not JSON ({error}); is this the hub?") from error
+
+
+def _is_inside(name: str) -> bool:
+    """Whether the name of a file cannot lead out of its repository."""
+    return ".." not in name.split("/") and not name.startswith("/") and "\\" not in name
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from tokverify.stores.model_file import ModelFile
 LLAMA_CACHE = "LLAMA_CACHE"
 """The environment variable with the directory of downloads, from which llama.cpp itself reads it."""
 
-_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?::(.+))?", re.ASCII)
+_NAME = re.compile(r"(\w[\w.-]*(?:/\w[\w.-]*)?)(?::(.+))?", re.ASCII)
 _MAX_FILES = 10_000
 
 Entry = tuple[str, str, Path]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from tokverify.errors import UnsupportedError
+from tokverify.errors import TokverifyError, UnsupportedError
+
+_Error = TypeVar("_Error", bound=TokverifyError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,20 @@ class ModelFile:
 
     is_partial: bool = False
     """Whether the local file contains only the metadata, followed by zeros instead of tensors."""
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Let errors that are raised in the block name the location instead of a path that the user does not know."""
+        try:
+            yield
+        except TokverifyError as error:
+            if self.location == str(self.path):
+                raise
+            raise self.rename(error) from error
+
+    def rename(self, error: _Error) -> _Error:
+        """Return an error that names the location instead of the local path."""
+        return type(error)(str(error).replace(str(self.path), self.location))
 
     def require_complete(self) -> None:
         """Reject a file without tensors.

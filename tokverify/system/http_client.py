@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
@@ -74,7 +75,7 @@ class HttpClient:
         credentials: What to send to one of the servers.
     """
 
-    def __init__(self, *, seconds: float = 30.0, credentials: Credentials | None = None) -> None:
+    def __init__(self, *, seconds: float = 60.0, credentials: Credentials | None = None) -> None:
         self._seconds = seconds
         self._credentials = credentials
         self._connections: dict[str, http.client.HTTPConnection] = {}
@@ -146,7 +147,9 @@ class HttpClient:
         cast("DeadlineSocket", connection.sock).restart(deadline, _MAX_HEADER_BYTES + max_bytes)
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("GET", target, headers={**headers, **self._authorization(url)})
+        # A proxy for plain HTTP has to know the server.
+        is_relayed = parts.scheme == "http" and proxy_for(url) is not None
+        connection.request("GET", url if is_relayed else target, headers={**headers, **self._authorization(url)})
         response = connection.getresponse()
         data = b""
         if response.length is not None and response.length <= max_bytes:
@@ -166,10 +169,32 @@ class HttpClient:
     def _connection(self, url: str) -> http.client.HTTPConnection:
         origin = origin_of(url)
         if origin not in self._connections:
-            parts = urlsplit(url)
-            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-            self._connections[origin] = kind(cast("str", parts.hostname), parts.port, timeout=self._seconds)
+            self._connections[origin] = _connect(urlsplit(url), proxy_for(url), self._seconds)
         return self._connections[origin]
+
+
+def _connect(server: SplitResult, proxy: SplitResult | None, seconds: float) -> http.client.HTTPConnection:
+    """Return a connection to a server, through a proxy if there is one, that is opened later."""
+    kind = http.client.HTTPSConnection if server.scheme == "https" else http.client.HTTPConnection
+    nearest = proxy or server
+    connection = kind(cast("str", nearest.hostname), nearest.port, timeout=seconds)
+    if proxy and server.scheme == "https":
+        connection.set_tunnel(cast("str", server.hostname), server.port)
+    return connection
+
+
+def proxy_for(url: str) -> SplitResult | None:
+    """Return the address of the proxy that the environment names, such as in `HTTPS_PROXY`; None to use none.
+
+    Raises:
+        TokverifyError: If it is not a valid address, or contains a password, which is not supported.
+    """
+    parts = urlsplit(url)
+    proxy = getproxies().get(parts.scheme)
+    if not proxy or proxy_bypass(parts.netloc):
+        return None
+    origin_of(proxy)
+    return urlsplit(proxy)
 
 
 def origin_of(url: str) -> str:

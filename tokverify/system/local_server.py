@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tokverify.errors import TokverifyError
+from tokverify.system.deadline_socket import DeadlineSocket
 
 ADDRESS = "127.0.0.1"
 MAX_BODY = 64 * 2**20
 """In bytes; larger requests are rejected before they are read."""
+_MAX_HEAD = 16 * 2**20
+"""In bytes; more than `http.server` accepts."""
 
-_TIMEOUT = 60
+SECONDS = 60.0
+"""For a complete request, and for the answer to be sent."""
+
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -97,10 +103,19 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = _TIMEOUT
     server: _Server
     prefix: str
     respond: Respond
+
+    def setup(self) -> None:
+        super().setup()
+        self._incoming = DeadlineSocket(self.connection)
+        self.rfile = self._incoming.makefile("rb")
+
+    def handle_one_request(self) -> None:
+        """Answer a request; one that is not complete in time ends the connection."""
+        self._incoming.restart(time.monotonic() + SECONDS, MAX_BODY + _MAX_HEAD)
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         self._answer("GET", b"")
@@ -141,6 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None if is_json else HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
     def _send(self, answer: Answer) -> None:
+        self.connection.settimeout(SECONDS)
         self.send_response(answer.status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)

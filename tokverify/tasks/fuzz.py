@@ -104,7 +104,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
         explain=(
-            partial(_explain, opened, found)
+            partial(explain_results, opened, found)
             if diagnose and isinstance(opened, OpenedModel)
             else lambda _: Explained(None)
         ),
@@ -132,7 +132,7 @@ def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[
         yield from earlier
 
 
-def _explain(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
+def explain_results(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
     """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
     from tokverify.diagnosis import Facts, diagnose
 

@@ -152,8 +152,9 @@ def open_model(model: ModelSource) -> OpenedModel:
     if isinstance(model, str) and _is_other_tokenizer(model):
         raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
     file = find_model(model)
-    kind = kind_of_model(file.path)
-    spec = read_spec_of_kind(file.path, kind)
+    with file.named_in_errors():
+        kind = kind_of_model(file.path)
+        spec = read_spec_of_kind(file.path, kind)
     encoder = Encoder(spec, file.name)
     require_requested(encoder.engine)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
@@ -171,8 +172,11 @@ def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDec
     """
     file = find_model(model)
     path = file.path
-    kind = kind or kind_of_model(path)
-    declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
+    with file.named_in_errors():
+        kind = kind or kind_of_model(path)
+        declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
+    if declaration.refusal:
+        declaration = replace(declaration, refusal=file.rename(declaration.refusal))
     return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 

@@ -16,6 +16,7 @@ from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, pairs_for_display, tokens_for_display
 from tokverify.verify.alignment import compare, compare_decoded
+from tokverify.verify.digest import digest_suites
 from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
 from tokverify.verify.failure import FAILURES, Failure, combine, name_side
 from tokverify.verify.mode import Mode, Modes
@@ -72,6 +73,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         results=results,
         fail_on=tuple(fail_on),
         versions={"tokverify": __version__},
+        suites=digest_suites(cases),
         stopped_early=len(results) < len(cases),
         tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.report.tokenizer_difference import TokenizerDifference
 
 if TYPE_CHECKING:
+    from tokverify.cases.case import Case
     from tokverify.report.finding import Severity
     from tokverify.report.run import CaseResult
     from tokverify.report.tokenizer_difference import Aspect
@@ -45,6 +46,15 @@ def make_difference(
         ids=tuple(ids),
         digest=_hash(["tokenizers", aspect, ids, facts]),
     )
+
+
+def digest_suites(cases: Iterable[Case]) -> dict[str, str]:
+    """Return a digest of the given cases of each suite, which changes with their texts, options and expectations."""
+    suites: dict[str, list[object]] = {}
+    for case in cases:
+        content = [case.id, case.text, case.add_special, case.parse_special, case.expect]
+        suites.setdefault(case.suite, []).append(content)
+    return {suite: _hash(contents) for suite, contents in suites.items()}
 
 
 def _hash(way: list[object]) -> str:

@@ -50,6 +50,22 @@ def test_quiet_prints_only_the_verdict():
     assert table(report(Status.MATCH), quiet=True) == "1 case: 1 match\n"
 
 
+def test_only_the_first_of_many_failing_cases_are_drawn():
+    many = report(*[Status.MISMATCH] * 40)
+    lines = table(many).split("\n")
+    assert sum(line.startswith("MISMATCH") for line in lines) == 10
+    assert lines[lines.index("FAILING TOO shown with -v") + 1].strip().startswith("30 cases ")
+    assert sum(line.startswith("MISMATCH") for line in table(many, verbose=True).split("\n")) == 40
+    assert "FAILING TOO" not in table(report(*[Status.MISMATCH] * 11))
+
+
+def test_verbose_shows_the_versions_of_suites():
+    versions = {"suite-0": "0123456789abcdef", "suite-1": "fedcba9876543210"}
+    shown = table(report(Status.MISMATCH, Status.MISMATCH, suites=versions), verbose=True)
+    counted = [line.split() for line in shown.split("\n") if line.startswith("suite-")]
+    assert {words[0]: words[-1] for words in counted} == versions
+
+
 def test_results_are_counted_by_suite():
     lines = table(report(Status.MATCH, Status.MISMATCH, Status.MATCH)).split("\n")
     assert [line.split() for line in lines if line.startswith("suite-")] == [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.corpus.verdict import describe_throughput, format_bytes, list_coverage, verdict
 from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
 from tokverify.render.run.cases import case_details
-from tokverify.render.run.sections import diagnosis_section, sides_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
 from tokverify.report.corpus import corpus_exit_code
 from tokverify.text.wording import list_items, percentage, plural
 
@@ -45,8 +45,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
     for heading, groups in (("source", verified.sources), ("script", verified.scripts)):
         if groups:
             yield Section([_tabulate_groups(heading, groups, verbose=verbose)])
-    if verified.report.diagnosis:
-        yield diagnosis_section(verified.report.diagnosis, verbose=verbose)
+    yield from diagnosis_sections(verified.report, verbose=verbose)
     examples = zip(verified.examples, verified.report.results, strict=True)
     for example, result in examples:
         yield Section([case_details(result, verbose=verbose, more=list(_example_lines(example)))])

@@ -33,6 +33,7 @@ def render(verified: CorpusReport) -> str:
         **comparison(verified.report),
         **case_list((verified.report, _causes_by_case(verified))),
         "corpus": _corpus_data(verified),
+        "undiagnosed": visible_message(verified.report.undiagnosed),
         "diagnosis": diagnosis_data(verified.report.diagnosis) if verified.report.diagnosis else None,
     }
     return case_page("corpus/page.html.jinja", context)

@@ -68,7 +68,7 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
         yield Section([_describe_part(part, verbose=verbose)])
     if report.effect:
         yield Section([Fields([("corpus", message(summarize_effect(report.effect)))])])
-    yield suites_section(report.report)
+    yield suites_section(report.report, verbose=verbose)
     yield from _describe_cases(report, verbose=verbose)
     if report.fuzzed:
         yield Section([Fields([("fuzzed", message(fuzz_verdict(report.fuzzed)))])])

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report
 
 _MAX_CODE_POINTS = 4
-_MAX_DRAWN = 100
+_MAX_DRAWN = 10
 _MAX_DECODED = 10
 _BYTES_BEFORE, _BYTES_AFTER = 15, 35
 
@@ -71,7 +71,7 @@ def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: b
         yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
     if failing[drawn:]:
         names = [result.case.name for result in failing[drawn:]]
-        yield Section([Only("table", [Names("failing too", "drawn with -v, and in -f json", names)])])
+        yield Section([Only("table", [Names("failing too", "shown with -v", names, fold=True)])])
 
 
 def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:

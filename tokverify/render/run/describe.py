@@ -42,6 +42,6 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield sides_section(report, verbose=verbose)
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, brief=bool(report.differences))
     yield from difference_sections(report)
-    yield suites_section(report)
+    yield suites_section(report, verbose=verbose)
     yield from diagnosis_sections(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)

@@ -133,17 +133,22 @@ def _piece(piece: str | None) -> Inline:
     return message("(no such token)", Style.DIM) if piece is None else exact(piece)
 
 
-def suites_section(report: Report) -> Section:
-    """Count the results by suite."""
+def suites_section(report: Report, *, verbose: bool) -> Section:
+    """Count the results by suite; `verbose` adds the version of each suite."""
     suites: dict[str, Counter[Status]] = {}
     for result in report.results:
         suites.setdefault(result.case.suite, Counter())[result.status] += 1
     statuses = [status for status in Status if status is not Status.KNOWN or report.baseline]
     columns = [Column("suite"), *(Column(name, is_number=True) for name in ("cases", *map(str, statuses)))]
-    rows = [
+    rows: list[list[Inline]] = [
         [message(suite), str(counts.total()), *(_count(counts[status], _STATUS_STYLES[status]) for status in statuses)]
         for suite, counts in suites.items()
     ]
+    if verbose and report.suites:
+        columns.append(Column("version"))
+        rows = [
+            [*row, message(report.suites.get(suite, ""), Style.DIM)] for suite, row in zip(suites, rows, strict=True)
+        ]
     return Section([Table(columns, rows)])
 
 

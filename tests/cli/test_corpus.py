@@ -1,0 +1,185 @@
+"""`tokverify corpus` from the command line; test_process.py starts it for real."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from support.corpus_maker import write_json_lines, write_parquet
+from support.in_process import InProcess
+from support.paths import SAMPLE
+from tokverify.cli import main
+from tokverify.corpus import plan
+from tokverify.corpus.state import StateDirectory
+from tokverify.tasks import corpus as task
+
+MODEL, BROKEN = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample-broken.gguf")
+REFERENCE = str(SAMPLE / "sample.tokenizer.model")
+TEXTS = [f"{'  ' * (number % 4 == 0)}text {number}\n" for number in range(40)]
+
+
+def corpus(*arguments: object):
+    return CliRunner().invoke(main, ["corpus", *map(str, arguments)])
+
+
+def verify(model: str, *arguments: object):
+    return corpus(model, "-r", REFERENCE, "-j", 2, *arguments)
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    """Make a corpus of 80 documents in two files and several units, 20 of which are broken by a lost token type."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_parquet(folder / "a.parquet", TEXTS, row_group_size=10)
+    write_json_lines(folder / "b.jsonl", TEXTS[::-1])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def quick_run(monkeypatch) -> None:
+    """Divide the corpus into several units, and start no processes."""
+    monkeypatch.setattr(plan, "_SMALLEST_UNIT", 600)
+    monkeypatch.setattr(task, "Processes", InProcess)
+
+
+def test_a_correct_model(data):
+    result = verify(MODEL, data)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "80 documents, 660 bytes: all agree"
+
+
+def test_a_broken_model(data, tmp_path):
+    result = verify(BROKEN, data, "-o", tmp_path / "out.json")
+    assert result.exit_code == 1
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["summary"]["causes"] == {"segmentation": 20}
+    assert [(source["documents"], source["differing"]) for source in report["sources"]] == [(40, 10), (40, 10)]
+    assert verify(BROKEN, data, "--max-differences", 19).exit_code == 1
+    assert verify(BROKEN, data, "--max-differences", 20).exit_code == 0
+
+
+@pytest.mark.parametrize("formats", [["json", "markdown", "html", "junit", "sarif"]])
+def test_other_formats(data, tmp_path, formats):
+    reports = [argument for name in formats for argument in ("--report", f"{name}={tmp_path / name}")]
+    assert verify(BROKEN, data, *reports).exit_code == 1
+    assert all("segmentation" in (tmp_path / name).read_text() for name in formats)
+
+
+def test_the_report_does_not_depend_on_how_the_work_is_divided(data, tmp_path, monkeypatch):
+    whole = verify(BROKEN, data, "-f", "json").stdout
+    assert verify(BROKEN, data, "-f", "json", "-j", 1).stdout == whole
+    for number in (3, 1, 2):
+        shard = verify(BROKEN, data, "-f", "json", "--shard", f"{number}/3", "--state", tmp_path / f"{number}")
+        assert json.loads(shard.stdout)["shard"] == f"{number}/3"
+    assert corpus("merge", tmp_path / "2", tmp_path / "1", tmp_path / "3", "-f", "json").stdout == whole
+    incomplete = corpus("merge", tmp_path / "2", tmp_path / "1", "-f", "json")
+    assert incomplete.exit_code == 2
+    assert json.loads(incomplete.stdout)["remaining_bytes"] > 0
+    monkeypatch.setattr(plan, "_SMALLEST_UNIT", 1 << 20)
+    assert verify(BROKEN, data, "-f", "json").stdout == whole
+
+
+def test_a_run_continues_where_another_one_ended(data, tmp_path):
+    state = tmp_path / "out"
+    whole = verify(BROKEN, data, "-f", "json", "--state", state).stdout
+    results = sorted((state / "results").iterdir())
+    assert len(results) > 3
+    for path in results[::2]:
+        path.unlink()
+    kept = {path: path.stat().st_mtime_ns for path in results[1::2]}
+    status = json.loads(corpus("status", state, "--json").stdout)
+    assert status["units"] == {"done": len(kept), "total": len(results)}
+    assert verify(BROKEN, data, "-f", "json", "--state", state).stdout == whole
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert corpus("merge", state, "-f", "json").stdout == whole
+    assert corpus("status", state).stdout.splitlines()[2] == "20 documents differ (segmentation 20)"
+
+
+def test_another_plan_is_refused(data, tmp_path):
+    state = tmp_path / "out"
+    verify(BROKEN, data, "--state", state)
+    result = verify(MODEL, data, "--state", state, "--sample", "50%")
+    assert result.exit_code == 2
+    assert "contains the results of another plan: --sample is" in result.stderr
+    assert "the model is" in result.stderr
+
+
+def test_what_cannot_be_read_is_located_and_the_rest_is_compared(data):
+    (data / "c.jsonl").write_text('{"text": "good"}\nbad\n')
+    (data / "d.parquet").write_bytes(b"PAR1 and no more")
+    result = verify(MODEL, data, "-f", "json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 2
+    groups = {group["reason"]: group["places"] for group in report["unreadable_groups"]}
+    assert groups == {
+        "the file cannot be read (ArrowInvalid)": [f"{data}/d.parquet"],
+        "the line is not a JSON object": [f"{data}/c.jsonl: byte 17"],
+    }
+    assert (report["documents"], report["unreadable"]) == (81, 2)
+
+
+def test_units_that_failed_are_repeated_unless_their_files_changed(data, tmp_path):
+    state = tmp_path / "out"
+    verify(MODEL, data, "--state", state)
+    stored = StateDirectory(state)
+    (result, *_) = stored.results(stored.plan())
+    path = state / "results" / f"{result.unit}.json"
+    content = json.loads(path.read_text())
+    content["tally"] |= {"unreadable": 1, "documents": 0}
+    path.write_text(json.dumps(content))
+    assert corpus("merge", state).exit_code == 2
+    assert corpus("retry", state, "-j", 1).exit_code == 0
+    assert corpus("merge", state).exit_code == 0
+    (data / "a.parquet").write_bytes((data / "a.parquet").read_bytes())
+    path.write_text(json.dumps(content))
+    changed = corpus("retry", state)
+    assert changed.exit_code == 2
+    assert "changed since the plan was made" in changed.stderr
+
+
+def test_a_sample(data):
+    report = json.loads(verify(MODEL, data, "--sample", "25%", "-f", "json").stdout)
+    assert report["documents"] + report["sampled_out"] == 80
+    assert 0 < report["documents"] < 60
+
+
+def test_progress_as_json_lines(data):
+    result = verify(BROKEN, data, "--progress", "json", "-q")
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert lines[0]["units"]["done"] == 0
+    assert lines[-1]["units"]["done"] == lines[-1]["units"]["total"] == len(lines) - 1
+    assert lines[-1]["causes"] == {"segmentation": 20}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([MODEL], "Missing argument 'DATA...'"),
+        ([MODEL, "nothing.parquet"], "nothing.parquet: cannot be read: No such file or directory"),
+        ([MODEL, "{data}", "--shard", "4/3"], "'4/3' is not a part"),
+        ([MODEL, "{data}", "--sample", "0"], "'0' is not a share"),
+        ([MODEL, "{data}", "--text", "body"], 'the column "body" does not exist; columns with texts: text (--text)'),
+        ([MODEL, "{data}", "--text", "id"], 'the column "id" contains int64; columns with texts: text (--text)'),
+        (["missing.gguf", "{data}"], "missing.gguf"),
+        (["status", "{data}"], "contains no plan.json"),
+    ],
+)
+def test_mistakes(data, arguments, message):
+    reference = ["-r", REFERENCE] if arguments[0] == MODEL else []
+    result = corpus(*(argument.format(data=data) for argument in arguments), *reference)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_several_columns(tmp_path):
+    write_parquet(tmp_path / "a.parquet", ["a"], other=["b"])
+    pa.parquet.write_table(pa.table({"left": ["a"], "right": ["b"]}), tmp_path / "b.parquet")
+    assert verify(MODEL, tmp_path / "a.parquet").exit_code == 0
+    result = verify(MODEL, tmp_path / "b.parquet")
+    assert result.exit_code == 2
+    assert "several columns may contain the texts; choose with --text: left, right" in result.stderr

@@ -1,0 +1,217 @@
+"""`tokverify corpus`: compare a tokenizer file and its reference on a corpus of any size."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.cli.corpus_progress import PROGRESS, CorpusProgressLine
+from tokverify.cli.options import MODEL, PATH, json_option, reference_option, report_options
+from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.cli.stream import write_text
+from tokverify.render.kinds import FORMATS, present
+
+if TYPE_CHECKING:
+    from tokverify.corpus.plan import Shard
+
+_DEFAULT = "verify"
+_ALL_PERCENT = 100
+_VERBOSE = "Also show settings; fold nothing."
+
+
+class _CorpusGroup(click.Group):
+    """A group that runs `verify` unless the first argument is the name of a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the name of the default command."""
+        is_named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if is_named or ctx.resilient_parsing else [_DEFAULT, *args])
+
+
+def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) -> Shard | None:
+    from tokverify.corpus.plan import Shard
+
+    match = re.fullmatch(r"([0-9]+)/([0-9]+)", value or "")
+    if value is None or (match and 1 <= int(match[1]) <= int(match[2])):
+        return Shard(int(match[1]), int(match[2])) if match else None
+    raise click.BadParameter(
+        f"{value!r} is not a part of a whole; write one, such as 3/64 for the third of 64", ctx, param
+    )
+
+
+def _parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", value or "1")
+    rate = float(match[1]) / (_ALL_PERCENT if match[2] else 1) if match else 0.0
+    if 0 < rate <= 1:
+        return rate
+    raise click.BadParameter(f"{value!r} is not a share; write one, such as 0.05 or 5%", ctx, param)
+
+
+def _available_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Use N processes (default: one for each processor)."
+)
+_max_differences_option = click.option(
+    "--max-differences",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Succeed if at most N documents differ.",
+)
+_progress_option = click.option(
+    "--progress",
+    type=click.Choice(PROGRESS),
+    default=PROGRESS[0],
+    show_default=True,
+    help="Show a bar, if stderr is a terminal, or write JSON Lines to stderr.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusOptions(ReportOptions):
+    """The options of the commands that write a report."""
+
+    max_differences: int
+    jobs: int | None = field(default=None, metadata=UNRECORDED)
+    progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
+
+    @property
+    def processes(self) -> int:
+        """How many processes to use."""
+        return self.jobs or _available_processors()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions(CorpusOptions):
+    """The options of `tokverify corpus verify`."""
+
+    model: Path | str
+    data: tuple[str, ...]
+    reference: str | None
+    text: str | None
+    ids: str | None
+    add_special: bool
+    parse_special: bool
+    sample: float
+    shard: Shard | None
+    state: Path | None = field(metadata=UNRECORDED)
+
+
+@click.group(cls=_CorpusGroup)
+def corpus() -> None:
+    """Compare a model and its reference on a training corpus."""
+
+
+@corpus.command()
+@click.argument("model", type=MODEL)
+@click.argument("data", nargs=-1, required=True)
+@reference_option("What to compare with, as for `tokverify run`.")
+@click.option("--text", metavar="COLUMN", help="The column with the texts, such as `meta.body` (default: detected).")
+@click.option(
+    "--ids-column", "ids", metavar="COLUMN", help="Verify the ids in this column: the corpus is already tokenized."
+)
+@click.option("--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on).")
+@click.option(
+    "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the texts (default: on)."
+)
+@click.option(
+    "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
+)
+@_max_differences_option
+@_jobs_option
+@click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
+@click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
+@_progress_option
+@report_options(FORMATS["corpus"], _VERBOSE)
+def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
+    """Compare MODEL and its reference on all documents in DATA.
+
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
+    would read the equivalent GGUF file. DATA are files, directories, patterns and URLs (s3://, https://, ...) of
+    Parquet, JSON Lines (also .gz and .zst), Arrow, Feather and text files.
+
+    The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared. `tokverify
+    corpus status|merge|retry DIR` work on the directories given with --state.
+    """
+    return _verify(VerifyOptions(**options))
+
+
+def _verify(options: VerifyOptions) -> int:
+    from tokverify.tasks.corpus import verify_corpus
+
+    check_reports(options, FORMATS["corpus"], [options.model, options.reference, *options.data])
+    with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
+        report = verify_corpus(
+            options.model,
+            options.reference,
+            options.data,
+            text=options.text,
+            ids=options.ids,
+            add_special=options.add_special,
+            parse_special=options.parse_special,
+            sample=options.sample,
+            max_differences=options.max_differences,
+            jobs=options.processes,
+            state=options.state,
+            shard=options.shard,
+            on_progress=line.update,
+        )
+    return write_reports(options, present("corpus", report))
+
+
+@corpus.command()
+@click.argument("directory", type=PATH)
+@json_option
+def status(*, directory: Path, as_json: bool) -> None:
+    """Show how far the runs are that were started with --state DIRECTORY, from the results stored there."""
+    from tokverify.render.corpus.progress import describe_progress, progress_to_json
+    from tokverify.tasks.corpus_state import corpus_status
+
+    progress = corpus_status(directory)
+    write_text((progress_to_json(progress) if as_json else describe_progress(progress)) + "\n")
+
+
+@corpus.command()
+@click.argument("directories", nargs=-1, required=True, type=PATH)
+@_max_differences_option
+@report_options(FORMATS["corpus"], _VERBOSE)
+def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+    """Write the report of all results that are stored in DIRECTORIES.
+
+    They must have the same plan, as those of all parts that --shard divides a corpus into. The exit code is 2 if the
+    result of some part is missing.
+    """
+    from tokverify.tasks.corpus_state import merge_corpus
+
+    given = CorpusOptions(**options)
+    check_reports(given, FORMATS["corpus"])
+    return write_reports(given, present("corpus", merge_corpus(directories, max_differences=given.max_differences)))
+
+
+@corpus.command()
+@click.argument("directory", type=PATH)
+@_max_differences_option
+@_jobs_option
+@_progress_option
+@report_options(FORMATS["corpus"], _VERBOSE)
+def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+    """Verify again what could not be read in the runs of --state DIRECTORY, and what is missing."""
+    from tokverify.tasks.corpus_state import retry_corpus
+
+    given = CorpusOptions(**options)
+    check_reports(given, FORMATS["corpus"])
+    with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
+        report = retry_corpus(
+            directory, max_differences=given.max_differences, jobs=given.processes, on_progress=line.update
+        )
+    return write_reports(given, present("corpus", report))

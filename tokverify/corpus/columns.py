@@ -1,0 +1,93 @@
+"""Choose the columns of a corpus that contain the texts and the ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.corpus.document import Columns
+from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.source import SOURCES
+from tokverify.errors import TokverifyError
+from tokverify.text.wording import list_items, quote
+
+if TYPE_CHECKING:
+    from tokverify.corpus.source.source import Column
+    from tokverify.corpus.unit import CorpusFile
+
+_USUAL_NAMES = ("text", "content", "raw_content", "document", "body")
+_MAX_BROKEN_FILES = 10
+
+
+class ChosenColumns(NamedTuple):
+    """The columns to read."""
+
+    columns: Columns
+    note: str
+    """How the column with the texts was chosen; empty if it was named, or there is none."""
+
+
+def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
+    """Choose the columns to read, given the names of those that the user has named.
+
+    The columns of the first file that can be read decide. If only the column with ids is named, no texts are read.
+
+    Raises:
+        TokverifyError: If a named column is missing or has another type, or it is not clear which one has the texts.
+    """
+    tables = [file for file in files if SOURCES[file.format].columns]
+    if not tables:
+        if text or ids:
+            raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text' if text else '--ids-column'}")
+        return ChosenColumns(Columns(), "")
+    found = _first_columns(tables)
+    if found is None:
+        return _trust(tables, text, ids)
+    path, columns = found
+    if text is not None:
+        _require(path, columns, "--text", text, lambda column: column.has_text)
+    if ids is not None:
+        _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
+    if text is not None or ids is not None:
+        return ChosenColumns(Columns(text, ids), "")
+    name = _detect(path, [column.path for column in columns if column.has_text])
+    return ChosenColumns(Columns(name), f"the texts are read from the column {quote(name)}, which --text can change")
+
+
+def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] | None:
+    """Return the first file whose columns can be read, and its columns."""
+    for file, _ in zip(files, range(_MAX_BROKEN_FILES), strict=False):
+        read = SOURCES[file.format].columns
+        try:
+            if read is not None:
+                return file.path, read(file.path)
+        except UnreadableFileError:
+            continue
+    return None
+
+
+def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
+    if text is None and ids is None:
+        raise TokverifyError(f"{files[0].path}: its columns cannot be read; name the one with the texts with --text")
+    return ChosenColumns(Columns(text, ids), "")
+
+
+def _require(path: str, columns: Sequence[Column], option: str, name: str, fits: Callable[[Column], bool]) -> None:
+    named = next((column for column in columns if column.path == name), None)
+    if named and fits(named):
+        return
+    fitting = list_items(column.path for column in columns if fits(column)) or "none"
+    what = "texts" if option == "--text" else "lists of ids"
+    problem = f"contains {named.type}" if named else "does not exist"
+    raise TokverifyError(f"{path}: the column {quote(name)} {problem}; columns with {what}: {fitting} ({option})")
+
+
+def _detect(path: str, candidates: Sequence[str]) -> str:
+    for usual in _USUAL_NAMES:
+        if usual in candidates:
+            return usual
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
+        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
+    raise TokverifyError(f"{path}: several columns may contain the texts; choose with --text: {list_items(candidates)}")

@@ -1,0 +1,156 @@
+"""Run a Python library as a program that speaks the JSON Lines protocol: `library_worker.py KIND LOCATION [OPTION...]`.
+
+It is run by its path, with the Python of any environment, and needs only the standard library and the library itself,
+whose version decides what a tokenizer does. KIND is `tokenizers` (a tokenizer.json, versions 0.x and 1.x) or
+`transformers` (what `AutoTokenizer` loads; `slow` and `trust_remote_code` are its options).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+Response = dict[str, Any]
+
+
+class TokenizersEngine:
+    """A tokenizer.json in the library `tokenizers`."""
+
+    def __init__(self, location: str, options: Sequence[str]) -> None:
+        from tokenizers import Tokenizer
+
+        del options
+        self._declared: Any = Tokenizer.from_file(location)
+        # Since 1.0, a tokenizer is compiled before it encodes.
+        self._compiled: Any = self._declared.compile() if hasattr(self._declared, "compile") else self._declared
+        for name in ("no_truncation", "no_padding"):
+            getattr(self._compiled, name, int)()
+
+    def hello(self) -> Response:
+        """Describe the tokenizer."""
+        capabilities = ["add_special", "decode", "tokens"]
+        if hasattr(self._compiled, "encode_special_tokens"):
+            capabilities.append("parse_special")
+        return {"vocab_size": max(self._declared.get_vocab().values()) + 1, "capabilities": capabilities}
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text."""
+        if hasattr(self._compiled, "encode_special_tokens"):
+            self._compiled.encode_special_tokens = not parse_special
+        return list(self._compiled.encode(text, add_special_tokens=add_special).ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids, special tokens included."""
+        return str(self._compiled.decode(ids, skip_special_tokens=False))
+
+    def tokens(self, ids: Iterable[int]) -> list[Response | None]:
+        """List tokens with their types."""
+        added = self._declared.get_added_tokens_decoder()
+        return [describe_token(self._declared.id_to_token(id), added.get(id)) for id in ids]
+
+
+class TransformersEngine:
+    """A tokenizer that `transformers.AutoTokenizer` loads."""
+
+    def __init__(self, location: str, options: Sequence[str]) -> None:
+        from transformers import AutoTokenizer
+
+        name, _, revision = (location, "", "") if Path(location).exists() else location.partition("@")
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(
+            name,
+            revision=revision or "main",
+            use_fast="slow" not in options,
+            trust_remote_code="trust_remote_code" in options,
+        )
+
+    def hello(self) -> Response:
+        """Describe the tokenizer."""
+        tokenizer = self._tokenizer
+        roles = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+        ids = {role: getattr(tokenizer, f"{role}_token_id", None) for role in roles}
+        return {
+            "vocab_size": max([len(tokenizer) - 1, *tokenizer.get_vocab().values()]) + 1,
+            "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+            "special_ids": {role: id for role, id in ids.items() if isinstance(id, int)},
+        }
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text."""
+        options = {"add_special_tokens": add_special, "split_special_tokens": not parse_special, "truncation": False}
+        return list(self._tokenizer.encode(text, verbose=False, **options))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids, special tokens included."""
+        return str(self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def tokens(self, ids: Sequence[int]) -> list[Response | None]:
+        """List tokens with their types."""
+        added = self._tokenizer.added_tokens_decoder
+        pieces = self._tokenizer.convert_ids_to_tokens(ids)
+        return [describe_token(piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
+
+
+ENGINES: Mapping[str, Callable[[str, Sequence[str]], TokenizersEngine | TransformersEngine]] = {
+    "tokenizers": TokenizersEngine,
+    "transformers": TransformersEngine,
+}
+
+
+def describe_token(piece: object, added: Any) -> Response | None:  # noqa: ANN401 - a class of another library
+    """Return a token as the protocol lists it; None if there is none."""
+    if isinstance(piece, bytes):
+        return {"piece": piece.decode(errors="replace"), "bytes": {"base64": _base64(piece)}}
+    if not isinstance(piece, str):
+        return None
+    return {"piece": piece, **({"type": "control" if added.special else "user_defined"} if added else {})}
+
+
+def _base64(data: bytes) -> str:
+    import base64
+
+    return base64.b64encode(data).decode()
+
+
+def attempt(work: Callable[[], object]) -> object:
+    """Return the result, or the error of this item alone."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - libraries raise anything
+        return {"error": str(error) or type(error).__name__}
+
+
+def respond(engine: TokenizersEngine | TransformersEngine, kind: str, request: Response) -> Response:
+    """Answer one request."""
+    operation = request["op"]
+    if operation == "hello":
+        return {"protocol": 1, "name": kind, "version": importlib.metadata.version(kind), **engine.hello()}
+    if operation == "encode":
+        options = {name: request[name] for name in ("add_special", "parse_special")}
+        return {"ids": [attempt(partial(engine.encode, text, **options)) for text in request["texts"]]}
+    if operation == "decode":
+        return {"decoded": [attempt(partial(engine.decode, ids)) for ids in request["ids"]]}
+    return {"tokens": engine.tokens(request["ids"])}
+
+
+def main(kind: str, location: str, *options: str) -> None:
+    """Load the tokenizer, then answer requests until there are no more."""
+    # subtle: what a library prints must not mix with the responses.
+    responses: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    with contextlib.redirect_stdout(sys.stderr):
+        engine = ENGINES[kind](location, options)
+        for line in sys.stdin.buffer:
+            request = json.loads(line)
+            responses.write(json.dumps({"id": request["id"], **respond(engine, kind, request)}) + "\n")
+            responses.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

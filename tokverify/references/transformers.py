@@ -1,0 +1,84 @@
+"""The reference `transformers`: what `AutoTokenizer` loads, which includes slow and custom tokenizers.
+
+The library runs in a child process as a program: it takes seconds to import, prints, and may run the model's own code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING
+
+from tokverify.errors import MissingLibraryError, TokverifyError
+from tokverify.references import library_worker
+from tokverify.references.command import CommandTokenizer, settings_of
+from tokverify.references.command_process import Program, StartError
+from tokverify.references.reference import FoundReference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokverify.references.reference import Request
+
+REMOTE_CODE = "trust_remote_code"
+"""The option that lets a repository run its own code."""
+OPTIONS: Mapping[str, str] = {
+    "slow": "the tokenizer written in Python, if there is one",
+    REMOTE_CODE: "allow the repository to run its own code",
+}
+"""What can follow a location after a comma, and what it means."""
+
+CAVEAT = (
+    "transformers may change a tokenizer while it loads it; compare with the tokenizer.json to see what the file says"
+)
+
+
+def load(request: Request) -> FoundReference:
+    """Load `PATH` or `org/name@revision`, which may be followed by options, as in `PATH,slow`.
+
+    Raises:
+        MissingLibraryError: If transformers is not installed.
+        TokverifyError: If it cannot load the tokenizer, or a configuration asks to run the code of a repository.
+    """
+    location, options = split_options(request.location)
+    if not location:
+        raise TokverifyError("transformers: there is no tokenizer; name one, as in `transformers:org/name`")
+    if REMOTE_CODE in options and request.is_configured:
+        raise TokverifyError(f"transformers:{location}: a configuration may not ask for {REMOTE_CODE}; name it with -r")
+    if importlib.util.find_spec("transformers") is None:
+        raise MissingLibraryError(
+            "-r transformers:... needs transformers, which is not installed; "
+            "install it with `pip install 'tokverify[transformers]'`"
+        )
+    program = start_worker(sys.executable, "transformers", location, options)
+    return FoundReference(
+        CommandTokenizer(program, settings_of(request)),
+        source=f"{location} ({', '.join(options)})" if options else location,
+        caveat=CAVEAT,
+        versions={"transformers": program.hello.version},
+    )
+
+
+def split_options(location: str) -> tuple[str, list[str]]:
+    """Split the options off the end of a location."""
+    options: list[str] = []
+    while (parts := location.rpartition(","))[2] in OPTIONS and parts[1]:
+        location = parts[0]
+        options.insert(0, parts[2])
+    return location, options
+
+
+def start_worker(python: str, kind: str, location: str, options: Sequence[str] = ()) -> Program:
+    """Start a library in the environment of a Python.
+
+    Raises:
+        TokverifyError: If it cannot load the tokenizer.
+    """
+    # Isolated: a file in the working directory must not replace a module of the library.
+    arguments = [python, "-I", library_worker.__file__, kind, location, *options]
+    variables = {"TRANSFORMERS_VERBOSITY": "error", "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1"}
+    try:
+        return Program(arguments, environment=variables)
+    except StartError as error:
+        advice = f"; if you trust it, add `,{REMOTE_CODE}` to the location" if REMOTE_CODE in error.reason else ""
+        raise TokverifyError(f"{location}: {kind} cannot load it ({error.reason}){advice}") from error

@@ -1,0 +1,50 @@
+"""Describe a checked log for people: counts, causes, and an excerpt of each example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.canonical.verdict import verdict
+from tokverify.render.document import Column, Document, Section, Style, Table, message
+from tokverify.render.run.cases import case_details
+from tokverify.render.run.sections import sides_section
+from tokverify.report.canonical import DEVIATIONS, canonical_exit_code
+from tokverify.text.wording import percentage
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.canonical import CanonicalReport
+
+
+def describe(checked: CanonicalReport, options: RenderOptions) -> Document:
+    """Describe a checked log."""
+    return Document(
+        title=["tokverify canonical: ", message(checked.report.expected.source)],
+        verdict=verdict(checked),
+        exit_code=canonical_exit_code(checked),
+        sections=_describe_sections(checked, verbose=options.verbose),
+    )
+
+
+def _describe_sections(checked: CanonicalReport, *, verbose: bool) -> Iterator[Section]:
+    yield sides_section(checked.report, verbose=verbose)
+    if checked.causes:
+        yield Section([_tabulate_causes(checked)])
+    for result in checked.report.results:
+        yield Section([case_details(result, verbose=verbose)])
+
+
+def _tabulate_causes(checked: CanonicalReport) -> Table:
+    rows: list[list[Inline]] = [
+        [
+            message(count.cause, Style.STRONG),
+            message(f"{count.sequences:,}", Style.ACTUAL),
+            percentage(count.sequences, checked.sequences),
+            message(DEVIATIONS[count.cause]),
+        ]
+        for count in checked.causes
+    ]
+    numbers = [Column(name, is_number=True) for name in ("sequences", "share")]
+    return Table([Column("cause"), *numbers, Column("meaning")], rows)

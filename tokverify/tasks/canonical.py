@@ -1,0 +1,113 @@
+"""Check whether the ids of logged sequences equal the encodings of their own texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.cases.case import Case
+from tokverify.files.sequence_log import read_log
+from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, DeviationCount
+from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.tasks.opening import engine_version, open_model, python_version
+from tokverify.text.utf8 import to_text
+from tokverify.verify.alignment import compare
+from tokverify.verify.canonical import CanonicalCheck
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.files.sequence_log import LoggedSequence
+    from tokverify.tasks.opening import ModelSource
+    from tokverify.verify.canonical import FoundDeviation
+
+EXAMPLES = 3
+"""The default number of examples for each cause."""
+
+_SUITE = "log"
+
+
+def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
+    log: str | Path,
+    model: ModelSource,
+    *,
+    fields: Sequence[str] = (),
+    examples: int = EXAMPLES,
+    options: Mapping[str, object] | None = None,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> CanonicalReport:
+    """Check a log of token ids, such as the rollouts of reinforcement learning.
+
+    Args:
+        log: A file of JSON Lines, one sequence per line.
+        model: The tokenizer, as for `open_model`.
+        fields: The fields with the ids, in the order in which they are joined; by default, well-known ones.
+        examples: How many examples to report for each cause.
+        options: The options to record in the report.
+        on_progress: Called after each sequence with the number of sequences so far.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or a line of the log holds no ids.
+    """
+    opened = open_model(model)
+    check = CanonicalCheck(opened.encoder)
+    counts: Counter[Deviation] = Counter()
+    results: list[CaseResult] = []
+    found_in: dict[Deviation, list[str]] = {}
+    sequences = tokens = deviating_tokens = 0
+    for sequence in read_log(Path(log), fields):
+        sequences += 1
+        tokens += len(sequence.ids)
+        if found := check.find(sequence.ids, sequence.boundaries):
+            counts[found.cause] += 1
+            deviating_tokens += found.tokens
+            shown = found_in.setdefault(found.cause, [])
+            if len(shown) < examples:
+                results.append(_to_result(found, sequence, Path(log)))
+                shown.append(results[-1].case.id)
+        on_progress(sequences)
+    return CanonicalReport(
+        report=Report(
+            opened.description,
+            Side(name=_SUITE, source=str(log)),
+            vocabulary=None,
+            results=tuple(results),
+            options=dict(options or {}),
+            versions={"tokverify": __version__, **python_version(), **engine_version(opened.encoder)},
+        ),
+        sequences=sequences,
+        tokens=tokens,
+        deviating=counts.total(),
+        deviating_tokens=deviating_tokens,
+        causes=tuple(
+            DeviationCount(cause=cause, sequences=counts[cause], cases=tuple(found_in[cause]))
+            for cause in Deviation
+            if counts[cause]
+        ),
+    )
+
+
+def _to_result(found: FoundDeviation, sequence: LoggedSequence, log: Path) -> CaseResult:
+    """Return a deviation as the result of a case: the text around it, encoded and logged."""
+    text = to_text(b"".join(token.token_bytes for token in found.logged))
+    case = Case(
+        id=f"line-{sequence.line}",
+        suite=_SUITE,
+        text=text,
+        note=f"{found.cause}: {DEVIATIONS[found.cause]}",
+        file=str(log),
+        line=sequence.line,
+    )
+    place = f"the first deviation is at index {found.index:,} of {len(sequence.ids):,} ids"
+    if not found.canonical:
+        message = found.message or f"{sequence.ids[found.index]} is not in the vocabulary"
+        return CaseResult(case, Status.ERROR, message=f"{message}; {place}")
+    return CaseResult(
+        case,
+        Status.MISMATCH,
+        tuple(token.id for token in found.canonical),
+        tuple(token.id for token in found.logged),
+        difference=compare(found.canonical, found.logged),
+        notes=(place,),
+    )

@@ -1,0 +1,100 @@
+"""Look at, merge and repeat what runs of a corpus have stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.corpus.locate import find_files
+from tokverify.corpus.plan import describe_changes
+from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.state import StateDirectory
+from tokverify.errors import TokverifyError
+from tokverify.tasks.corpus import conclude_plan, open_request, run_plan
+
+if TYPE_CHECKING:
+    from tokverify.corpus.plan import Plan
+    from tokverify.corpus.unit import WorkUnit
+    from tokverify.report.corpus import CorpusReport
+    from tokverify.report.corpus_progress import CorpusProgress
+    from tokverify.tasks.corpus import Opened
+
+
+def corpus_status(state: Path) -> CorpusProgress:
+    """Tell how far the runs of a state directory are, from its files alone.
+
+    Raises:
+        TokverifyError: If it is not a state directory, or a file in it is broken.
+    """
+    stored = StateDirectory(state)
+    plan = stored.plan()
+    counter = ProgressCounter(plan.units)
+    counter.take_all(stored.results(plan))
+    return counter.progress
+
+
+def merge_corpus(states: Sequence[Path], *, max_differences: int = 0) -> CorpusReport:
+    """Make the report of everything that is stored in state directories of the same plan.
+
+    Raises:
+        TokverifyError: If they belong to different plans, or a tokenizer of the plan cannot be opened.
+    """
+    plan = _common_plan(states)
+    counter = ProgressCounter(plan.units)
+    for state in states:
+        counter.take_all(StateDirectory(state).results(plan))
+    report = conclude_plan(_open(plan), plan, counter.tally)
+    return replace(report, max_differences=max_differences, remaining_bytes=counter.remaining_bytes)
+
+
+def retry_corpus(
+    state: Path,
+    *,
+    max_differences: int = 0,
+    jobs: int = 1,
+    on_progress: Callable[[CorpusProgress], None] = lambda _: None,
+) -> CorpusReport:
+    """Repeat the units in which something could not be read, and do those that have no result yet.
+
+    Raises:
+        TokverifyError: If it is not a state directory, or a file of the corpus has changed.
+    """
+    stored = StateDirectory(state)
+    plan = stored.plan()
+    opened = _open(plan)
+    failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
+    repeated = [unit for unit in plan.units if unit.id in failed]
+    for unit in repeated:
+        _require_unchanged(unit)
+    for unit in repeated:
+        stored.remove(unit.id)
+    tally = run_plan(plan, plan.units, jobs=jobs, state=stored, on_progress=on_progress)
+    return replace(conclude_plan(opened, plan, tally), max_differences=max_differences)
+
+
+def _common_plan(states: Sequence[Path]) -> Plan:
+    plan = StateDirectory(states[0]).plan()
+    for state in states[1:]:
+        other = StateDirectory(state).plan()
+        if other.id != plan.id:
+            raise TokverifyError(f"{state}: has another plan than {states[0]}: {describe_changes(plan, other)}")
+    return plan
+
+
+def _open(plan: Plan) -> Opened:
+    opened = open_request(plan.request)
+    now = replace(plan, options=opened.identity())
+    if now.id != plan.id:
+        changes = describe_changes(plan, now)
+        raise TokverifyError(f"{plan.request.model}: not as it was for the stored results: {changes}")
+    return opened
+
+
+def _require_unchanged(unit: WorkUnit) -> None:
+    files = find_files([unit.file.path]).files
+    if files != (unit.file,):
+        raise TokverifyError(
+            f"{unit.file.path}: changed since the plan was made; run `tokverify corpus` with another --state"
+        )
