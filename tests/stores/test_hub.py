@@ -95,7 +95,7 @@ def test_offline_nothing_is_requested(hub, huge, monkeypatch):
     found = find_model("hf:org/big")
     requests = len(hub.api.requests), len(hub.cdn.requests)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert find_model("hf:org/big") == found
+    assert find_model("hf:org/big") == find_model(found.location) == found
     assert (len(hub.api.requests), len(hub.cdn.requests)) == requests
 
 
@@ -106,6 +106,20 @@ def test_a_file_in_the_cache_of_the_hub_is_used_as_it_is(hub, small, tmp_path):
     found = find_model("hf:org/small")
     assert (found.path, found.is_partial) == (snapshot / "small.gguf", False)
     assert not hub.cdn.requests
+
+
+def test_offline_the_cache_of_the_hub_says_which_files_there_are(hub, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "hf-cache" / "models--org--small"
+    (folder / "snapshots" / COMMIT).mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(COMMIT)
+    with pytest.raises(TokverifyError, match="hf:org/small: not known locally"):
+        find_model("hf:org/small")
+    shutil.copy(small, folder / "snapshots" / COMMIT)
+    assert find_model("hf:org/small").path == folder / "snapshots" / COMMIT / "small.gguf"
+    assert find_model(f"hf:org/small@{COMMIT}").location == f"hf:org/small:small.gguf@{COMMIT}"
+    assert not hub.api.requests
 
 
 def test_a_private_repository_needs_the_token_which_only_the_hub_receives(hub, small, monkeypatch):

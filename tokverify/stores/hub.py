@@ -11,11 +11,12 @@ from tokverify.errors import TokverifyError
 from tokverify.files.location import FILE_NAMES
 from tokverify.stores.choice import choose_file, tokenizer_files
 from tokverify.stores.head import HeadCache, obtain_head
-from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, Listing, explain
+from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, explain
 from tokverify.stores.model_file import ModelFile
 from tokverify.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
+    from tokverify.stores.listing import Listing
     from tokverify.system.http_client import Response
 
 _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)

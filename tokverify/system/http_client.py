@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
-from urllib.parse import SplitResult, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import SplitResult, urlsplit
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
+from tokverify.system.http_address import origin_of, proxy_for, redirected, shown
 from tokverify.system.library_error import summary
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class HttpClient:
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return Response(url=url, status=response.status, headers=seen, data=response.data)
-            url = _redirected(url, location)
-        raise TokverifyError(f"{first}: redirected more than {_MAX_REDIRECTS} times")
+            url = redirected(url, location)
+        raise TokverifyError(f"{shown(first)}: redirected more than {_MAX_REDIRECTS} times")
 
     def _get_patiently(self, url: str, headers: Mapping[str, str], max_bytes: int) -> Response:
         """Send a request until its result does not look like a failure that passes."""
@@ -125,12 +125,12 @@ class HttpClient:
             return self._exchange(connection, url, headers, max_bytes, deadline)
         except TimeoutError as error:
             connection.close()
-            raise NoResponseError(f"{url}: no complete response within {self._seconds:g} s") from error
+            raise NoResponseError(f"{shown(url)}: no complete response within {self._seconds:g} s") from error
         except Exception as error:
             # Apart from its own errors, http.client raises several others for an invalid response.
             connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise NoResponseError(f"{url}: no complete response ({reason})") from error
+            raise NoResponseError(f"{shown(url)}: no complete response ({reason})") from error
 
     def _exchange(
         self,
@@ -183,46 +183,6 @@ def _connect(server: SplitResult, proxy: SplitResult | None, seconds: float) -> 
     return connection
 
 
-def proxy_for(url: str) -> SplitResult | None:
-    """Return the address of the proxy that the environment names, such as in `HTTPS_PROXY`; None to use none.
-
-    Raises:
-        TokverifyError: If it is not a valid address, or contains a password, which is not supported.
-    """
-    parts = urlsplit(url)
-    proxy = getproxies().get(parts.scheme)
-    if not proxy or proxy_bypass(parts.netloc):
-        return None
-    origin_of(proxy)
-    return urlsplit(proxy)
-
-
-def origin_of(url: str) -> str:
-    """Return the scheme, host and port of an address.
-
-    Raises:
-        TokverifyError: If it is not a valid HTTP address.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-        if not parts.hostname or not url.isprintable() or " " in url:
-            raise ValueError("no host")  # noqa: TRY301 - like urlsplit and port for other problems
-        if parts.username is not None:
-            raise TokverifyError(f"an address on {parts.hostname} contains a password; write it without")
-    except (KeyError, ValueError):
-        raise TokverifyError(f"{url!r}: not a valid address, such as https://example.org/model.gguf") from None
-    return f"{parts.scheme}://{parts.hostname}:{port}"
-
-
-def _redirected(url: str, location: str) -> str:
-    target = urljoin(url, location)
-    if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
-        raise TokverifyError(f"{url}: redirected to an insecure address, which is not followed")
-    origin_of(target)
-    return target
-
-
 def _requested_pause(response: Response, default: float) -> float:
     """Return how many seconds to wait before the next attempt.
 
@@ -233,7 +193,9 @@ def _requested_pause(response: Response, default: float) -> float:
     if not requested.isdecimal():
         return default
     if int(requested) > MAX_WAIT:
-        raise TokverifyError(f"{response.url}: HTTP {response.status}: asks to wait {requested} s; try again later")
+        raise TokverifyError(
+            f"{shown(response.url)}: HTTP {response.status}: asks to wait {requested} s; try again later"
+        )
     return float(requested)
 
 
