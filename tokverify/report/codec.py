@@ -24,6 +24,7 @@ from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.explain_decode import DecodingExplanation
+from tokverify.report.explain_exposed import ExposedExplanation
 from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
@@ -90,6 +91,7 @@ KINDS: Mapping[str, Kind] = {
     "stream": Kind(StreamReport, summarize_stream, check_stream_report),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
+    "explain exposed": Kind(ExposedExplanation, _summarize_nothing),
     "explain decoding": Kind(DecodingExplanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "fix": Kind(FixReport, summarize_fix, check_fix),
