@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from tokverify.verify.expectation import (
     expect_side,
     expected_tokens,
 )
-from tokverify.verify.failure import FAILURES, Failure, combine, name_side
+from tokverify.verify.failure import FAILURES, Failure, combine, naming_side
 from tokverify.verify.mode import Mode, Modes
 from tokverify.verify.side import side_of
 from tokverify.verify.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
@@ -165,7 +164,7 @@ class _Comparison(ABC):
         """Compare one case with these options."""
 
     def _encode_actual(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with _name_side("actual", self.actual_side):
+        with naming_side("actual", self.actual_side.name):
             return tuple(self.actual.encode(text, **mode._asdict()))
 
 
@@ -279,15 +278,15 @@ class _ReferenceComparison(_Comparison):
         return results
 
     def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with _name_side("expected", self.expected_side):
+        with naming_side("expected", self.expected_side.name):
             return tuple(self.expected.encode(text, **mode._asdict()))
 
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
         """Decode the same ids on both sides; return how the results differ, and notes."""
         try:
-            with _name_side("actual", self.actual_side):
+            with naming_side("actual", self.actual_side.name):
                 actual = self.decoders[0](ids)
-            with _name_side("expected", self.expected_side):
+            with naming_side("expected", self.expected_side.name):
                 expected = self.decoders[1](ids)
         except FAILURES as failure:
             return None, (f"decoding was not compared: {failure}",)
@@ -299,12 +298,3 @@ class _ReferenceComparison(_Comparison):
         if expect is not None:
             return expect, self.actual
         return expect_of(case, self.expected_side), self.expected
-
-
-@contextmanager
-def _name_side(role: str, side: Side) -> Iterator[None]:
-    """Name the side in the message of a failure."""
-    try:
-        yield
-    except FAILURES as failure:
-        raise name_side(role, side.name, failure) from failure
