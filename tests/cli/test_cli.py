@@ -210,7 +210,7 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "canonical", "conformance", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

@@ -24,6 +24,7 @@ _COMMANDS = (
     "inspect",
     "stats",
     "canonical",
+    "conformance",
     "fix",
     "chat",
     "convert",
