@@ -118,7 +118,7 @@ TABLE = [
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
     (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
-    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--ids", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
+    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
 ]
 

@@ -28,14 +28,18 @@ SHARED_MEANING = {
 }
 """Option -> what its help says in every command, where the rest differs with what the command does."""
 
+EXCEPTIONS = {("encode", "--ids")}
+"""Where a command writes ids, `--ids` selects them; where a command reads ids, `--ids NAME` says where they are."""
+
 
 def options() -> dict[str, list[tuple[str, click.Option]]]:
     """Return all options by their longest name, each with the commands that have it."""
     found = defaultdict(list)
     for name, command in list_commands():
         for option in command.params:
-            if isinstance(option, click.Option):
-                found[max(option.opts, key=len)].append((name, option))
+            longest = max(option.opts, key=len)
+            if isinstance(option, click.Option) and (name, longest) not in EXCEPTIONS:
+                found[longest].append((name, option))
     return dict(found)
 
 

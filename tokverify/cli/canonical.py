@@ -31,7 +31,7 @@ class CanonicalOptions(ReportOptions):
 @click.argument("log", type=PATH)
 @click.argument("model", type=MODEL)
 @click.option(
-    "--ids",
+    "--field",
     "fields",
     multiple=True,
     metavar="FIELD",

@@ -117,9 +117,7 @@ def corpus() -> None:
 @click.argument("data", nargs=-1, required=True)
 @reference_option("What to compare with, as for `tokverify run`.")
 @click.option("--text", metavar="COLUMN", help="The column with the texts, such as `meta.body` (default: detected).")
-@click.option(
-    "--ids-column", "ids", metavar="COLUMN", help="Verify the ids in this column: the corpus is already tokenized."
-)
+@click.option("--ids", metavar="COLUMN", help="Verify the ids in this column: the corpus is already tokenized.")
 @click.option("--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on).")
 @click.option(
     "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the texts (default: on)."

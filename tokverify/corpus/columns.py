@@ -38,7 +38,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     tables = [file for file in files if SOURCES[file.format].columns]
     if not tables:
         if text or ids:
-            raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text' if text else '--ids-column'}")
+            raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text' if text else '--ids'}")
         return ChosenColumns(Columns(), "")
     found = _first_columns(tables)
     if found is None:
@@ -47,7 +47,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     if text is not None:
         _require(path, columns, "--text", text, lambda column: column.has_text)
     if ids is not None:
-        _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
+        _require(path, columns, "--ids", ids, lambda column: column.has_ids)
     if text is not None or ids is not None:
         return ChosenColumns(Columns(text, ids), "")
     name = _detect(path, [column.path for column in columns if column.has_text])
@@ -89,5 +89,5 @@ def _detect(path: str, candidates: Sequence[str]) -> str:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
+        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids")
     raise TokverifyError(f"{path}: several columns may contain the texts; choose with --text: {list_items(candidates)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,11 +82,7 @@ def _add_reason(found: FoundReference, search: _Search) -> FoundReference:
 
 
 def _find_beside(search: _Search) -> FoundReference | None:
-    stems = dict.fromkeys([without_part(search.model.stem), model_name(search.model.stem)])
-    ends = (".tokenizer.json", ".tokenizer.model", ".json", ".model")
-    own = (search.model.with_name(stem + end) for stem in stems for end in ends)
-    paths = [path for path in own if path.is_file()]
-    for path in dict.fromkeys([*paths, *files_in(search.model.parent)]):
+    for path in _paths_beside(search.model):
         name = path.name
         try:
             found = open_file(path)
@@ -94,13 +91,49 @@ def _find_beside(search: _Search) -> FoundReference | None:
             continue
         except BrokenFileError:
             # A file with this name may be anything; the others can only be tokenizers.
-            if name.removesuffix(".json") not in stems:
+            if name.removesuffix(".json") not in _stems(search.model):
                 raise
             search.tried.append(f"{name} beside the model is not a tokenizer")
             continue
         return replace(found, reason=f"{name} is beside the model")
     search.tried.append("no tokenizer beside the model")
     return None
+
+
+def _stems(model: Path) -> list[str]:
+    """Return the names that files for this model can begin with."""
+    return list(dict.fromkeys([without_part(model.stem), model_name(model.stem)]))
+
+
+def _paths_beside(model: Path) -> list[Path]:
+    """Return the files beside a model that may be its tokenizer, the likeliest first."""
+    ends = (".tokenizer.json", ".tokenizer.model", ".json", ".model")
+    own = (model.with_name(stem + end) for stem in _stems(model) for end in ends)
+    paths = [path for path in own if path.is_file()]
+    return list(dict.fromkeys([*paths, *files_in(model.parent)]))
+
+
+def find_others(model: Path, spec: TokenizerSpec, reference: FoundReference) -> Iterator[FoundReference]:
+    """Yield the other tokenizers at hand: beside the model, beside its reference, and in the GGUF file itself.
+
+    What cannot be read is left out.
+
+    Args:
+        model: The GGUF file.
+        spec: Its tokenizer.
+        reference: The reference that was chosen.
+    """
+    paths = _paths_beside(model)
+    if reference.path is not None:
+        paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
+    known = {path.resolve() for path in (model, reference.path) if path}
+    others = {path.resolve(): path for path in reversed(paths) if path.resolve() not in known}
+    for path in reversed(others.values()):
+        with suppress(TokverifyError):
+            yield open_file(path)
+    found = _find_inside(_Search(model, spec))
+    if found and found.source != reference.source:
+        yield found
 
 
 def _find_in_repository(search: _Search) -> FoundReference | None:

@@ -14,7 +14,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.report.fix import FileRepair, FixReport, Verification
+    from tokverify.report.fix import FileRepair, FixReport, OtherReference, Verification
 
 _SET_TYPES = (
     "import gguf; t = gguf.GGUFReader({file}, 'r+').fields['tokenizer.ggml.token_type']; "
@@ -47,7 +47,15 @@ def render_plan(report: FixReport, model: Path, output: Path | None, *, with_com
             lines.append(f"        the same with the gguf package: {command}")
         if with_commands and report.repair.types:
             lines.append(f"        the same types with the gguf package: {_type_command(report.repair, model, output)}")
+    lines += [f"warning: {_describe_other(other)}" for other in report.others]
     return _join_lines(lines)
+
+
+def _describe_other(other: OtherReference) -> str:
+    disputed = (
+        f"{other.source} and the reference encode {other.disputed:,} of {plural(other.cases, 'case')} differently"
+    )
+    return f"{disputed}; it and the file that is left, {other.differing:,}"
 
 
 def _describe_tokens(repair: FileRepair) -> Iterator[str]:
@@ -91,6 +99,7 @@ def render_verdict(report: FixReport) -> str:
 
 def _verdict(report: FixReport) -> str:
     unknown = f"; the reference does not tell {', '.join(report.not_compared)}" if report.not_compared else ""
+    unknown += "".join(f"; {other.source} disagrees" for other in report.others)
     if not fix_exit_code(report):
         return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
     failing = (report.after or report.before).fail

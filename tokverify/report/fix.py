@@ -69,6 +69,20 @@ class FileRepair:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherReference:
+    """Another tokenizer at hand that contradicts the reference, or the file that is left."""
+
+    source: str
+    """Where it is."""
+    cases: Count
+    """How many cases were compared."""
+    disputed: Count
+    """How many it encodes differently than the reference."""
+    differing: Count
+    """How many it encodes differently than the file that is left: the repaired one, if any."""
+
+
+@dataclass(frozen=True, slots=True)
 class FixReport:
     """The outcome of a repair."""
 
@@ -84,6 +98,8 @@ class FixReport:
     """Everything that was compared besides the cases."""
     not_compared: tuple[str, ...] = ()
     """What the reference does not tell, so that a fault in it would go unnoticed."""
+    others: tuple[OtherReference, ...] = ()
+    """Other tokenizers, beside the model or its reference, that do not agree."""
 
 
 def remaining(report: FixReport) -> tuple[FixCheck, ...]:

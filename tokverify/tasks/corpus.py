@@ -59,7 +59,7 @@ class Opened:
             "the version of tokverify": __version__,
             **versions,
             "--text": self.request.columns.text or "",
-            "--ids-column": self.request.columns.ids or "",
+            "--ids": self.request.columns.ids or "",
             "--add-special": str(self.request.add_special),
             "--parse-special": str(self.request.parse_special),
             "--sample": str(self.request.rate),

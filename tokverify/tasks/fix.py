@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,17 @@ from tokverify.diagnosis import Facts
 from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
+from tokverify.fix.other_reference import compare_with_others
+from tokverify.references.discovery import find_others
 from tokverify.stores.location import find_model
 from tokverify.system.output_file import check_place
 from tokverify.tasks.opening import open_declaration, open_reference
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
-    from tokverify.report.fix import FixReport
-    from tokverify.tasks.opening import ReferenceSource
+    from tokverify.fix.fixing import Plan
+    from tokverify.report.fix import FixReport, OtherReference
+    from tokverify.tasks.opening import OpenedDeclaration, OpenedReference, ReferenceSource
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords
@@ -60,12 +64,22 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     found = open_reference(opened, reference)
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases, encodings=encodings)
-    report = to_report(plan)
+    others = tuple(_compare_with_others(opened, found, plan, cases))
+    report = replace(to_report(plan), others=others)
     on_plan(report)
     if plan.change is None or target is None:
         return report
     write_fixed(path, target, plan)
-    return to_report(plan, is_written=True)
+    return replace(to_report(plan, is_written=True), others=others)
+
+
+def _compare_with_others(
+    model: OpenedDeclaration, reference: OpenedReference, plan: Plan, cases: Sequence[Case]
+) -> Iterator[OtherReference]:
+    """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
+    if plan.after.encoder:
+        others = find_others(model.path, model.spec, reference.found)
+        yield from compare_with_others(plan.after.encoder, reference.tokenizer, others, cases)
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

@@ -49,7 +49,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
     examples = zip(verified.examples, verified.report.results, strict=True)
     for example, result in examples:
         yield Section([case_details(result, verbose=verbose, more=list(_example_lines(example)))])
-    if verified.notes:
+    if verified.notes and verified.examples:
         # Again, for those who read only the end of a terminal's output.
         yield Section([Only("table", [notes])])
 
