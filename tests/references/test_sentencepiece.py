@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from sentencepiece import SentencePieceProcessor
 
 from support.sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
 from tokverify.errors import BrokenFileError, EncodeError
@@ -20,6 +21,11 @@ def small(model_path) -> SentencePieceTokenizer:
     return load(Request(str(model_path))).tokenizer
 
 
+@pytest.fixture
+def processor(sentencepiece_model) -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_proto=sentencepiece_model)
+
+
 def encode(tokenizer, text, *, add_special=False, parse_special=False):
     return tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
 
@@ -34,6 +40,19 @@ def test_encode_and_decode(small):
     assert small.decode(ids) == b"the fox"
     assert encode(small, "") == []
     assert small.decode([]) == b""
+
+
+@pytest.mark.parametrize("add_special", [False, True])
+def test_many_texts_are_encoded_like_each_of_them(processor, add_special):
+    tokenizer = SentencePieceTokenizer(processor, ([1], [2]))
+    texts = ["the fox", "", "fox<tool>", "\x00", "the  fox\n"]
+    options = {"add_special": add_special, "parse_special": True}
+    expected = [tokenizer.encode(text, **options) for text in texts]
+    assert tokenizer.encode_many(texts, **options) == expected
+    assert tokenizer.encode_many([], **options) == []
+    first, error, last = tokenizer.encode_many(["the", "\ud800", "fox"], **options)
+    assert [first, last] == [tokenizer.encode(text, **options) for text in ("the", "fox")]
+    assert isinstance(error, EncodeError)
 
 
 def test_user_defined_pieces_are_found_and_control_tokens_never(small):

@@ -133,6 +133,9 @@ def test_something_else_than_gguf_costs_one_request(server, files):
     with pytest.raises(BrokenFileError, match=r"model\.gguf: not a GGUF file; it looks like an HTML"):
         find_model(f"{server.address}/model.gguf")
     assert len(server.requests) == 1
+    with pytest.raises(BrokenFileError, match="not a GGUF file"):
+        find_model(f"{server.address}/model.gguf")
+    assert server.requests[-1][1]["Range"].startswith("bytes=0-")
 
 
 def test_an_empty_file_is_an_error(server, files):

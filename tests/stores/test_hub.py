@@ -95,7 +95,7 @@ def test_offline_nothing_is_requested(hub, huge, monkeypatch):
     found = find_model("hf:org/big")
     requests = len(hub.api.requests), len(hub.cdn.requests)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert find_model("hf:org/big") == found
+    assert find_model("hf:org/big") == find_model(found.location) == found
     assert (len(hub.api.requests), len(hub.cdn.requests)) == requests
 
 
@@ -106,6 +106,20 @@ def test_a_file_in_the_cache_of_the_hub_is_used_as_it_is(hub, small, tmp_path):
     found = find_model("hf:org/small")
     assert (found.path, found.is_partial) == (snapshot / "small.gguf", False)
     assert not hub.cdn.requests
+
+
+def test_offline_the_cache_of_the_hub_says_which_files_there_are(hub, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "hf-cache" / "models--org--small"
+    (folder / "snapshots" / COMMIT).mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(COMMIT)
+    with pytest.raises(TokverifyError, match="hf:org/small: not known locally"):
+        find_model("hf:org/small")
+    shutil.copy(small, folder / "snapshots" / COMMIT)
+    assert find_model("hf:org/small").path == folder / "snapshots" / COMMIT / "small.gguf"
+    assert find_model(f"hf:org/small@{COMMIT}").location == f"hf:org/small:small.gguf@{COMMIT}"
+    assert not hub.api.requests
 
 
 def test_a_private_repository_needs_the_token_which_only_the_hub_receives(hub, small, monkeypatch):
@@ -130,7 +144,9 @@ def test_a_private_repository_needs_the_token_which_only_the_hub_receives(hub, s
         (status(418, X_Error_Message="I\x1b[31m am a teapot"), r"HTTP 418 .*unexpected response \(I\\x1b"),
         (status(200, b"<html>"), "the response is not JSON"),
         (status(200, b"[]"), "not the description of a repository"),
-        (status(429, Retry_After="3600"), "HTTP 429: asks to wait 3600 s; try again later"),
+        (status(429, Retry_After="9" * 5000), "asks for a pause of 999999999 s"),
+        (status(302, Location="http://["), "redirected to something that is not an address"),
+        (status(429, Retry_After="3600"), "HTTP 429 Too Many Requests: asks for a pause of 3600 s; try again later"),
     ],
 )
 def test_an_error_of_the_hub_says_what_to_do(hub, small, fault, message):

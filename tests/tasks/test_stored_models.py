@@ -15,9 +15,11 @@ from support.paths import SAMPLE
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.report.check import Part
+from tokverify.report.diff import behaves_alike, old_side
 from tokverify.report.run_summary import run_exit_code
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.check import CheckRequest, check_model
+from tokverify.tasks.diff import diff_tokenizers
 from tokverify.tasks.fix import fix_model
 from tokverify.tasks.opening import open_declaration, open_model, open_reference, open_tokenizer
 
@@ -88,6 +90,16 @@ def test_errors_name_the_model_and_not_the_local_file(sample, tmp_path):
     with pytest.raises(BrokenFileError, match=message):
         open_model("hf:org/broken")
     assert re.match(message, str(open_declaration("hf:org/broken").declaration.refusal))
+
+
+def test_two_commits_of_a_remote_model_can_be_compared(sample):
+    report = diff_tokenizers(NAME, f"hf:org/sample@{COMMIT}", [])
+    assert (old_side(report).source, behaves_alike(report)) == (NAME, True)
+
+
+def test_a_conversion_names_the_model_and_not_the_local_file(sample, tmp_path):
+    conversion = tokverify.convert_tokenizer(NAME, tmp_path / "tokenizer.json", [], count=0)
+    assert conversion.source == conversion.report.expected.source == LOCATION
 
 
 def test_a_repair_needs_the_complete_file(sample):

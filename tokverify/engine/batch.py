@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import EncodeError, TokverifyError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -110,6 +110,19 @@ class DecodedBatch(_Batch[bytes]):
 
     def _item(self, part: memoryview) -> bytes:
         return bytes(part)
+
+
+def encode_each(
+    encode: Callable[..., list[int]], texts: Iterable[str], *, add_special: bool, parse_special: bool
+) -> list[list[int] | EncodeError]:
+    """Encode texts one by one; the result for a text that cannot be encoded is its error."""
+    results: list[list[int] | EncodeError] = []
+    for text in texts:
+        try:
+            results.append(encode(text, add_special=add_special, parse_special=parse_special))
+        except EncodeError as error:
+            results.append(error)
+    return results
 
 
 def _view(buffer: Buffer, name: str, formats: str, size: int) -> memoryview:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine import added_token
 from tokverify.engine.attribute import type_of
-from tokverify.engine.batch import EncodedBatch
+from tokverify.engine.batch import EncodedBatch, encode_each
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
 from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.fingerprint import fingerprint
@@ -213,13 +213,7 @@ class Encoder(PieceDecoder):
         try:
             return list(self.encode_batch(texts, add_special=add_special, parse_special=parse_special))
         except EncodeError:
-            return [self._encode_or_error(text, add_special, parse_special) for text in texts]
-
-    def _encode_or_error(self, text: str, add_special: bool, parse_special: bool) -> list[int] | EncodeError:
-        try:
-            return self.encode(text, add_special=add_special, parse_special=parse_special)
-        except EncodeError as error:
-            return error
+            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
 
     def _encode_item(
         self, texts: Sequence[str | bytes], index: int, add_special: bool, parse_special: bool

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.batch import encode_each
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import generation_end_ids, special_texts
 from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
@@ -116,14 +117,8 @@ class HuggingFaceTokenizer:
                 self._tokenizer.encode_special_tokens = not parse_special
                 encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=add_special)
         except EncodeError:
-            return [self._encode_or_error(text, add_special, parse_special) for text in texts]
+            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         return [encoding.ids for encoding in encodings]
-
-    def _encode_or_error(self, text: str, add_special: bool, parse_special: bool) -> list[int] | EncodeError:
-        try:
-            return self.encode(text, add_special=add_special, parse_special=parse_special)
-        except EncodeError as error:
-            return error
 
     def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:
         """Return the stages that `text` goes through."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.files.config import read_config, token_text
@@ -70,6 +71,17 @@ class SentencePieceTokenizer:
         with raised_as(EncodeError, "sentencepiece cannot encode this text"):
             ids: list[int] = self._processor.encode(text, out_type=int)
         return [*self._before, *ids, *self._after] if add_special else ids
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> list[list[int] | EncodeError]:
+        """Encode texts in one call; the result for a text that cannot be encoded is its error."""
+        try:
+            with raised_as(EncodeError, "sentencepiece cannot encode one of these texts"):
+                lists: list[list[int]] = self._processor.encode(list(texts), out_type=int, num_threads=1)
+        except EncodeError:
+            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
+        return [[*self._before, *ids, *self._after] if add_special else ids for ids in lists]
 
     def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:  # noqa: ARG002 - the protocol has it
         """Return the stages that `text` goes through; the library exposes only the normalization."""

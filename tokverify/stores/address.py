@@ -10,7 +10,8 @@ from tokverify.stores import hub
 from tokverify.stores.head import HeadCache, obtain_head
 from tokverify.stores.model_file import ModelFile
 from tokverify.stores.remote_file import RemoteFile
-from tokverify.system.http_client import HttpClient, origin_of
+from tokverify.system.http_address import origin_of, shown
+from tokverify.system.http_client import HttpClient
 
 _HUB_PATH = re.compile(r"/(\w[\w.-]*/\w[\w.-]*)/(?:resolve|blob)/([^/]+)/(.+)", re.ASCII)
 _HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
@@ -28,8 +29,7 @@ def find(url: str) -> ModelFile:
     parts = urlsplit(url)
     if parts.hostname in _HUB_HOSTS and (match := _HUB_PATH.fullmatch(unquote(parts.path))):
         return hub.find(f"{match[1]}:{match[3]}@{match[2]}")
-    # What follows a question mark is often a signature, which is nobody's business.
-    location = url.partition("?")[0]
+    location = shown(url)
     client = HttpClient()
     head = obtain_head(
         HeadCache(url),

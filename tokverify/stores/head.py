@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.metadata import find_metadata_end
 from tokverify.files.gguf.window import GgufFile
 from tokverify.stores.remote_file import MAX_BYTES, RemoteFile, Version
@@ -137,6 +137,9 @@ def obtain_head(
         remote.open()
     try:
         find_metadata_end(Path(location), GgufFile(remote))
+    except (BrokenFileError, UnsupportedError):
+        # What follows would not help.
+        raise
     except BaseException:
         cache.write(remote, is_complete=False)
         raise

@@ -11,11 +11,12 @@ from tokverify.errors import TokverifyError
 from tokverify.files.location import FILE_NAMES
 from tokverify.stores.choice import choose_file, tokenizer_files
 from tokverify.stores.head import HeadCache, obtain_head
-from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, Listing, explain
+from tokverify.stores.hub_api import MAX_REPOSITORIES, Hub, explain
 from tokverify.stores.model_file import ModelFile
 from tokverify.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
+    from tokverify.stores.listing import Listing
     from tokverify.system.http_client import Response
 
 _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
@@ -24,9 +25,7 @@ _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASC
 def find(name: str) -> ModelFile:
     """Find one model.
 
-    Without a file or quantization, a repository's only file is used, or the one that llama.cpp would choose: Q4_K_M,
-    then Q8_0, then the first. A complete file in the local cache of the hub is preferred; otherwise, only the metadata
-    is downloaded.
+    A complete file in the local cache of the hub is preferred; otherwise, only the metadata is downloaded.
 
     Args:
         name: What follows `hf:`.

@@ -6,20 +6,18 @@ The library itself is used for the settings that it shares with other tools: add
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from tokverify.errors import TokverifyError
-from tokverify.system.cache import cache_directory
+from tokverify.stores.listing import COMMIT, Listing, recall_listing, remember_listing
+from tokverify.system.http_address import redirected
 from tokverify.system.http_client import Credentials, HttpClient, NoResponseError, Response, describe_status
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
-from tokverify.system.output_file import write_file
 
 MAX_REPOSITORIES = 1000
 """The limit for the repositories that a pattern matches."""
@@ -27,19 +25,7 @@ MAX_REPOSITORIES = 1000
 _MAX_LISTING_BYTES = 1 << 24
 _PAGE = 500
 _MAX_PAGES = 20
-_COMMIT = re.compile("[0-9a-f]{40,64}")
 _NEXT_PAGE = re.compile(r'<([^>]+)>\s*;\s*rel="next"')
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The files of one commit of a repository."""
-
-    repository: str
-    """Its id, `org/name`."""
-    commit: str
-    files: Sequence[str]
-    """The paths of all files."""
 
 
 class Hub:
@@ -58,23 +44,15 @@ class Hub:
         return f"{self.endpoint}/{listing.repository}/resolve/{listing.commit}/{quote(file)}"
 
     def list_files(self, repository: str, revision: str) -> Listing:
-        """List the files of a repository. In offline mode, return the last list for this revision.
+        """List the files of a repository. In offline mode, return what is known about it.
 
         Raises:
             TokverifyError: If there is no such repository or revision, or no access to it, or no response.
         """
-        note = cache_directory() / "models" / "listings" / f"{quote(f'{repository}@{revision}', safe='@')}.json"
         if self.is_offline:
-            try:
-                known = json.loads(note.read_bytes())
-                return Listing(repository, known["commit"], known["files"])
-            except (OSError, ValueError, LookupError, TypeError):
-                raise TokverifyError(
-                    f"hf:{repository}: not known locally, and HF_HUB_OFFLINE is set; run once without it"
-                ) from None
+            return recall_listing(repository, revision)
         listing = self._request_files(repository, revision)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_file(note, json.dumps({"commit": listing.commit, "files": list(listing.files)}))
+        remember_listing(listing, revision)
         return listing
 
     def _request_files(self, repository: str, revision: str) -> Listing:
@@ -82,7 +60,7 @@ class Hub:
         content = self._request(url, f"hf:{repository}").content
         entries = content.get("siblings") if isinstance(content, dict) else None
         commit = content.get("sha") if isinstance(content, dict) else None
-        if not isinstance(entries, list) or not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
+        if not isinstance(entries, list) or not isinstance(commit, str) or not COMMIT.fullmatch(commit):
             raise TokverifyError(f"{url}: the response is not the description of a repository; is this the hub?")
         names = [entry.get("rfilename") for entry in entries if isinstance(entry, dict)]
         return Listing(repository, commit, [name for name in names if isinstance(name, str) and _is_inside(name)])
@@ -102,7 +80,7 @@ class Hub:
             match = _NEXT_PAGE.search(page.link)
             if not match:
                 return ids
-            url = urljoin(url, match[1])
+            url = redirected(url, match[1])
         raise TokverifyError(f"hf:{owner}/*: more than {_MAX_PAGES * _PAGE} repositories; name fewer")
 
     def _request(self, url: str, name: str) -> _Page:

@@ -1,7 +1,7 @@
 """Models that other programs have downloaded, in directories for each repository.
 
 LM Studio keeps `publisher/model/FILE.gguf` below `~/.lmstudio/models`, or below the directory that the file
-`~/.lmstudio-home-pointer` names; before version 0.3.6, below `~/.cache/lm-studio/models`.
+`~/.lmstudio-home-pointer` names; older versions, below `~/.cache/lm-studio/models`.
 Source: https://lmstudio.ai/docs/app/advanced/import-model.
 
 llama.cpp keeps what `-hf` downloads in `LLAMA_CACHE`, otherwise, since March 2026, in the cache of the HuggingFace hub

@@ -13,12 +13,13 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from string import punctuation
 from typing import TYPE_CHECKING, cast
-from urllib.parse import SplitResult, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import SplitResult, quote, urlsplit
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
+from tokverify.system.http_address import origin_of, proxy_for, redirected, shown
 from tokverify.system.library_error import summary
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MAX_WAIT = 30.0
 _MAX_REDIRECTS = 5
 _MAX_HEADER_BYTES = 1 << 17
 _FIRST_PAUSE = 0.5
+_MAX_DIGITS = 6
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -101,8 +103,8 @@ class HttpClient:
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return Response(url=url, status=response.status, headers=seen, data=response.data)
-            url = _redirected(url, location)
-        raise TokverifyError(f"{first}: redirected more than {_MAX_REDIRECTS} times")
+            url = redirected(url, location)
+        raise TokverifyError(f"{shown(first)}: redirected more than {_MAX_REDIRECTS} times")
 
     def _get_patiently(self, url: str, headers: Mapping[str, str], max_bytes: int) -> Response:
         """Send a request until its result does not look like a failure that passes."""
@@ -125,12 +127,12 @@ class HttpClient:
             return self._exchange(connection, url, headers, max_bytes, deadline)
         except TimeoutError as error:
             connection.close()
-            raise NoResponseError(f"{url}: no complete response within {self._seconds:g} s") from error
+            raise NoResponseError(f"{shown(url)}: no complete response within {self._seconds:g} s") from error
         except Exception as error:
             # Apart from its own errors, http.client raises several others for an invalid response.
             connection.close()
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise NoResponseError(f"{url}: no complete response ({reason})") from error
+            raise NoResponseError(f"{shown(url)}: no complete response ({reason})") from error
 
     def _exchange(
         self,
@@ -146,7 +148,7 @@ class HttpClient:
             connection.sock = cast("socket.socket", DeadlineSocket(connected))
         cast("DeadlineSocket", connection.sock).restart(deadline, _MAX_HEADER_BYTES + max_bytes)
         parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=punctuation)
         # A proxy for plain HTTP has to know the server.
         is_relayed = parts.scheme == "http" and proxy_for(url) is not None
         connection.request("GET", url if is_relayed else target, headers={**headers, **self._authorization(url)})
@@ -183,46 +185,6 @@ def _connect(server: SplitResult, proxy: SplitResult | None, seconds: float) -> 
     return connection
 
 
-def proxy_for(url: str) -> SplitResult | None:
-    """Return the address of the proxy that the environment names, such as in `HTTPS_PROXY`; None to use none.
-
-    Raises:
-        TokverifyError: If it is not a valid address, or contains a password, which is not supported.
-    """
-    parts = urlsplit(url)
-    proxy = getproxies().get(parts.scheme)
-    if not proxy or proxy_bypass(parts.netloc):
-        return None
-    origin_of(proxy)
-    return urlsplit(proxy)
-
-
-def origin_of(url: str) -> str:
-    """Return the scheme, host and port of an address.
-
-    Raises:
-        TokverifyError: If it is not a valid HTTP address.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-        if not parts.hostname or not url.isprintable() or " " in url:
-            raise ValueError("no host")  # noqa: TRY301 - like urlsplit and port for other problems
-        if parts.username is not None:
-            raise TokverifyError(f"an address on {parts.hostname} contains a password; write it without")
-    except (KeyError, ValueError):
-        raise TokverifyError(f"{url!r}: not a valid address, such as https://example.org/model.gguf") from None
-    return f"{parts.scheme}://{parts.hostname}:{port}"
-
-
-def _redirected(url: str, location: str) -> str:
-    target = urljoin(url, location)
-    if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
-        raise TokverifyError(f"{url}: redirected to an insecure address, which is not followed")
-    origin_of(target)
-    return target
-
-
 def _requested_pause(response: Response, default: float) -> float:
     """Return how many seconds to wait before the next attempt.
 
@@ -232,8 +194,10 @@ def _requested_pause(response: Response, default: float) -> float:
     requested = response.headers.get("retry-after", "")
     if not requested.isdecimal():
         return default
-    if int(requested) > MAX_WAIT:
-        raise TokverifyError(f"{response.url}: HTTP {response.status}: asks to wait {requested} s; try again later")
+    # subtle: Python does not read numbers of thousands of digits.
+    if len(requested) > _MAX_DIGITS or int(requested) > MAX_WAIT:
+        status = describe_status(response.status)
+        raise TokverifyError(f"{shown(response.url)}: {status}: asks for a pause of {requested[:9]} s; try again later")
     return float(requested)
 
 

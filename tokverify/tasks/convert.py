@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     the format cannot express; or with `force`.
 
     Args:
-        source: A GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
+        source: A GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, or a name as for
+            `find_model`.
         target: The file to write, ending in .gguf or .json.
         cases: The texts to verify with; the shipped cases by default.
         force: Write the target even if it differs for an unknown reason, or exists.
@@ -51,15 +53,19 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If the source cannot be read, or the target cannot be written or express the source.
     """
-    return convert(
-        find_model(source).path,
-        Path(target),
-        force=force,
-        strict=strict,
-        on_progress=on_progress,
-        cases=cases,
-        count=count,
-        seed=seed,
-        with_config=with_config,
-        special_tokens=special_tokens,
-    )
+    file = find_model(source)
+    with file.named_in_errors():
+        conversion = convert(
+            file.path,
+            Path(target),
+            force=force,
+            strict=strict,
+            on_progress=on_progress,
+            cases=cases,
+            count=count,
+            seed=seed,
+            with_config=with_config,
+            special_tokens=special_tokens,
+        )
+    expected = replace(conversion.report.expected, source=file.location)
+    return replace(conversion, source=file.location, report=replace(conversion.report, expected=expected))

@@ -16,6 +16,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.location import file_and_rest, find_existing
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
+from tokverify.stores.location import is_stored
 from tokverify.system.input_file import read_verbatim
 from tokverify.tasks.opening import OpenedModel, engine_version, open_tokenizer
 from tokverify.tokenizer import why_hidden
@@ -96,7 +97,7 @@ def open_version(location: str, directory: Path) -> Version:
     Raises:
         TokverifyError: If nothing is there.
     """
-    revision = None if _is_file(location) else revision_of(location)
+    revision = None if _is_file(location) or is_stored(location) else revision_of(location)
     if revision is None:
         return _open(location)
     name = location.removeprefix(f"{revision.name}:")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
 from tokverify.references.location import EXPECT
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -95,7 +94,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         return report
     if isinstance(opened, OpenedReference):
         return replace(report, undiagnosed=explain_missing_diagnosis(opened))
-    return _diagnose(report, opened, found, THOROUGH if thorough else ENCODINGS)
+    return _diagnose(report, opened, found, thorough=thorough)
 
 
 def explain_missing_diagnosis(model: OpenedReference) -> str:
@@ -106,12 +105,14 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
     )
 
 
-def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, encodings: int) -> Report:
+def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import Facts, diagnose
+    from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
     from tokverify.diagnosis.repair import add_repairs
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
+    encodings = THOROUGH if thorough else ENCODINGS
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder, encodings=encodings)
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 

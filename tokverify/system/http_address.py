@@ -1,0 +1,61 @@
+"""Addresses of HTTP servers: their parts, redirects between them, and proxies on the way."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from tokverify.errors import TokverifyError
+
+
+def origin_of(url: str) -> str:
+    """Return the scheme, host and port of an address.
+
+    Raises:
+        TokverifyError: If it is not a valid HTTP address.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        if not parts.hostname or not url.isprintable() or " " in url:
+            raise ValueError("no host")  # noqa: TRY301 - like urlsplit and port for other problems
+        if parts.username is not None:
+            raise TokverifyError(f"an address on {parts.hostname} contains a password; write it without")
+    except (KeyError, ValueError):
+        raise TokverifyError(f"{shown(url)!r}: not a valid address, such as https://example.org/model.gguf") from None
+    return f"{parts.scheme}://{parts.hostname}:{port}"
+
+
+def shown(url: str) -> str:
+    """Return an address for messages, without what follows a question mark, which is often a signature."""
+    return url.partition("?")[0]
+
+
+def redirected(url: str, location: str) -> str:
+    """Return where a redirect leads.
+
+    Raises:
+        TokverifyError: If that is not a valid address, or not a secure one while the first one is.
+    """
+    try:
+        target = urljoin(url, location)
+    except ValueError:
+        raise TokverifyError(f"{shown(url)}: redirected to something that is not an address") from None
+    origin = origin_of(target)
+    if url.startswith("https:") and not origin.startswith("https:"):
+        raise TokverifyError(f"{shown(url)}: redirected to an insecure address, which is not followed")
+    return target
+
+
+def proxy_for(url: str) -> SplitResult | None:
+    """Return the address of the proxy that the environment names, such as in `HTTPS_PROXY`; None to use none.
+
+    Raises:
+        TokverifyError: If it is not a valid address, or contains a password, which is not supported.
+    """
+    parts = urlsplit(url)
+    proxy = getproxies().get(parts.scheme)
+    if not proxy or proxy_bypass(parts.netloc):
+        return None
+    origin_of(proxy)
+    return urlsplit(proxy)
