@@ -51,7 +51,7 @@ def test_a_fault_is_found(fault, suites):
 
 @pytest.mark.process
 def test_the_command_writes_the_report_of_a_run():
-    arguments = ["conformance", str(MODEL), "--engine", engine(), "--count", "0", "-f", "junit"]
+    arguments = ["conformance", str(MODEL), "--engine", engine(), "--texts", "0", "-f", "junit"]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0
     assert 'name="batched"' in done.stdout

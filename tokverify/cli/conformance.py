@@ -37,7 +37,13 @@ class ConformanceOptions(ReportOptions):
     help="The engine, as for `tokverify run -r`, such as 'command:./my-engine --model model.gguf'.",
 )
 @click.option(
-    "--count", type=click.IntRange(0), default=_TEXTS, show_default=True, metavar="N", help="Generate N texts."
+    "--texts",
+    "count",
+    type=click.IntRange(0),
+    default=_TEXTS,
+    show_default=True,
+    metavar="N",
+    help="Also compare N generated texts.",
 )
 @seed_option
 @fail_on_option
