@@ -144,7 +144,9 @@ def test_a_private_repository_needs_the_token_which_only_the_hub_receives(hub, s
         (status(418, X_Error_Message="I\x1b[31m am a teapot"), r"HTTP 418 .*unexpected response \(I\\x1b"),
         (status(200, b"<html>"), "the response is not JSON"),
         (status(200, b"[]"), "not the description of a repository"),
-        (status(429, Retry_After="3600"), "HTTP 429: asks to wait 3600 s; try again later"),
+        (status(429, Retry_After="9" * 5000), "asks for a pause of 999999999 s"),
+        (status(302, Location="http://["), "redirected to something that is not an address"),
+        (status(429, Retry_After="3600"), "HTTP 429 Too Many Requests: asks for a pause of 3600 s; try again later"),
     ],
 )
 def test_an_error_of_the_hub_says_what_to_do(hub, small, fault, message):

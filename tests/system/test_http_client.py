@@ -47,6 +47,12 @@ def test_a_body_larger_than_requested_is_not_read(server):
     assert HttpClient().get(f"{server.address}/too-long", max_bytes=9).data == b"/too-long"
 
 
+def test_any_character_can_be_in_an_address(server):
+    assert HttpClient().get(f"{server.address}/лиса%20é?a=б&c=%2B", max_bytes=99).data == (
+        b"/%D0%BB%D0%B8%D1%81%D0%B0%20%C3%A9?a=%D0%B1&c=%2B"
+    )
+
+
 def test_headers_of_a_redirect_are_kept(server):
     server.faults.append(status(302, Location="/b", X_Linked_ETag="tag", ETag="first"))
     server.faults.append(status(200, b"b", ETag="last"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -61,12 +62,18 @@ def _limits(protocol: str) -> dict[str, Any]:
 
 
 @contextmanager
-def open_file(path: str) -> Iterator[BinaryIO]:
-    """Open a file that can be read from any place."""
+def open_file(path: str, *, reads_ahead: bool = True) -> Iterator[BinaryIO]:
+    """Open a file that can be read from any place.
+
+    Args:
+        path: A path or a URL.
+        reads_ahead: Whether to request more from a server than is read at first.
+    """
     with explained():
         if is_url(path):
             system, inner = file_system(path)
-            opened = system.open(inner, "rb", block_size=_BLOCK_BYTES)
+            cache = "readahead" if reads_ahead else "none"
+            opened = system.open(inner, "rb", block_size=_BLOCK_BYTES, cache_type=cache)
         else:
             opened = Path(path).open("rb")  # noqa: SIM115 - closed below
     with opened:
@@ -106,18 +113,21 @@ def explained() -> Iterator[None]:
         yield
     except (UnreadableFileError, MissingLibraryError, MemoryError):
         raise
-    except FileNotFoundError:
-        raise UnreadableFileError("the file does not exist") from None
-    except PermissionError:
-        raise UnreadableFileError("access to the file is denied") from None
-    except TimeoutError:
-        raise UnreadableFileError("the server does not answer") from None
     except Exception as error:
-        raise UnreadableFileError(f"the file cannot be read ({_describe(error)})") from error
+        raise UnreadableFileError(_describe(error)) from error
 
 
-def _describe(error: Exception) -> str:
-    """Describe an error without numbers and names, which differ from file to file."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return type(error).__name__
+def _describe(error: BaseException) -> str:
+    """Describe an error without anything that differs from file to file, such as names and offsets."""
+    if isinstance(error, FileNotFoundError):
+        # subtle: for fsspec, a file does not exist if a server fails in any way.
+        cause = error.__cause__
+        return "the file does not exist" if cause is None or cause is error else _describe(cause)
+    if isinstance(error, PermissionError):
+        return "access to the file is denied"
+    if isinstance(error, TimeoutError):
+        return "the server does not answer"
+    if status := getattr(error, "status", None):
+        return "the file does not exist" if status == HTTPStatus.NOT_FOUND else f"the server answers {status}"
+    reason = error.strerror if isinstance(error, OSError) else ""
+    return f"the file cannot be read ({reason or type(error).__name__})"

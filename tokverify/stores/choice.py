@@ -20,7 +20,7 @@ def tokenizer_files(names: Iterable[str]) -> list[str]:
 
 
 def choose_file(names: Sequence[str], wanted: str | None, location: str) -> str:
-    """Choose the file with a name or a quantization; without one, the file that llama.cpp would choose.
+    """Choose the file with a name or a quantization; without one, Q4_K_M as llama.cpp does, or Q8_0, or the first.
 
     Args:
         names: The paths of all files.

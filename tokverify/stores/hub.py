@@ -25,9 +25,7 @@ _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASC
 def find(name: str) -> ModelFile:
     """Find one model.
 
-    Without a file or quantization, a repository's only file is used, or the one that llama.cpp would choose: Q4_K_M,
-    then Q8_0, then the first. A complete file in the local cache of the hub is preferred; otherwise, only the metadata
-    is downloaded.
+    A complete file in the local cache of the hub is preferred; otherwise, only the metadata is downloaded.
 
     Args:
         name: What follows `hf:`.

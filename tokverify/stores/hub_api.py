@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from tokverify.errors import TokverifyError
 from tokverify.stores.listing import COMMIT, Listing, recall_listing, remember_listing
+from tokverify.system.http_address import redirected
 from tokverify.system.http_client import Credentials, HttpClient, NoResponseError, Response, describe_status
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
@@ -79,7 +80,7 @@ class Hub:
             match = _NEXT_PAGE.search(page.link)
             if not match:
                 return ids
-            url = urljoin(url, match[1])
+            url = redirected(url, match[1])
         raise TokverifyError(f"hf:{owner}/*: more than {_MAX_PAGES * _PAGE} repositories; name fewer")
 
     def _request(self, url: str, name: str) -> _Page:

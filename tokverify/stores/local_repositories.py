@@ -1,7 +1,7 @@
 """Models that other programs have downloaded, in directories for each repository.
 
 LM Studio keeps `publisher/model/FILE.gguf` below `~/.lmstudio/models`, or below the directory that the file
-`~/.lmstudio-home-pointer` names; before version 0.3.6, below `~/.cache/lm-studio/models`.
+`~/.lmstudio-home-pointer` names; older versions, below `~/.cache/lm-studio/models`.
 Source: https://lmstudio.ai/docs/app/advanced/import-model.
 
 llama.cpp keeps what `-hf` downloads in `LLAMA_CACHE`, otherwise, since March 2026, in the cache of the HuggingFace hub
@@ -82,8 +82,9 @@ def _find_repository(store: str, name: str) -> str:
 
 
 def _advice(store: str) -> str:
-    places = ", ".join(map(str, _ROOTS[store]())) or "none of its directories exists"
-    return f"looked in {places}; check the name, or name the file itself"
+    places = ", ".join(map(str, _ROOTS[store]()))
+    looked = f"looked in {places}; check the name, or" if places else "none of its directories exists;"
+    return f"{looked} name the file itself"
 
 
 def _list_entries(store: str) -> list[Entry]:

@@ -1,8 +1,8 @@
 """Models that Ollama has pulled or created: `ollama:name[:tag]`.
 
 Ollama stores a model as a manifest, a JSON file named after the model, which lists layers. The layer with the media
-type of a model is a GGUF file among the blobs. Sources: `manifest/paths.go` of Ollama 0.12, and for the layout with
-`manifests-v2` and `ollama.com`, the description of https://github.com/ollama/ollama/pull/15735.
+type of a model is a GGUF file among the blobs. Sources: `manifest/paths.go` of Ollama at commit 15269a61, and for the
+layout with links below `manifest-v2` and the registry `ollama.com`, https://github.com/ollama/ollama/pull/15735.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAME = re.compile(
     r"(?:(?:(?P<host>\w[\w.-]*(:\d+)?)/)?(?P<owner>\w[\w.-]*)/)?(?P<model>\w[\w.-]*)(?::(?P<tag>\w[\w.-]*))?",
     re.ASCII,
 )
-_DIGEST = re.compile("sha256[:-]([0-9a-f]{64})")
+_DIGEST = re.compile("sha256[:-]([0-9a-fA-F]{64})")
 _MAX_MANIFEST_BYTES = 1 << 20
 _MAX_FOUND = 1000
 

@@ -37,10 +37,13 @@ def redirected(url: str, location: str) -> str:
     Raises:
         TokverifyError: If that is not a valid address, or not a secure one while the first one is.
     """
-    target = urljoin(url, location)
-    if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
+    try:
+        target = urljoin(url, location)
+    except ValueError:
+        raise TokverifyError(f"{shown(url)}: redirected to something that is not an address") from None
+    origin = origin_of(target)
+    if url.startswith("https:") and not origin.startswith("https:"):
         raise TokverifyError(f"{shown(url)}: redirected to an insecure address, which is not followed")
-    origin_of(target)
     return target
 
 

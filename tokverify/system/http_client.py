@@ -13,8 +13,9 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from string import punctuation
 from typing import TYPE_CHECKING, cast
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
@@ -32,6 +33,7 @@ MAX_WAIT = 30.0
 _MAX_REDIRECTS = 5
 _MAX_HEADER_BYTES = 1 << 17
 _FIRST_PAUSE = 0.5
+_MAX_DIGITS = 6
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -146,7 +148,7 @@ class HttpClient:
             connection.sock = cast("socket.socket", DeadlineSocket(connected))
         cast("DeadlineSocket", connection.sock).restart(deadline, _MAX_HEADER_BYTES + max_bytes)
         parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=punctuation)
         # A proxy for plain HTTP has to know the server.
         is_relayed = parts.scheme == "http" and proxy_for(url) is not None
         connection.request("GET", url if is_relayed else target, headers={**headers, **self._authorization(url)})
@@ -192,10 +194,10 @@ def _requested_pause(response: Response, default: float) -> float:
     requested = response.headers.get("retry-after", "")
     if not requested.isdecimal():
         return default
-    if int(requested) > MAX_WAIT:
-        raise TokverifyError(
-            f"{shown(response.url)}: HTTP {response.status}: asks to wait {requested} s; try again later"
-        )
+    # subtle: Python does not read numbers of thousands of digits.
+    if len(requested) > _MAX_DIGITS or int(requested) > MAX_WAIT:
+        status = describe_status(response.status)
+        raise TokverifyError(f"{shown(response.url)}: {status}: asks for a pause of {requested[:9]} s; try again later")
     return float(requested)
 
 

@@ -171,6 +171,68 @@ def test_search_finds_names_texts_and_pieces(open_page):
     assert 0 < page.locator("#list > .case").count() < 83
 
 
+def test_an_address_leads_to_the_same_filters(open_page):
+    page = open_page("broken")
+    page.select_option("#suite", label="tabs (24)")
+    page.fill("#search", "→ & test")
+    assert shown(page) == "0 of 657 cases shown"
+    assert page.inner_text("#nothing") == "No case passes all filters. Show all cases"
+    page.fill("#search", "before-word")
+    count, address = shown(page), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    assert shown(page) == count
+    assert page.input_value("#search") == "before-word"
+    page.click("button[data-status=mismatch]")
+    page.fill("#search", "no such text")
+    page.click("#all")
+    assert shown(page) == "657 of 657 cases shown"
+    assert not page.locator("#nothing").is_visible()
+
+
+def test_a_link_leads_to_one_case(open_page):
+    page = open_page("broken")
+    assert "#" not in page.url
+    page.fill("#search", "tabs/only-31")
+    page.locator(".case a").click()
+    assert page.url.endswith("#case=tabs%2Fonly-31")
+    page.evaluate("location.hash = '#case=tabs/only-3'")
+    page.wait_for_function("document.querySelector('.name').textContent === 'tabs/only-3'")
+    assert shown(page) == "1 of 657 cases shown"
+    assert page.locator(".case[open]").count() == 1
+    page.evaluate("location.hash = '#case=&status=nonsense&suite=%00&search=%FF%3Cb%3E&other'")
+    page.wait_for_function("document.querySelector('#count').textContent.startsWith('0 of')")
+
+
+def test_a_repair_command_is_copied(open_page):
+    page = open_page("broken")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("button.copy >> nth=0")
+    page.wait_for_selector("text=Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("code.command >> nth=0")
+
+
+def test_a_command_that_cannot_be_copied_is_selected(open_page):
+    page = open_page("audit")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    page.click("button.copy >> nth=0")
+    page.wait_for_selector("text=Press Ctrl-C")
+    assert page.evaluate("String(getSelection())") == page.inner_text("code.command >> nth=0")
+
+
+def test_a_message_says_that_no_finding_is_left(open_page):
+    page = open_page("audit")
+    assert not page.locator("#nothing").is_visible()
+    page.fill("#search", "no such text")
+    assert page.inner_text("#nothing") == "No finding passes all filters."
+
+
+def test_a_wide_table_shows_that_it_scrolls(open_page):
+    table = open_page("stats", width=360).locator(".wide").first
+    assert table.evaluate("element => element.scrollWidth > element.clientWidth")
+    assert table.evaluate("element => getComputedStyle(element).backgroundAttachment") == "local, local, scroll, scroll"
+
+
 def test_names_of_suites_and_causes_show_their_cases(open_page):
     page = open_page("broken")
     page.click("button.suite >> text=tabs")

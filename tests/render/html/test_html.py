@@ -30,7 +30,7 @@ from tokverify.report.audit import AuditReport
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
-from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.run_summary import can_match
 from tokverify.tokenizer import Token
 from tokverify.verify.alignment import compare, compare_decoded
@@ -212,6 +212,19 @@ def test_equal_vocabularies_were_compared():
     report = replace(report_of(), vocabulary=VocabularyDifference(5, 5))
     assert "5 tokens on both sides, all with the same bytes" in run_page(report)
     assert "The vocabularies were not compared." in run_page(report_of())
+
+
+def test_long_lists_of_tokens_that_one_side_lacks_are_folded():
+    padding = [PieceDifference(id, f"[PAD{id}]", None) for id in range(5, 55)]
+    pieces = (PieceDifference(1, "a", "b"), *padding, PieceDifference(60, None, "new"))
+    root = lxml.html.fromstring(run_page(replace(report_of(), vocabulary=VocabularyDifference(55, 61, pieces))))
+    tables = root.xpath("//table[@class='pieces']/..")
+    assert [(table.xpath("string(summary)"), table.get("open") is not None) for table in tables] == [
+        ("tokens that differ (1)", True),
+        ("tokens that only actual has (50)", False),
+        ("tokens that only expected has (1)", True),
+    ]
+    assert len(tables[1].xpath(".//tbody/tr")) == 50
 
 
 def test_the_page_of_a_fuzzing_run_shows_how_many_strings_showed_each_cause():

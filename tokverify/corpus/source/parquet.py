@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _open(path: str) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
-    with open_file(path) as file:
+    with open_file(path, reads_ahead=False) as file:
         with explained():
             table = pq.ParquetFile(file, pre_buffer=False)
         yield table

@@ -13,6 +13,7 @@ function update() {
     finding.hidden = !isWanted;
   }
   const shown = FINDINGS.filter((finding) => !finding.hidden).length;
+  document.getElementById("nothing").hidden = shown > 0;
   document.getElementById("count").textContent = `${shown} of ${plural(FINDINGS.length, "finding")} shown`;
 }
 

@@ -57,4 +57,27 @@ function startTheme() {
   label();
 }
 
+// Adds a button to each command that copies it.
+function startCopying() {
+  document.querySelectorAll("code.command").forEach((command) => {
+    const button = element("button", { type: "button", class: "quiet copy" }, "Copy");
+    button.addEventListener("click", async () => {
+      button.textContent = await copyText(command) ? "Copied" : "Press Ctrl-C";
+    });
+    command.after(" ", button);
+  });
+}
+
+// Returns false if the browser does not allow it; the text is then selected.
+async function copyText(source) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(source);
+    return false;
+  }
+}
+
 startTheme();
+startCopying();

@@ -6,6 +6,8 @@ const MOST_OPEN = 5;
 const FAILING = ["mismatch", "error"];
 const REPORT = JSON.parse(document.getElementById("data").textContent);
 const [LIST, COUNT, SEARCH, SUITE, TAG, CAUSE] = ["list", "count", "search", "suite", "tag", "cause"].map((id) => document.getElementById(id));
+// The case that a link leads to; its name is empty without one.
+const LINKED = { name: "" };
 const STATUSES = document.querySelectorAll("button[data-status]");
 
 // Spaces are shown as dots; a search finds both by either.
@@ -28,7 +30,8 @@ function selected() {
   const statuses = new Set(pressed(STATUSES).map((button) => button.dataset.status));
   const wanted = normalized(SEARCH.value);
   return REPORT.cases.filter((result) =>
-    (!statuses.size || statuses.has(result.status))
+    (!LINKED.name || result.name === LINKED.name)
+    && (!statuses.size || statuses.has(result.status))
     && (!SUITE.value || result.suite === Number(SUITE.value))
     && (!TAG.value || result.tags.includes(Number(TAG.value)))
     && (!CAUSE.value || result.causes.includes(Number(CAUSE.value)))
@@ -38,8 +41,16 @@ function selected() {
 function update() {
   const found = selected();
   COUNT.textContent = `${found.length.toLocaleString("en")} of ${plural(REPORT.cases.length, "case")} shown`;
+  document.getElementById("nothing").hidden = found.length > 0;
   LIST.replaceChildren();
-  appendInChunks(LIST, found, MOST_LISTED, "case", (result, index) => listCase(result, index < MOST_OPEN && result.columns));
+  appendInChunks(LIST, found, MOST_LISTED, "case", (result, index) => listCase(result, LINKED.name || (index < MOST_OPEN && result.columns)));
+}
+
+// Updates the list after a person has changed a filter.
+function changeFilter() {
+  LINKED.name = "";
+  update();
+  writeAddress();
 }
 
 function listCase(result, isOpen) {
@@ -62,13 +73,14 @@ function drawCase(result) {
   if (result.columns) body.append(drawAlignment(REPORT.tokens, result));
   else body.append(element("p", { class: "text" }, result.text));
   const facts = result.facts.map(([label, value]) => [label, value]);
-  if (result.decoded) facts.push(["actual decodes to", result.decoded[0]], ["expected decodes to", result.decoded[1]]);
+  if (result.decoded) facts.push(["text", result.text], ["actual decodes to", result.decoded[0]], ["expected decodes to", result.decoded[1]]);
   if (result.causes.length) facts.push(["cause", result.causes.map((number) => REPORT.causes[number]).join("; ")]);
   if (result.tags.length) facts.push(["tags", result.tags.map((number) => REPORT.tags[number]).join(", ")]);
   if (result.place) facts.push(["written in", result.place]);
   body.append(element("dl", { class: "facts" }, ...facts.map(([label, value]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value)))));
   body.append(element("div", {}, ...idLists(result)));
+  body.append(element("p", {}, element("a", { href: addressOf({ case: result.name }) }, "Link to this case")));
   return body;
 }
 
@@ -95,13 +107,14 @@ function fillChoices(select, names, numbersOf) {
 function clearFilters() {
   STATUSES.forEach((button) => press(button, false));
   [SEARCH, SUITE, TAG, CAUSE].forEach((field) => { field.value = ""; });
+  LINKED.name = "";
 }
 
 // Shows only the cases that one field selects; `names` are the choices of a select.
 function showOnly(field, name, names) {
   clearFilters();
   field.value = names ? String(names.indexOf(name)) : name;
-  update();
+  changeFilter();
   document.getElementById("cases").scrollIntoView();
   field.focus({ preventScroll: true });
 }
@@ -133,12 +146,13 @@ function startFilters() {
   fillChoices(SUITE, REPORT.suites, (result) => [result.suite]);
   fillChoices(TAG, REPORT.tags, (result) => result.tags);
   fillChoices(CAUSE, REPORT.causes, (result) => result.causes);
-  [SEARCH, SUITE, TAG, CAUSE].forEach((field) => field.addEventListener("input", update));
+  [SEARCH, SUITE, TAG, CAUSE].forEach((field) => field.addEventListener("input", changeFilter));
   STATUSES.forEach((button) => {
     press(button, FAILING.includes(button.dataset.status));
-    button.addEventListener("click", () => { press(button); update(); });
+    button.addEventListener("click", () => { press(button); changeFilter(); });
   });
-  document.getElementById("clear").addEventListener("click", () => { clearFilters(); update(); });
+  document.getElementById("clear").addEventListener("click", () => { clearFilters(); changeFilter(); });
+  document.getElementById("all").addEventListener("click", () => { clearFilters(); changeFilter(); COUNT.closest("section").focus(); });
   const form = document.getElementById("filters");
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;

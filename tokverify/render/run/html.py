@@ -25,12 +25,21 @@ from tokverify.text.wording import percentage, plural
 if TYPE_CHECKING:
     from tokverify.render.run.cause import Causes
     from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import BaselineOutcome, KnownDifference, Report, Side, VocabularyDifference
+    from tokverify.report.run import (
+        BaselineOutcome,
+        KnownDifference,
+        PieceDifference,
+        Report,
+        Side,
+        VocabularyDifference,
+    )
     from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _MAX_PIECES = 200
+_MAX_OPEN_PIECES = 20
+"""Longer lists, such as those of padding tokens, are folded."""
 _PLOT_MARGIN = 6
-_SCRIPTS = ("html/page.js", "run/alignment.js", "run/cases.js")
+_SCRIPTS = ("html/page.js", "run/alignment.js", "run/cases.js", "run/links.js")
 _OUTCOMES = {
     0: ("Passed", "everything compared agrees, or differs in a way that is accepted"),
     1: ("Failed", "the tokenizers differ, or a case differs or cannot be encoded"),
@@ -201,11 +210,19 @@ def _entry(entry: KnownDifference) -> tuple[str, str, str]:
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:
     pieces = vocabulary.pieces[:_MAX_PIECES]
+    groups = {
+        "tokens that differ": [piece for piece in pieces if piece.actual is not None and piece.expected is not None],
+        "tokens that only actual has": [piece for piece in pieces if piece.expected is None],
+        "tokens that only expected has": [piece for piece in pieces if piece.actual is None],
+    }
     return {
         "lines": [line.text for line in vocabulary_lines(vocabulary)],
-        "pieces": [
-            (piece.id, *(None if side is None else visible(side) for side in (piece.actual, piece.expected)))
-            for piece in pieces
-        ],
+        "groups": [(title, list(map(_piece_row, group))) for title, group in groups.items() if group],
+        "most_open": _MAX_OPEN_PIECES,
         "left_out": len(vocabulary.pieces) - len(pieces),
     }
+
+
+def _piece_row(piece: PieceDifference) -> tuple[int, str | None, str | None]:
+    actual, expected = (None if side is None else visible(side) for side in (piece.actual, piece.expected))
+    return piece.id, actual, expected

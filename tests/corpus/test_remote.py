@@ -1,0 +1,142 @@
+"""Corpora behind URLs: an S3 server and an HTTP server on this machine, and what happens when they fail."""
+
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.corpus_maker import write_json_lines, write_parquet
+from support.corpus_worker import start_worker
+from support.file_server import FileServer
+from tokverify.corpus import files
+from tokverify.corpus.locate import find_files
+from tokverify.corpus.plan import divide
+from tokverify.corpus.result import Tally, add
+from tokverify.corpus.unit import UnitPart
+from tokverify.errors import TokverifyError
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+TEXTS = [f"{'ab' * (number % 2)} {'x' * number}" for number in range(40)]
+
+
+def process(found, unit_bytes: int = 500) -> Tally:
+    worker, total = start_worker(), Tally()
+    for unit in divide(found.files, unit_bytes):
+        total = add(total, worker.process(UnitPart(unit)))
+    return total
+
+
+def without_places(tally: Tally) -> tuple[object, ...]:
+    examples = [[example.hash for example in cause.examples] for cause in tally.causes.values()]
+    return tally.documents, tally.bytes, tally.differing, tally.unreadable, tally.scripts, examples
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    write_parquet(tmp_path / "a.parquet", TEXTS)
+    write_json_lines(tmp_path / "b.jsonl", TEXTS)
+    write_json_lines(tmp_path / "c.jsonl.gz", TEXTS)
+    return tmp_path
+
+
+@pytest.fixture
+def bucket(folder, monkeypatch) -> Iterator[str]:
+    """Start an S3 server that holds the files, and return the URL of their folder."""
+    import boto3
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="bucket")
+    for path in folder.iterdir():
+        client.upload_file(str(path), "bucket", f"data/{path.name}")
+    client.close()
+    yield "s3://bucket/data"
+    s3fs.S3FileSystem.clear_instance_cache()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.stop()
+
+
+@pytest.fixture
+def server(folder) -> Iterator[FileServer]:
+    import fsspec
+
+    with FileServer(folder) as running:
+        yield running
+    fsspec.filesystem("http").clear_instance_cache()
+
+
+def test_s3_gives_the_same_result_as_local_files(folder, bucket):
+    remote = find_files([f"{bucket}/"])
+    assert [file.path for file in remote.files] == [
+        f"{bucket}/{name}" for name in ("a.parquet", "b.jsonl", "c.jsonl.gz")
+    ]
+    assert [file.size for file in remote.files] == [path.stat().st_size for path in sorted(folder.iterdir())]
+    assert all(file.version for file in remote.files)
+    assert without_places(process(remote)) == without_places(process(find_files([str(folder)])))
+    assert [file.path for file in find_files([f"{bucket}/*.parquet"]).files] == [f"{bucket}/a.parquet"]
+
+
+def test_what_is_not_in_s3(bucket):
+    with pytest.raises(TokverifyError, match=r"there are no files in it"):
+        find_files([f"{bucket}/missing/"])
+    found = find_files([f"{bucket}/b.jsonl"])
+    import s3fs
+
+    s3fs.S3FileSystem().rm("bucket/data/b.jsonl")
+    s3fs.S3FileSystem.clear_instance_cache()
+    tally = process(found, 1 << 20)
+    assert (tally.documents, list(tally.reasons)) == (0, ["the file does not exist"])
+
+
+def test_http_gives_the_same_result_as_local_files(folder, server):
+    names = [path.name for path in sorted(folder.iterdir())]
+    remote = find_files([f"{server.address}/{name}" for name in names])
+    assert without_places(process(remote)) == without_places(process(find_files([str(folder)])))
+
+
+def test_only_the_required_column_is_downloaded(tmp_path):
+    noise = [random.Random(number).randbytes(1 << 20) for number in range(40)]  # noqa: S311 - not for cryptography
+    write_parquet(tmp_path / "large.parquet", TEXTS, row_group_size=40, noise=noise)
+    with FileServer(tmp_path) as server:
+        tally = process(find_files([f"{server.address}/large.parquet"]), 1 << 30)
+        assert tally.documents == 40
+        assert server.sent < 1 << 20
+
+
+@pytest.mark.parametrize(("status", "reason"), [(404, "the file does not exist"), (503, "the server answers 503")])
+def test_a_server_that_fails_after_the_plan_was_made(server, status, reason):
+    found = find_files([f"{server.address}/a.parquet", f"{server.address}/b.jsonl"])
+    server.status["a.parquet"] = status
+    tally = process(found, 1 << 20)
+    assert tally.documents == 40
+    assert tally.unreadable == 1
+    assert next(iter(tally.reasons)) == reason
+
+
+def test_a_server_that_does_not_answer(server, monkeypatch):
+    monkeypatch.setattr(files, "_READ_SECONDS", 1)
+    found = find_files([f"{server.address}/a.parquet", f"{server.address}/b.jsonl"])
+    server.status["a.parquet"] = None
+    tally = process(found, 1 << 20)
+    assert (tally.documents, tally.unreadable) == (40, 1)
+    assert list(tally.reasons) == ["the server does not answer"]
+
+
+def test_a_missing_file_on_a_server(server):
+    with pytest.raises(TokverifyError, match=r"missing\.parquet: "):
+        find_files([f"{server.address}/missing.parquet"])
