@@ -1,7 +1,7 @@
 """Measure how long the live page waits for the answer to a keystroke.
 
-Run as `python benchmarks/live_page.py MODEL REFERENCE`. The time is that of the program on one request, in milliseconds;
-the browser adds a few more to draw the answer.
+Run as `python benchmarks/live_page.py MODEL REFERENCE`. The time is that of the program on one request, in
+milliseconds, to which the browser adds a few to draw the answer.
 """
 
 import argparse

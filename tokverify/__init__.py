@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.report import diff_reports, read_report, to_json
     from tokverify.tasks.run import verify_model
     from tokverify.tasks.stats import measure_tokenizers
+    from tokverify.tasks.stream import check_streaming
     from tokverify.tasks.train import train_tokenizer
     from tokverify.tokenizer import Tokenizer
     from tokverify.verify.baseline import Baseline
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "audit_model",
     "check_chat",
+    "check_streaming",
     "convert_tokenizer",
     "decode_ids",
     "diff_reports",
@@ -99,6 +101,7 @@ _MODULES = {
     "UnsupportedError": "errors",
     "audit_model": "tasks.audit",
     "check_chat": "tasks.chat",
+    "check_streaming": "tasks.stream",
     "convert_tokenizer": "tasks.convert",
     "decode_ids": "tasks.encode",
     "diff_reports": "tasks.report",

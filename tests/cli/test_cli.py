@@ -107,6 +107,8 @@ TABLE = [
     (["fix", MODEL, "--dry-run"], 0, ["repair: none needed"], []),
     (["fix", MODEL], 2, [], ["name the file to write with -o"]),
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
+    (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
+    (["stream", MODEL, "--suite", "none"], 2, [], ["none"]),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
     (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
@@ -210,7 +212,7 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "stream", "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

@@ -79,6 +79,7 @@ def test_a_model_that_cannot_be_read_does_not_hide_the_others():
         (["audit", "models", "tokenizer.json"], "only one MODEL is allowed unless all are GGUF files"),
         (["audit", "z*.gguf"], "no GGUF file matches; check the path"),
         (["check", "z*.gguf"], "no GGUF file matches; check the path"),
+        (["audit", "models", "-r", "sample.tokenizer.model", "-o", "sample.tokenizer.model"], "sample.tokenizer.model"),
         (["audit"], "Missing argument 'MODEL...'"),
     ],
 )

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
-from support.corpus_worker import fail_to_start, start_and_announce, start_worker
+from support.corpus_worker import start_and_announce, start_worker
 from tokverify.corpus.executor import Job
 from tokverify.corpus.plan import divide
 from tokverify.corpus.processes import Processes
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units
 from tokverify.corpus.unit import UnitPart
-from tokverify.errors import TokverifyError
 
 pytestmark = pytest.mark.process
 TEXTS = [f"{'ab' * (number % 3)} {'x' * (number % 50)}" for number in range(300)]
@@ -37,14 +36,6 @@ def test_the_number_of_processes_and_units_does_not_matter(tmp_path):
     assert whole.documents == 300
     assert whole.differing == 200
     assert run(tmp_path / "a.jsonl", jobs=3) == whole
-
-
-def test_the_document_that_ends_a_process_is_found(tmp_path):
-    write_json_lines(tmp_path / "a.jsonl", [*TEXTS[:3], "deadly", *TEXTS[3:6]])
-    tally = run(tmp_path / "a.jsonl", unit_bytes=1 << 20)
-    assert (tally.documents, tally.differing, tally.unreadable) == (6, 4, 1)
-    (place,) = tally.reasons["the worker process ended"].places
-    assert (tmp_path / "a.jsonl").read_bytes()[place.row :].splitlines()[0].endswith(b'"deadly"}')
 
 
 def test_processes_that_are_killed_lose_nothing_and_count_nothing_twice(tmp_path):
@@ -69,17 +60,6 @@ def kill_the_first(announced: Path, count: int) -> None:
                 os.kill(int(name), signal.SIGKILL)
             killed.add(name)
         time.sleep(0.001)
-
-
-def test_a_failure_of_one_text_is_recorded(tmp_path):
-    write_json_lines(tmp_path / "a.jsonl", ["offline"])
-    assert list(run(tmp_path / "a.jsonl").reasons) == ["the server is gone"]
-
-
-def test_a_worker_that_cannot_start_ends_the_run(tmp_path):
-    write_json_lines(tmp_path / "a.jsonl", TEXTS)
-    with pytest.raises(TokverifyError, match="no such file"):
-        run(tmp_path / "a.jsonl", fail_to_start)
 
 
 def test_all_processes_have_ended_after_an_error(tmp_path):

@@ -42,7 +42,7 @@ def test_a_model_of_lm_studio_is_found_by_name(home, root):
 
 
 def test_an_ambiguous_or_unknown_name_is_an_error_that_helps(home):
-    with pytest.raises(TokverifyError, match="lmstudio:fox: not found; looked in none of its directories exists"):
+    with pytest.raises(TokverifyError, match="not found; none of its directories exists; name the file itself"):
         find_model("lmstudio:fox")
     write(home / ".lmstudio/models", "me/fox/a.gguf", "you/fox/a.gguf")
     with pytest.raises(TokverifyError, match="several models match; name one of me/fox, you/fox"):

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
 from support.stand_in import StandIn
-from tokverify import load_gguf, open_model, verify_model
+from tokverify import convert_tokenizer, load_gguf, open_model, verify_model
 from tokverify.cli import main
 from tokverify.errors import TokverifyError
 from tokverify.tasks.opening import OpenedReference, open_reference, open_subject
@@ -120,3 +120,31 @@ def test_a_tokenizer_that_is_open_is_used_as_it_is(server):
 def test_commands_on_files_refuse_a_server(server):
     with pytest.raises(TokverifyError, match=r"not a file; this command needs a GGUF file"):
         open_model(server)
+
+
+def test_what_a_server_exposes_about_a_text_is_explained(server):
+    same = invoke("explain", server, "Hello", "-r", MODEL)
+    assert same.exit_code == 0
+    assert "not shown: llama-server returns only ids" in same.stdout
+    assert "sample returns the same ids" in same.stdout
+    text = "word   with"
+    different = invoke("explain", server, text, "-r", BROKEN)
+    assert "sample-broken returns different ids" in different.stdout
+    document = json.loads(invoke("explain", server, text, "-r", BROKEN, "--json").stdout)
+    assert document["kind"] == "explain exposed"
+    assert [token["id"] for token in document["tokens"]] == load_gguf(MODEL).encode(text)
+    assert (document["matches"], document["stretches"]) == (None, None)
+    assert document["difference"]["blocks"]
+
+
+def test_the_stages_of_a_library_are_explained(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    convert_tokenizer(SAMPLE / "sample.tokenizer.model", path, [], count=0)
+    control = min(load_gguf(MODEL).control_texts)
+    shown = invoke("explain", f"tokenizers:{path}", f"Hello{control}a").stdout
+    assert "not shown" not in shown
+    assert f"1 match: {control}" in shown
+    document = json.loads(invoke("explain", f"tokenizers:{path}", f"Hello{control}", "--json").stdout)
+    assert [match["piece"] for match in document["matches"]] == [control]
+    assert document["stretches"][0]["span"] == [0, 5]
+    assert document["reference"] is None

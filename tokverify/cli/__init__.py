@@ -23,6 +23,7 @@ _COMMANDS = (
     "audit",
     "inspect",
     "stats",
+    "stream",
     "canonical",
     "fix",
     "chat",
@@ -35,6 +36,9 @@ _COMMANDS = (
     "report",
 )
 """The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
+
+_MODULES = {"stream": "streaming"}
+"""Commands whose module has another name: `stream` writes to stdout and stderr."""
 
 _EPILOG = """\
 Documentation: docs/index.md in the repository of tokverify; a first tour is docs/tutorial.md.
@@ -72,7 +76,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
 @click.group(
     cls=TokverifyGroup,
-    modules={name: f"{__name__}.{name}" for name in _COMMANDS},
+    modules={name: f"{__name__}.{_MODULES.get(name, name)}" for name in _COMMANDS},
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

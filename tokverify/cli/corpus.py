@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,12 +52,8 @@ def _parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) -
     raise click.BadParameter(f"{value!r} is not a share; write one, such as 0.05 or 5%", ctx, param)
 
 
-def _available_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 _jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Use N processes (default: one for each processor)."
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Use N workers (default: one for each processor)."
 )
 _max_differences_option = click.option(
     "--max-differences",
@@ -85,11 +80,6 @@ class CorpusOptions(ReportOptions):
     jobs: int | None = field(default=None, metadata=UNRECORDED)
     progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
 
-    @property
-    def processes(self) -> int:
-        """How many processes to use."""
-        return self.jobs or _available_processors()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions(CorpusOptions):
@@ -104,7 +94,10 @@ class VerifyOptions(CorpusOptions):
     parse_special: bool
     sample: float
     shard: Shard | None
+    judge: str | None
     state: Path | None = field(metadata=UNRECORDED)
+    distill: Path | None = field(metadata=UNRECORDED)
+    ray: str | None = field(metadata=UNRECORDED)
 
 
 @click.group(cls=_CorpusGroup)
@@ -129,6 +122,9 @@ def corpus() -> None:
 @_jobs_option
 @click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
 @click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
+@click.option("--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples.")
+@click.option("--distill", type=PATH, metavar="FILE", help="Write a small suite that covers what occurs in DATA.")
+@click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
 @_progress_option
 @report_options(FORMATS["corpus"], _VERBOSE)
 def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
@@ -159,9 +155,12 @@ def _verify(options: VerifyOptions) -> int:
             parse_special=options.parse_special,
             sample=options.sample,
             max_differences=options.max_differences,
-            jobs=options.processes,
+            jobs=options.jobs,
             state=options.state,
             shard=options.shard,
+            ray=options.ray,
+            judge=options.judge,
+            distilled=options.distill,
             on_progress=line.update,
         )
     return write_reports(options, present("corpus", report))
@@ -210,6 +209,6 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
     check_reports(given, FORMATS["corpus"])
     with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
         report = retry_corpus(
-            directory, max_differences=given.max_differences, jobs=given.processes, on_progress=line.update
+            directory, max_differences=given.max_differences, jobs=given.jobs, on_progress=line.update
         )
     return write_reports(given, present("corpus", report))

@@ -52,7 +52,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Explain how a text becomes tokens, stage by stage.
 
-    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN. Of any
+    other tokenizer, such as the address of a server, what it exposes is shown.
 
     The stages are added tokens, normalization, pre-tokens and the model, with each decision and its alternatives.
     In long texts, words that become a single token are left out. With --reference, the output names the first stage
@@ -67,6 +68,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         return
     if stop_at_eos:
         raise click.UsageError("--stop-at-eos needs --decode")
+    from tokverify.report.explain_exposed import ExposedExplanation
     from tokverify.tasks.explain import explain_text
 
     source = read_text(text, file)
@@ -76,9 +78,15 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
         write_text(encode(explanation))
         return
+    shown = render_options(no_color=no_color, verbose=full)
+    if isinstance(explanation, ExposedExplanation):
+        from tokverify.render.explain.exposed import render as render_exposed
+
+        write_text(render_exposed(explanation, shown))
+        return
     from tokverify.render.explain.table import render
 
-    write_text(render(explanation, render_options(no_color=no_color, verbose=full), steps=steps))
+    write_text(render(explanation, shown, steps=steps))
 
 
 def _explain_ids(  # noqa: PLR0913 - one parameter for each option

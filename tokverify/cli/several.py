@@ -11,6 +11,8 @@ from tokverify.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
+    from tokverify.cases.case import SuiteSource
+    from tokverify.project.configuration import ConfiguredModel
     from tokverify.tasks.check import CheckRequest
 
 
@@ -19,11 +21,15 @@ def check_several(options: ReportOptions, requests: Sequence[CheckRequest]) -> i
     from tokverify.tasks.check import check_models
 
     models = [request.model for request in requests]
-    inputs = [path for model in models for path in (model.model, model.baseline, model.waivers)]
-    check_reports(options, FORMATS["check"], inputs)
+    check_reports(options, FORMATS["check"], [path for model in models for path in _inputs(model)])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = check_models(requests, progress.update)
     recorded = options.as_recorded()
     if "model" in recorded:
         recorded["model"] = [str(model.model) for model in models]
     return write_reports(options, present("check", replace(report, options=recorded)))
+
+
+def _inputs(model: ConfiguredModel) -> tuple[SuiteSource | str | None, ...]:
+    """Return the files that are read for a model."""
+    return model.model, model.reference, *model.cases, model.baseline, model.waivers, model.conversations

@@ -25,6 +25,8 @@ class ChosenColumns(NamedTuple):
     columns: Columns
     note: str
     """How the column with the texts was chosen; empty if it was named, or there is none."""
+    reads_ids: bool = False
+    """Whether the corpus contains ids."""
 
 
 def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
@@ -35,6 +37,13 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     Raises:
         TokverifyError: If a named column is missing or has another type, or it is not clear which one has the texts.
     """
+    flat = [file for file in files if SOURCES[file.format].has_ids]
+    if flat and (len(flat) < len(files) or text or ids):
+        raise TokverifyError(
+            f"{flat[0].path}: contains only ids; verify such files separately, without --text or --ids"
+        )
+    if flat:
+        return ChosenColumns(Columns(), "", reads_ids=True)
     tables = [file for file in files if SOURCES[file.format].columns]
     if not tables:
         if text or ids:
@@ -49,7 +58,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     if ids is not None:
         _require(path, columns, "--ids", ids, lambda column: column.has_ids)
     if text is not None or ids is not None:
-        return ChosenColumns(Columns(text, ids), "")
+        return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
     name = _detect(path, [column.path for column in columns if column.has_text])
     return ChosenColumns(Columns(name), f"the texts are read from the column {quote(name)}, which --text can change")
 
@@ -69,7 +78,7 @@ def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] 
 def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
     if text is None and ids is None:
         raise TokverifyError(f"{files[0].path}: its columns cannot be read; name the one with the texts with --text")
-    return ChosenColumns(Columns(text, ids), "")
+    return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
 
 
 def _require(path: str, columns: Sequence[Column], option: str, name: str, fits: Callable[[Column], bool]) -> None:

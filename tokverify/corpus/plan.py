@@ -30,6 +30,10 @@ class Request:
     data: tuple[str, ...] = ()
     """The locations of the corpus."""
     columns: Columns = field(default_factory=Columns)
+    reads_ids: bool = False
+    """Whether the ids in the corpus are compared with those of the model, and there is no reference."""
+    keeps_excerpts: bool = False
+    """Whether to keep excerpts of the documents, from which a suite can be distilled."""
     add_special: bool = True
     parse_special: bool = True
     rate: float = 1.0

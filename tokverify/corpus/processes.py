@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -109,6 +110,11 @@ class Processes:
         child.process.kill()
         child.process.join()
         child.connection.close()
+
+
+def available_processors() -> int:
+    """Count the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start_child(start: StartWorker) -> _Child:

@@ -84,7 +84,7 @@ def _compare_text_stages(
     explained: Explanation, family: Family, reference: Tokenizer, difference: Difference | None
 ) -> Iterator[StageComparison]:
     """Compare the stages before the model."""
-    exposed = _stages_of(reference, explained.text, parse_special=explained.parse_special)
+    exposed = stages_of(reference, explained.text, parse_special=explained.parse_special)
     if isinstance(exposed, str):
         for stage in ("added tokens", "normalization"):
             yield StageComparison(stage, StageOutcome.HIDDEN, note=exposed)
@@ -94,7 +94,7 @@ def _compare_text_stages(
     yield from _compare_pre_tokens(explained, exposed)
 
 
-def _stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> TokenizerStages | str:
+def stages_of(reference: Tokenizer, text: str, *, parse_special: bool) -> TokenizerStages | str:
     """Return the reference's stages, or the reason why it exposes none."""
     if not isinstance(reference, Staged):
         return f"{reference.name} returns only ids"

@@ -20,6 +20,7 @@ from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
 from tokverify.references.huggingface_stage import ids_around, stages
+from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
@@ -126,6 +127,14 @@ class HuggingFaceTokenizer:
         with raised_as(EncodeError, f"{self.name} cannot show its stages for this text", quietly=True):
             self._tokenizer.encode_special_tokens = not parse_special
             return stages(self._tokenizer, text, byte_level=byte_level)
+
+    def decoder(self) -> HuggingFaceStream:
+        """Start decoding with the first id of a text."""
+        return HuggingFaceStream(self._tokenizer)
+
+    def resume(self, before: Sequence[int]) -> HuggingFaceStream:
+        """Start decoding after the ids `before`."""
+        return HuggingFaceStream(self._tokenizer, before)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""

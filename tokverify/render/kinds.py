@@ -101,6 +101,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "audit": _build_formats("audit", page=True, ci=True),
     "chat": _build_formats("chat", page=True, junit=True, ci=True),
     "stats": _build_formats("stats", page=True),
+    "stream": _build_formats("stream", page=True, junit=True, ci=True),
     "canonical": _build_formats("canonical", page=True, junit=True, ci=True),
     "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
     "convert": _build_formats("convert"),
@@ -109,7 +110,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "corpus", "canonical")
+SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "stream", "corpus", "canonical")
 """The kinds that `tokverify report show` shows."""
 
 

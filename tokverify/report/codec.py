@@ -24,6 +24,7 @@ from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.explain_decode import DecodingExplanation
+from tokverify.report.explain_exposed import ExposedExplanation
 from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
@@ -35,6 +36,7 @@ from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
+from tokverify.report.stream import StreamReport, check_stream_report, summarize_stream
 from tokverify.report.train import Training, check_training, summarize_training
 from tokverify.system.input_file import read_bytes
 from tokverify.system.json_input import JsonError, parse_json
@@ -86,8 +88,10 @@ KINDS: Mapping[str, Kind] = {
     "convert": Kind(Conversion, summarize_conversion, check_conversion),
     "learn": Kind(Learning, summarize_learning, check_learning),
     "report diff": Kind(ReportDiff, summarize_report_diff),
+    "stream": Kind(StreamReport, summarize_stream, check_stream_report),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),
+    "explain exposed": Kind(ExposedExplanation, _summarize_nothing),
     "explain decoding": Kind(DecodingExplanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
     "fix": Kind(FixReport, summarize_fix, check_fix),

@@ -82,8 +82,9 @@ def _find_repository(store: str, name: str) -> str:
 
 
 def _advice(store: str) -> str:
-    places = ", ".join(map(str, _ROOTS[store]())) or "none of its directories exists"
-    return f"looked in {places}; check the name, or name the file itself"
+    places = ", ".join(map(str, _ROOTS[store]()))
+    looked = f"looked in {places}; check the name, or" if places else "none of its directories exists;"
+    return f"{looked} name the file itself"
 
 
 def _list_entries(store: str) -> list[Entry]:

@@ -2,93 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from tokverify.corpus.cause import Classifier
-from tokverify.corpus.check import TokenizerChecker
+from tokverify.cases.suite_writer import render_suite
 from tokverify.corpus.columns import choose_columns
 from tokverify.corpus.conclusion import conclude
-from tokverify.corpus.example import Comparison
+from tokverify.corpus.distill import distill
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, Request, Shard, choose_unit_bytes, divide
-from tokverify.corpus.processes import Processes
+from tokverify.corpus.processes import Processes, available_processors
 from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
-from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
-from tokverify.tasks.opening import engine_version, open_model, open_reference
+from tokverify.system.output_file import write_file
+from tokverify.tasks.corpus_sides import open_request, start_worker
 from tokverify.text.wording import plural
-from tokverify.verify.mode import Mode, Modes
-from tokverify.version import __version__
 
 if TYPE_CHECKING:
+    from tokverify.corpus.executor import Executor
     from tokverify.corpus.result import Tally, UnitResult
     from tokverify.corpus.unit import WorkUnit
     from tokverify.report.corpus import CorpusReport
     from tokverify.report.corpus_progress import CorpusProgress
-    from tokverify.tasks.opening import OpenedModel, OpenedReference
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """Both sides of a comparison, and what is asked of them."""
-
-    request: Request
-    model: OpenedModel
-    reference: OpenedReference
-
-    @property
-    def mode(self) -> Mode:
-        """The options to encode with."""
-        return Mode(self.request.add_special, self.request.parse_special)
-
-    def identity(self) -> dict[str, str]:
-        """Return everything besides the files that the results depend on, by names for the user."""
-        reference = self.reference.description
-        versions = {f"version of {name}": version for name, version in self.reference.found.versions.items()}
-        return {
-            "the model": self.model.encoder.fingerprint,
-            "the reference": f"{reference.name} {reference.fingerprint or reference.sha256 or reference.source}",
-            "the version of tokverify": __version__,
-            **versions,
-            "--text": self.request.columns.text or "",
-            "--ids": self.request.columns.ids or "",
-            "--add-special": str(self.request.add_special),
-            "--parse-special": str(self.request.parse_special),
-            "--sample": str(self.request.rate),
-        }
-
-
-def open_request(request: Request) -> Opened:
-    """Open both sides.
-
-    Raises:
-        TokverifyError: If a file cannot be read, or no reference is found.
-    """
-    model = open_model(request.model)
-    return Opened(request=request, model=model, reference=open_reference(model, request.reference))
-
-
-def start_worker(request: Request, identity: Mapping[str, str]) -> Worker:
-    """Open both sides in the process of a worker, which may run on another machine.
-
-    Raises:
-        TokverifyError: If they are not those of the plan.
-    """
-    opened = open_request(request)
-    changed = [name for name, value in opened.identity().items() if identity.get(name) != value]
-    if changed:
-        raise TokverifyError(f"{request.model}: a worker has other files or versions: {', '.join(changed)}")
-    actual, expected = opened.model.encoder, opened.reference.tokenizer
-    checker = TokenizerChecker(actual, expected, opened.mode, Classifier(actual, expected).classify)
-    return Worker(checker, request.columns, request.rate)
+    from tokverify.tasks.corpus_sides import Opened
 
 
 def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
@@ -102,9 +44,12 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     parse_special: bool = True,
     sample: float = 1.0,
     max_differences: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     state: Path | None = None,
     shard: Shard | None = None,
+    ray: str | None = None,
+    judge: str | None = None,
+    distilled: Path | None = None,
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Encode all documents of a corpus with a model and its reference, and find those that differ.
@@ -121,9 +66,12 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         parse_special: Recognize control tokens in the texts.
         sample: The share of the documents to compare, from 0 to 1, chosen by the hash of their texts.
         max_differences: How many documents may differ without failing.
-        jobs: The number of processes.
+        jobs: The number of workers; None for one for each processor of the machine or cluster.
         state: The directory that keeps the result of each part, so that a run can be resumed.
         shard: The part of the corpus to verify.
+        ray: The address of a Ray cluster to use instead of processes, or `auto`.
+        judge: The location of a third tokenizer, which encodes the examples too.
+        distilled: The file to write a suite to that covers what occurs in the corpus.
         on_progress: Called after each part.
 
     Returns:
@@ -139,12 +87,15 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         add_special=add_special,
         parse_special=parse_special,
         rate=sample,
+        keeps_excerpts=distilled is not None,
     )
     opened, plan = make_plan(request, text, ids)
     units = shard.select(plan.units) if shard else plan.units
     stored = StateDirectory(state) if state else None
-    tally = run_plan(plan, units, jobs=jobs, state=stored, on_progress=on_progress)
-    report = conclude_plan(opened, plan, tally)
+    tally = run_plan(plan, units, jobs=jobs, ray=ray, state=stored, on_progress=on_progress)
+    report = conclude_plan(opened, plan, tally, judge)
+    if distilled is not None:
+        write_suite(distilled, report, tally, opened)
     name = f"{shard.number}/{shard.total}" if shard else ""
     return replace(report, max_differences=max_differences, shard=name)
 
@@ -157,18 +108,19 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
     """
     found = find_files(request.data)
     chosen = choose_columns(found.files, text, ids)
-    opened = open_request(replace(request, columns=chosen.columns))
+    opened = open_request(replace(request, columns=chosen.columns, reads_ids=chosen.reads_ids))
     ignored = f"{plural(found.ignored, 'file')} of unknown formats ignored" if found.ignored else ""
     units = tuple(divide(found.files, choose_unit_bytes(found.files)))
     notes = tuple(note for note in (chosen.note, ignored) if note)
     return opened, Plan(opened.request, opened.identity(), units, notes)
 
 
-def run_plan(
+def run_plan(  # noqa: PLR0913 - the optional ones are keywords
     plan: Plan,
     units: Sequence[WorkUnit],
     *,
-    jobs: int,
+    jobs: int | None,
+    ray: str | None = None,
     state: StateDirectory | None,
     on_progress: Callable[[CorpusProgress], None],
 ) -> Tally:
@@ -192,25 +144,44 @@ def run_plan(
 
     on_progress(counter.progress)
     if missing:
-        with Processes(min(jobs, len(missing)), partial(start_worker, plan.request, plan.options)) as executor:
+        with _make_executor(plan, len(missing), jobs, ray) as executor:
             run_units(executor, missing, plan.id, take)
     return counter.tally
 
 
-def conclude_plan(opened: Opened, plan: Plan, tally: Tally) -> CorpusReport:
-    """Shrink and explain the examples of a tally, and describe both sides."""
-    from tokverify.tasks.fuzz import explain_results
+def _make_executor(plan: Plan, units: int, jobs: int | None, ray: str | None) -> Executor:
+    """Return the executor that processes some units."""
+    start = partial(start_worker, plan.request, plan.options)
+    if ray is not None:
+        return RayCluster(ray, start, jobs and min(jobs, units))
+    return Processes(min(jobs or available_processors(), units), start)
 
-    model, reference = opened.model, opened.reference
-    modes = Modes(model.encoder, reference.tokenizer)
-    comparison = Comparison(
-        actual=model.encoder,
-        expected=reference.tokenizer,
-        sides=(model.description, reference.description),
-        mode=opened.mode,
-        explain=lambda results: explain_results(model, reference, results).diagnosis,
-        notes=(*plan.notes, *modes.summary),
-        options=msgspec.to_builtins(plan.request),
-        versions={**engine_version(model.encoder), **reference.versions},
+
+def conclude_plan(opened: Opened, plan: Plan, tally: Tally, judge: str | None = None) -> CorpusReport:
+    """Shrink and explain the examples of a tally, and describe both sides.
+
+    Raises:
+        TokverifyError: If the third tokenizer that `judge` names cannot be opened.
+    """
+    from tokverify.diagnosis.repair import add_repairs
+
+    report = conclude(tally, opened.compare(plan, judge))
+    return replace(report, report=add_repairs(report.report)) if report.report.diagnosis else report
+
+
+def write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) -> None:
+    """Distill a corpus into a YAML suite.
+
+    Raises:
+        TokverifyError: If the tally has no excerpts, or the file cannot be written.
+    """
+    if not tally.witnesses:
+        raise TokverifyError(f"{path}: nothing can be distilled, as no excerpts of documents were kept")
+    distilled = distill(tally.witnesses, report, opened.model.encoder, opened.mode)
+    note = (
+        f"Distilled by `tokverify corpus` from {plural(report.documents, 'document')}:"
+        f" {distilled.covered:,} tokens and features"
     )
-    return conclude(tally, comparison)
+    if distilled.missing:
+        note += f"; {len(distilled.missing):,} more occur only in longer texts"
+    write_file(path, render_suite(distilled.cases, note=f"{note}."))

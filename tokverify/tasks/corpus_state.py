@@ -12,14 +12,15 @@ from tokverify.corpus.plan import describe_changes
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
-from tokverify.tasks.corpus import conclude_plan, open_request, run_plan
+from tokverify.tasks.corpus import conclude_plan, run_plan
+from tokverify.tasks.corpus_sides import open_request
 
 if TYPE_CHECKING:
     from tokverify.corpus.plan import Plan
     from tokverify.corpus.unit import WorkUnit
     from tokverify.report.corpus import CorpusReport
     from tokverify.report.corpus_progress import CorpusProgress
-    from tokverify.tasks.corpus import Opened
+    from tokverify.tasks.corpus_sides import Opened
 
 
 def corpus_status(state: Path) -> CorpusProgress:
@@ -53,7 +54,7 @@ def retry_corpus(
     state: Path,
     *,
     max_differences: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Repeat the units in which something could not be read, and do those that have no result yet.

@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING
 
 from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
+from tokverify.explain.exposed import explain_exposed
 from tokverify.tasks.encode import find_end
-from tokverify.tasks.opening import open_model, open_reference
+from tokverify.tasks.opening import OpenedReference, open_model, open_reference, open_subject
 
 if TYPE_CHECKING:
     from tokverify.report.explain import Explanation
     from tokverify.report.explain_decode import DecodingExplanation
-    from tokverify.tasks.opening import ModelSource, ReferenceSource
+    from tokverify.report.explain_exposed import ExposedExplanation
+    from tokverify.tasks.opening import ModelSource, ReferenceSource, SubjectSource
 
 
 def explain_text(
-    model: ModelSource,
+    model: SubjectSource,
     text: str,
     reference: ReferenceSource = None,
     *,
     add_special: bool = False,
     parse_special: bool = True,
-) -> Explanation:
-    """Trace a text through all stages of a model's tokenizer.
+) -> Explanation | ExposedExplanation:
+    """Trace a text through all stages of a tokenizer.
 
     Args:
-        model: The model.
+        model: A file, or the location of any other tokenizer, of which only what it exposes is shown.
         text: The text.
         reference: A reference whose stages to compare; without one, only the model's stages are shown.
         add_special: Add BOS and EOS as the model declares.
@@ -39,8 +41,11 @@ def explain_text(
     Raises:
         TokverifyError: If a file cannot be read, or one of the two tokenizers cannot encode the text.
     """
-    opened = open_model(model)
+    opened = open_subject(model)
     expected = None if reference is None else open_reference(opened, reference).tokenizer
+    if isinstance(opened, OpenedReference):
+        options = {"add_special": add_special, "parse_special": parse_special}
+        return explain_exposed(opened.tokenizer, opened.found.source, text, expected, **options)
     return explain(opened.encoder, text, expected, add_special=add_special, parse_special=parse_special)
 
 

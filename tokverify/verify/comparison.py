@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.difference import NO_TOKEN
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -17,8 +15,15 @@ from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import decoding_of, pairs_for_display, tokens_for_display
 from tokverify.verify.alignment import compare, compare_decoded
 from tokverify.verify.digest import digest_suites
-from tokverify.verify.expectation import agrees, expect_of, expect_side, expected_tokens
-from tokverify.verify.failure import FAILURES, Failure, combine, name_side
+from tokverify.verify.expectation import (
+    agrees,
+    describe_agreement,
+    describe_missing,
+    expect_of,
+    expect_side,
+    expected_tokens,
+)
+from tokverify.verify.failure import FAILURES, Failure, combine, naming_side
 from tokverify.verify.mode import Mode, Modes
 from tokverify.verify.side import side_of
 from tokverify.verify.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
@@ -28,8 +33,10 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
     from tokverify.report.difference import DecodeDifference
     from tokverify.report.run import Side
-    from tokverify.tokenizer import Token, Tokenizer
+    from tokverify.tokenizer import Tokenizer
     from tokverify.verify.baseline import Baseline
+
+    Decode = Callable[[Sequence[int]], bytes]
 
 _NO_NOTES: tuple[str, ...] = ()
 
@@ -123,7 +130,8 @@ def _watch(
 def _comparison(actual: Tokenizer, expected: Tokenizer | None, sides: tuple[Side, Side]) -> _Comparison:
     if expected is None:
         return _ExpectComparison(actual, sides[0])
-    return _ReferenceComparison(actual, sides[0], expected, sides[1], Modes(actual, expected))
+    decoders = (decoding_of(actual, expected), decoding_of(expected, actual))
+    return _ReferenceComparison(actual, sides[0], expected, sides[1], Modes(actual, expected), decoders)
 
 
 def _asked(case: Case) -> Mode:
@@ -156,7 +164,7 @@ class _Comparison(ABC):
         """Compare one case with these options."""
 
     def _encode_actual(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with _name_side("actual", self.actual_side):
+        with naming_side("actual", self.actual_side.name):
             return tuple(self.actual.encode(text, **mode._asdict()))
 
 
@@ -180,7 +188,7 @@ class _ExpectComparison(_Comparison):
             actual,
             tuple(token.id for token in tokens),
             difference=compare(tokens_for_display(self.actual, actual), tokens),
-            notes=_describe_missing(tokens),
+            notes=describe_missing(tokens),
             expect=expect,
             **mode._asdict(),
         )
@@ -204,6 +212,9 @@ class _ReferenceComparison(_Comparison):
     expected_side: Side
 
     modes: Modes
+
+    decoders: tuple[Decode, Decode]
+    """How the (actual, expected) side decodes. Finding that out takes longer than to decode a short text."""
 
     def _choose_mode(self, case: Case) -> Mode:
         return self.modes.choose(case.text, _asked(case))
@@ -239,12 +250,12 @@ class _ReferenceComparison(_Comparison):
         return tuple(notes)
 
     def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
-        notes = result.notes + _describe_expect(result, owner)
+        notes = result.notes + describe_agreement(result, owner)
         if result.actual != result.expected or result.expect is None:
             right = tokens_for_display(self.expected, result.expected)
         else:
             right = expected_tokens(result.expect, owner, result.actual)
-            notes += _describe_missing(right)
+            notes += describe_missing(right)
         return replace(
             result,
             status=Status.MISMATCH,
@@ -267,16 +278,16 @@ class _ReferenceComparison(_Comparison):
         return results
 
     def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with _name_side("expected", self.expected_side):
+        with naming_side("expected", self.expected_side.name):
             return tuple(self.expected.encode(text, **mode._asdict()))
 
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
         """Decode the same ids on both sides; return how the results differ, and notes."""
         try:
-            with _name_side("actual", self.actual_side):
-                actual = decoding_of(self.actual, self.expected)(ids)
-            with _name_side("expected", self.expected_side):
-                expected = decoding_of(self.expected, self.actual)(ids)
+            with naming_side("actual", self.actual_side.name):
+                actual = self.decoders[0](ids)
+            with naming_side("expected", self.expected_side.name):
+                expected = self.decoders[1](ids)
         except FAILURES as failure:
             return None, (f"decoding was not compared: {failure}",)
         return compare_decoded(actual, expected), ()
@@ -287,27 +298,3 @@ class _ReferenceComparison(_Comparison):
         if expect is not None:
             return expect, self.actual
         return expect_of(case, self.expected_side), self.expected
-
-
-@contextmanager
-def _name_side(role: str, side: Side) -> Iterator[None]:
-    """Name the side in the message of a failure."""
-    try:
-        yield
-    except FAILURES as failure:
-        raise name_side(role, side.name, failure) from failure
-
-
-def _describe_expect(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
-    if result.expect is None:
-        return ()
-    if result.actual == result.expected:
-        return ("both sides agree, but not with the case's own `expect`",)
-    sides = {"actual": result.actual, "expected": result.expected}
-    right = [f"with {role}" for role, ids in sides.items() if agrees(result.expect, owner, ids)]
-    return (f"the case's own `expect` agrees {' and '.join(right) or 'with neither side'}",)
-
-
-def _describe_missing(tokens: Iterable[Token]) -> tuple[str, ...]:
-    missing = dict.fromkeys(repr(token.piece) for token in tokens if token.id == NO_TOKEN)
-    return (f"no token has the expected piece {', '.join(missing)}",) if missing else ()

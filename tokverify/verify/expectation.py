@@ -12,6 +12,7 @@ from tokverify.tokenizer import Token, pieces_of, tokens_for_display
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect
+    from tokverify.report.run import CaseResult
     from tokverify.tokenizer import Tokenizer
 
 _MIN_FINGERPRINT_DIGITS = 8
@@ -65,6 +66,23 @@ def expected_tokens(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) ->
         id = known[item] if isinstance(item, str) else item
         tokens += [Token(id, str(item), b"")] if id == NO_TOKEN else tokens_for_display(tokenizer, [id])
     return tokens
+
+
+def describe_agreement(result: CaseResult, owner: Tokenizer) -> tuple[str, ...]:
+    """Return a note on which side agrees with what the case itself expects, if it expects anything."""
+    if result.expect is None:
+        return ()
+    if result.actual == result.expected:
+        return ("both sides agree, but not with the case's own `expect`",)
+    sides = {"actual": result.actual, "expected": result.expected}
+    right = [f"with {role}" for role, ids in sides.items() if agrees(result.expect, owner, ids)]
+    return (f"the case's own `expect` agrees {' and '.join(right) or 'with neither side'}",)
+
+
+def describe_missing(tokens: Iterable[Token]) -> tuple[str, ...]:
+    """Return a note on the expected pieces that no token has, if there are any."""
+    missing = dict.fromkeys(repr(token.piece) for token in tokens if token.id == NO_TOKEN)
+    return (f"no token has the expected piece {', '.join(missing)}",) if missing else ()
 
 
 def expect_side(cases: Iterable[Case] = (), actual: Side | None = None) -> Side:

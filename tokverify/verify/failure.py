@@ -6,7 +6,8 @@ support a text proves nothing about it: such a text is skipped with the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tokverify.errors import EncodeError, UnsupportedError
 
@@ -19,6 +20,15 @@ Failure = EncodeError | UnsupportedError
 def name_side(role: str, name: str, failure: Failure) -> Failure:
     """Return a failure whose message begins with the side."""
     return type(failure)(f"{role} ({name}): {failure}")
+
+
+@contextmanager
+def naming_side(role: str, name: str) -> Iterator[None]:
+    """Name the side in the message of a failure in the block."""
+    try:
+        yield
+    except FAILURES as failure:
+        raise name_side(role, name, failure) from failure
 
 
 def combine(failures: Sequence[Failure]) -> Failure:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.source.arrow import ARROW
+from tokverify.corpus.source.flat import DATATROVE, DOLMA, MEGATRON
 from tokverify.corpus.source.json_lines import JSON_LINES
 from tokverify.corpus.source.parquet import PARQUET
 from tokverify.corpus.source.text import TEXT
@@ -13,7 +14,15 @@ from tokverify.corpus.source.text import TEXT
 if TYPE_CHECKING:
     from tokverify.corpus.source.source import Source
 
-SOURCES: Mapping[str, Source] = {"parquet": PARQUET, "json_lines": JSON_LINES, "arrow": ARROW, "text": TEXT}
+SOURCES: Mapping[str, Source] = {
+    "parquet": PARQUET,
+    "json_lines": JSON_LINES,
+    "arrow": ARROW,
+    "text": TEXT,
+    "megatron": MEGATRON,
+    "datatrove": DATATROVE,
+    "dolma": DOLMA,
+}
 
 
 def format_of(path: str) -> str | None:

@@ -46,3 +46,6 @@ class Source:
 
     columns: Callable[[str], Sequence[Column]] | None = None
     """List the columns of a file, given its path; None if the whole file is text or ids."""
+
+    has_ids: bool = False
+    """Whether the documents are ids, without any column."""

@@ -1,0 +1,171 @@
+"""RayCluster: an executor whose workers are actors on a Ray cluster.
+
+It uses only Ray's core API. Each actor opens the tokenizers once and reserves one CPU. An actor that dies, alone or
+with its node, is restarted by Ray where there is room; until it has opened the tokenizers again, it gets no work, so
+a cluster that has become smaller goes on with the actors that are left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, Self
+
+from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
+from tokverify.corpus.processes import CRASHED
+from tokverify.errors import MissingLibraryError, TokverifyError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tokverify.corpus.work import Worker
+
+AUTO = "auto"
+"""The address that stands for the cluster that this process belongs to, or else a new one on this machine."""
+
+
+_MAX_STARTS = 10
+"""How often an actor may die in a row before it has opened the tokenizers."""
+
+
+class _Actor:
+    """Runs on the cluster."""
+
+    def __init__(self, start: StartWorker) -> None:
+        self._start = start
+        self._worker: Worker | None = None
+
+    def open(self) -> TokverifyError | None:
+        """Open the tokenizers; return why that is impossible."""
+        try:
+            self._worker = self._start()
+        except TokverifyError as error:
+            return error
+        return None
+
+    def run(self, job: Job) -> Finished:
+        """Do a job."""
+        if self._worker is None:  # it was restarted just now
+            return Finished(job, Failure(CRASHED, crashed=True))
+        began = time.monotonic()
+        return Finished(job, do_job(self._worker, job), time.monotonic() - began)
+
+
+class RayCluster:
+    """Does jobs on a Ray cluster.
+
+    Args:
+        address: The address of the cluster as for `ray.init`, or `AUTO`.
+        start: Opens the tokenizers on each node; the files must exist there under the same paths.
+        count: How many actors; None for one per CPU of the cluster.
+
+    Raises:
+        MissingLibraryError: If Ray is not installed.
+    """
+
+    def __init__(self, address: str, start: StartWorker, count: int | None = None) -> None:
+        self._ray = _import_ray()
+        self._address = address
+        self._start = start
+        self._count = count
+        self._actors: list[Any] = []
+        self._idle: deque[Any] = deque()
+        self._waiting: deque[Job] = deque()
+        self._opening: dict[Any, Any] = {}
+        """Reference to a result -> the actor that is opening the tokenizers."""
+        self._running: dict[Any, tuple[Any, Job]] = {}
+        """Reference to a result -> the actor that does a job."""
+        self._starts: Counter[int] = Counter()
+
+    @property
+    def capacity(self) -> int:
+        """As many jobs as actors: a unit takes much longer than to ask for the next one."""
+        return len(self._actors)
+
+    def __enter__(self) -> Self:
+        self._owns_connection = not self._ray.is_initialized()
+        if self._owns_connection:
+            self._connect()
+        count = self._count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        actor = self._ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(_Actor)
+        self._actors = [actor.remote(self._start) for _ in range(count)]
+        for each in self._actors:
+            self._open(each)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor)
+        if self._owns_connection:
+            self._ray.shutdown()
+
+    def submit(self, job: Job) -> None:
+        """Hand over a job."""
+        self._waiting.append(job)
+        self._assign()
+
+    def wait(self) -> Finished:
+        """Wait until a job has ended."""
+        while True:
+            (ready,), _ = self._ray.wait([*self._running, *self._opening])
+            if ready in self._opening:
+                self._finish_opening(ready)
+            else:
+                return self._finish_job(ready)
+
+    def _connect(self) -> None:
+        options: dict[str, object] = {"log_to_driver": False, "logging_level": "error"}
+        try:
+            self._ray.init(address=self._address, **options)
+        except ConnectionError as error:
+            if self._address != AUTO:
+                raise TokverifyError(f"--ray {self._address}: there is no Ray cluster; {error}") from error
+            self._ray.init(include_dashboard=False, **options)
+
+    def _open(self, actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no types
+        self._opening[actor.open.remote()] = actor
+
+    def _finish_opening(self, ready: Any) -> None:  # noqa: ANN401 - as above
+        actor = self._opening.pop(ready)
+        number = self._actors.index(actor)
+        try:
+            error = self._ray.get(ready)
+        except self._ray.exceptions.RayActorError as death:
+            self._starts[number] += 1
+            if self._starts[number] == _MAX_STARTS:
+                raise TokverifyError(f"a worker on the Ray cluster cannot be started: {death}") from death
+            self._open(actor)
+            return
+        if error is not None:
+            raise error
+        self._starts[number] = 0
+        self._idle.append(actor)
+        self._assign()
+
+    def _finish_job(self, ready: Any) -> Finished:  # noqa: ANN401 - as above
+        actor, job = self._running.pop(ready)
+        try:
+            finished: Finished = self._ray.get(ready)
+        except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
+            finished = Finished(job, Failure(CRASHED, crashed=True))
+        if isinstance(finished.outcome, Failure) and finished.outcome.crashed:
+            self._open(actor)
+        else:
+            self._idle.append(actor)
+            self._assign()
+        return finished
+
+    def _assign(self) -> None:
+        while self._waiting and self._idle:
+            actor, job = self._idle.popleft(), self._waiting.popleft()
+            self._running[actor.run.remote(job)] = actor, job
+
+
+def _import_ray() -> Any:  # noqa: ANN401 - Ray has no types
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingLibraryError("--ray needs the library ray; run: pip install 'tokverify[ray]'") from error
+    return ray

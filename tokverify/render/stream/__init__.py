@@ -1,0 +1,1 @@
+"""`tokverify stream` in all formats."""
