@@ -90,15 +90,29 @@ def tiktoken(name: str, folder: Path) -> Peer:
     """Use GPT-2's pattern and ranks; GPT-2 is the only vocabulary that tiktoken has too."""
     import tiktoken as library
 
+    ranks, pattern = gpt2_ranks(name, folder)
+    encoding = library.Encoding("gpt-2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return Peer(lambda texts: [encoding.encode_ordinary(text) for text in texts], from_lists)
+
+
+def riptoken(name: str, folder: Path) -> Peer:
+    """Use what tiktoken uses."""
+    from riptoken import CoreBPE
+
+    ranks, pattern = gpt2_ranks(name, folder)
+    encoding = CoreBPE(ranks, {}, pattern)
+    return Peer(lambda texts: [encoding.encode_ordinary(text) for text in texts], from_lists)
+
+
+def gpt2_ranks(name: str, folder: Path) -> tuple[dict[bytes, int], str]:
+    """Return GPT-2's tokens with their ranks, which are their ids, and its pattern."""
     from tokverify import load_gguf
     from tokverify.engine.pre_pattern import GPT2
 
     if name != "gpt-2":
         raise FileNotFoundError(name)
     encoder = load_gguf(gguf_of(name, folder))
-    ranks = {encoder.token_bytes(id): id for id in range(encoder.vocab_size - 1)}
-    encoding = library.Encoding("gpt-2", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={})
-    return Peer(lambda texts: [encoding.encode_ordinary(text) for text in texts], from_lists)
+    return {encoder.token_bytes(id): id for id in range(encoder.vocab_size - 1)}, GPT2
 
 
 def kitoken(name: str, folder: Path) -> Peer:
@@ -121,4 +135,5 @@ PEERS: dict[str, Callable[[str, Path], Peer]] = {
     "tokenizers": huggingface,
     "sentencepiece": sentencepiece,
     "tiktoken": tiktoken,
+    "riptoken": riptoken,
 }

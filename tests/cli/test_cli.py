@@ -119,6 +119,8 @@ TABLE = [
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
+    (["conformance", MODEL, "--engine", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
+    (["conformance", MODEL, "--engine", "command:"], 2, [], ["error: command: there is no program; name one"]),
     (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
     (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
@@ -212,7 +214,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "stream", "canonical", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases", "report",
+        "stream", "canonical", "conformance", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases",
+        "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

@@ -74,7 +74,8 @@ def test_the_provenance_is_the_command_and_the_version():
 def test_what_a_program_cannot_do_is_unsupported():
     tokenizer = start('hello={"capabilities": []}')
     assert encode(tokenizer, "a") == [3]
-    for call in (lambda: tokenizer.decode([3]), lambda: tokenizer.stream([3]), lambda: tokenizer.piece(3)):
+    assert (tokenizer.vocab_size, tokenizer.piece(3), tokenizer.token_bytes(3)) == (0, "<3>", b"")
+    for call in (lambda: tokenizer.decode([3]), lambda: tokenizer.stream([3]), tokenizer.token_types):
         with pytest.raises(UnsupportedError, match=r"^small does not "):
             call()
 

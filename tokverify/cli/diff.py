@@ -77,7 +77,7 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
 )
 @report_options(FORMATS["diff"], "Show every change; fold nothing.")
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
-    """Compare two tokenizers, such as an old version A and a new one B.
+    """Compare two tokenizers, such as an old one A and a new one B.
 
     Each is a GGUF file, a tokenizer.json, a .model, a tiktoken file, a directory, a hub id, the address of a
     llama-server, or REVISION:PATH for a file in a git revision, such as HEAD~1:tokenizer.json. The exit code is 0 if

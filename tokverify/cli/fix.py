@@ -48,7 +48,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     quiet: bool,
     no_color: bool,
 ) -> int:
-    """Write a copy of MODEL whose tokenizer agrees with its reference.
+    """Write a copy of MODEL that agrees with its reference.
 
     MODEL is a GGUF file.
 

@@ -102,7 +102,7 @@ class FuzzOptions(ReportOptions):
 @click.option("--force", is_flag=True, help="Let --save overwrite a file.")
 @report_options(FORMATS["fuzz"], "Also show settings; fold nothing.")
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
-    """Search for texts that MODEL and its reference encode differently.
+    """Search for texts that two tokenizers encode differently.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
     would read the equivalent GGUF file; or any other tokenizer, as for -r, such as the address of a server.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("directory", type=PATH, default=".")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(*, directory: Path, force: bool) -> None:
-    """Set up a repository: write tokverify.toml and a GitHub workflow.
+    """Set up a repository: tokverify.toml and a GitHub workflow.
 
     After that, `tokverify check` checks all tokenizers in DIRECTORY, both locally and on every change. Existing files
     are not overwritten.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokverify.corpus.document import Document, Unreadable
     from tokverify.corpus.unit import CorpusFile
 
-_SCRIPT_CHARACTERS = 256
+_SCRIPT_CHARACTERS = 64
 """The script of a document is that of its beginning: looking at all of it would take as long as encoding it."""
 
 

@@ -14,6 +14,7 @@ from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.command_process import Program
 from tokverify.references.command_protocol import (
     ADD_SPECIAL,
+    ALWAYS_PARSE_SPECIAL,
     DECODE,
     DECODE_IDS,
     ENCODE,
@@ -63,10 +64,12 @@ class CommandTokenizer:
         self._program = program
         self._settings = settings
         self.name = hello.name
-        self.vocab_size = hello.vocab_size
+        self.hidden_vocabulary = "" if TOKENS in hello.capabilities else f"{hello.name} does not list its tokens"
+        self.vocab_size = 0 if self.hidden_vocabulary else hello.vocab_size
         self.special_ids: Mapping[str, int] = hello.special_ids
         self.adds_special = ADD_SPECIAL in hello.capabilities
-        self.parses_special = PARSE_SPECIAL in hello.capabilities
+        self.always_parses_special = ALWAYS_PARSE_SPECIAL in hello.capabilities
+        self.parses_special = self.always_parses_special or PARSE_SPECIAL in hello.capabilities
         if hello.control_texts is not None:
             self.control_texts = frozenset(hello.control_texts)
 
@@ -100,7 +103,7 @@ class CommandTokenizer:
             UnsupportedError: If the program does not decode.
         """
         self._require(DECODE, "does not decode")
-        if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
+        if unknown := [id for id in ids if not 0 <= id < self._program.hello.vocab_size]:
             raise EncodeError(f"{self.name} has no token with the id {unknown[0]}")
         return self._ask_one(DECODE_IDS, ids)
 
@@ -118,12 +121,19 @@ class CommandTokenizer:
         return chunks
 
     def piece(self, id: int) -> str:
-        """Return the stored string of a token; an empty string for an id without a token."""
+        """Return the stored string of a token; an empty string for an id without a token.
+
+        A program that does not list its tokens has only a placeholder for each, such as `<5>`.
+        """
+        if self.hidden_vocabulary:
+            return f"<{id}>"
         token = self._token(id)
         return token.piece if token else ""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes that a token represents; none for an id without a token."""
+        """Return the bytes that a token represents; none for an id without a token, or if they are not known."""
+        if self.hidden_vocabulary:
+            return b""
         token = self._token(id)
         if token is None:
             return b""
@@ -135,6 +145,7 @@ class CommandTokenizer:
         Raises:
             UnsupportedError: If the program lists none.
         """
+        self._require(TOKENS, "does not list its tokens")
         types = [token.type if token else TokenType.UNUSED for token in self._tokens]
         if not set(types) - {TokenType.UNDEFINED, TokenType.UNUSED}:
             raise UnsupportedError(f"{self.name} does not list the types of its tokens")
@@ -145,7 +156,6 @@ class CommandTokenizer:
 
     @cached_property
     def _tokens(self) -> list[ListedToken | None]:
-        self._require(TOKENS, "does not list its tokens")
         ids = range(self.vocab_size)
         listed: list[ListedToken | Failure | None] = []
         try:

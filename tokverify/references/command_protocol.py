@@ -17,9 +17,10 @@ from tokverify.system.library_error import summary
 VERSION = 1
 """The version of the protocol."""
 
-ADD_SPECIAL, PARSE_SPECIAL, DECODE, TOKENS, STREAM = CAPABILITIES = (
+ADD_SPECIAL, PARSE_SPECIAL, ALWAYS_PARSE_SPECIAL, DECODE, TOKENS, STREAM = CAPABILITIES = (
     "add_special",
     "parse_special",
+    "always_parse_special",
     "decode",
     "tokens",
     "stream",

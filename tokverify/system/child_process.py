@@ -70,17 +70,14 @@ class ChildProcess:
     @contextmanager
     def limit_time(self, seconds: float) -> Iterator[None]:
         """Kill the process if the block takes longer, so that its reads and writes return."""
-        timer = threading.Timer(seconds, self._time_out)
+        # subtle: a timer that was canceled keeps its arguments a moment longer, and must not keep this object alive.
+        timer = threading.Timer(seconds, _time_out, (weakref.ref(self),))
         timer.daemon = True
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
-
-    def _time_out(self) -> None:
-        self.timed_out = True
-        self.kill()
 
     def kill(self) -> None:
         """End the process and those that it has started, at once."""
@@ -102,6 +99,12 @@ class ChildProcess:
         lines = b"".join(self._tail).decode(errors="replace").splitlines()
         messages = [line.strip() for line in lines if line.strip()]
         return messages[-1] if messages else _describe_exit(code)
+
+
+def _time_out(reference: weakref.ref[ChildProcess]) -> None:
+    if child := reference():
+        child.timed_out = True
+        child.kill()
 
 
 def _drain(stream: BinaryIO, tail: deque[bytes]) -> None:

@@ -26,14 +26,10 @@ const operations = {
     name: "tokenizers.js",
     version: JSON.parse(readFileSync(manifest)).version,
     vocab_size: Math.max(...tokenizer.get_vocab().values()) + 1,
-    capabilities: ["add_special", "parse_special", "decode", "tokens"],
+    capabilities: ["add_special", "always_parse_special", "decode", "tokens"],
   }),
-  encode: ({ texts, add_special, parse_special }) => ({
-    ids: texts.map((text) =>
-      parse_special
-        ? attempt(() => tokenizer.encode(text, { add_special_tokens: add_special }).ids)
-        : { unsupported: "this library always recognizes special tokens" },
-    ),
+  encode: ({ texts, add_special }) => ({
+    ids: texts.map((text) => attempt(() => tokenizer.encode(text, { add_special_tokens: add_special }).ids)),
   }),
   decode: ({ ids }) => ({ decoded: ids.map((each) => attempt(() => tokenizer.decode(each))) }),
   tokens: ({ ids }) => ({ tokens: ids.map(tokenOf) }),

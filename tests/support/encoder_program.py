@@ -1,0 +1,50 @@
+"""A program for the reference `command` around our own encoder: `encoder_program.py MODEL.gguf [FAULT]`."""
+
+import base64
+import json
+import sys
+
+from tokverify import load_gguf
+from tokverify.spec import TokenType
+
+encoder = load_gguf(sys.argv[1])
+fault = sys.argv[2] if len(sys.argv) > 2 else ""
+types = encoder.token_types()
+
+
+def hello(request):
+    return {
+        "protocol": 1,
+        "name": "own",
+        "version": "1",
+        "vocab_size": encoder.vocab_size,
+        "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+        "special_ids": dict(encoder.special_ids),
+    }
+
+
+def encode(request):
+    options = {name: request[name] for name in ("add_special", "parse_special")}
+    texts = [text.lower() if fault == "lowercase" else text for text in request["texts"]]
+    encoded = [encoder.encode(text, **options) for text in texts]
+    if fault == "batch" and len(encoded) > 1:
+        encoded[-1] = encoded[0]
+    return {"ids": encoded}
+
+
+def decode(request):
+    return {"decoded": [to_json(encoder.decode(ids)) for ids in request["ids"]]}
+
+
+def tokens(request):
+    listed = [(encoder.piece(id), encoder.token_bytes(id), TokenType(types[id]).name.lower()) for id in request["ids"]]
+    return {"tokens": [{"piece": piece, "bytes": to_json(data), "type": type} for piece, data, type in listed]}
+
+
+def to_json(data):
+    return {"base64": base64.b64encode(data).decode()}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    print(json.dumps({"id": request["id"], **globals()[request["op"]](request)}), flush=True)
