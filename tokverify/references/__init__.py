@@ -81,6 +81,12 @@ def _vocab(request: Request) -> FoundReference:
     return vocab.load(request)
 
 
+def _environment(request: Request) -> FoundReference:
+    from tokverify.references import environment
+
+    return environment.load(request)
+
+
 REFERENCES: Mapping[str, Loader] = {
     **FILE_REFERENCES,
     "hub": _hub,
@@ -90,6 +96,7 @@ REFERENCES: Mapping[str, Loader] = {
     "command": _command,
     "transformers": _transformers,
     "vocab": _vocab,
+    "env": _environment,
 }
 """The built-in kinds of references."""
 

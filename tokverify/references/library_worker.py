@@ -21,39 +21,57 @@ Response = dict[str, Any]
 
 
 class TokenizersEngine:
-    """A tokenizer.json in the library `tokenizers`."""
+    """A tokenizer.json in the library `tokenizers`.
+
+    Since version 1.0, the library lists no tokens, so they are those of the file in all versions.
+    """
 
     def __init__(self, location: str, options: Sequence[str]) -> None:
         from tokenizers import Tokenizer
 
         del options
-        self._declared: Any = Tokenizer.from_file(location)
-        # Since 1.0, a tokenizer is compiled before it encodes.
-        self._compiled: Any = self._declared.compile() if hasattr(self._declared, "compile") else self._declared
-        for name in ("no_truncation", "no_padding"):
-            getattr(self._compiled, name, int)()
+        self._tokenizer: Any = Tokenizer.from_file(location)
+        self._is_first_api = hasattr(self._tokenizer, "encode_special_tokens")
+        if self._is_first_api:
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        document = json.loads(Path(location).read_bytes())
+        vocabulary = document["model"]["vocab"]
+        if not isinstance(vocabulary, dict):
+            vocabulary = {item[0]: id for id, item in enumerate(vocabulary)}
+        added = document.get("added_tokens") or []
+        self._types = {token["id"]: "control" if token["special"] else "user_defined" for token in added}
+        self._pieces = {id: piece for piece, id in vocabulary.items()} | {
+            token["id"]: token["content"] for token in added
+        }
 
     def hello(self) -> Response:
         """Describe the tokenizer."""
-        capabilities = ["add_special", "decode", "tokens"]
-        if hasattr(self._compiled, "encode_special_tokens"):
-            capabilities.append("parse_special")
-        return {"vocab_size": max(self._declared.get_vocab().values()) + 1, "capabilities": capabilities}
+        return {
+            "vocab_size": max(self._pieces) + 1,
+            "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+        }
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text."""
-        if hasattr(self._compiled, "encode_special_tokens"):
-            self._compiled.encode_special_tokens = not parse_special
-        return list(self._compiled.encode(text, add_special_tokens=add_special).ids)
+        if self._is_first_api:
+            self._tokenizer.encode_special_tokens = not parse_special
+            return list(self._tokenizer.encode(text, add_special_tokens=add_special).ids)
+        options = {"add_special_tokens": add_special, "encode_special_tokens": not parse_special}
+        return list(self._tokenizer.encode(text, **options, truncation=None, padding=None).ids)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Decode ids, special tokens included."""
-        return str(self._compiled.decode(ids, skip_special_tokens=False))
+        return str(self._tokenizer.decode(ids, skip_special_tokens=False))
 
     def tokens(self, ids: Iterable[int]) -> list[Response | None]:
         """List tokens with their types."""
-        added = self._declared.get_added_tokens_decoder()
-        return [describe_token(self._declared.id_to_token(id), added.get(id)) for id in ids]
+        return [self._token(id) for id in ids]
+
+    def _token(self, id: int) -> Response | None:
+        if id not in self._pieces:
+            return None
+        return {"piece": self._pieces[id], "type": self._types.get(id, "undefined")}
 
 
 class TransformersEngine:

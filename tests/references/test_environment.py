@@ -1,0 +1,86 @@
+"""The reference `env`, which runs a library in any version."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import SAMPLE
+from tokverify.convert.json_writer import write_json
+from tokverify.errors import TokverifyError
+from tokverify.files.load import load_gguf
+from tokverify.references import environment, open_reference
+from tokverify.references.location import ConfiguredLocation
+
+TEXTS = ("Hello  world", "<bos>a<eos>", "1234\n")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    write_json(tmp_path / "tokenizer.json", load_gguf(SAMPLE / "sample.gguf").spec)
+    return tmp_path / "tokenizer.json"
+
+
+def encode(tokenizer, text, *, parse_special=True):
+    return tokenizer.encode(text, add_special=True, parse_special=parse_special)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["0.21.0", "1.0.0rc3"])
+def test_a_version_of_tokenizers_runs_in_an_environment_of_its_own(path, version):
+    try:
+        found = open_reference(f"env:tokenizers=={version}:{path}")
+    except TokverifyError as error:
+        pytest.skip(f"packages cannot be downloaded: {error}")
+    here = open_reference(path).tokenizer
+    assert found.versions["tokenizers"].replace("-rc.", "rc") == version
+    assert found.source == f"{path}, with tokenizers=={version}"
+    for text in TEXTS:
+        for parse_special in (True, False):
+            ids = encode(here, text, parse_special=parse_special)
+            assert encode(found.tokenizer, text, parse_special=parse_special) == ids
+    assert found.tokenizer.vocab_size == here.vocab_size
+    assert [found.tokenizer.piece(id) for id in range(300)] == [here.piece(id) for id in range(300)]
+    assert found.tokenizer.decode(encode(here, "Hello")) == here.decode(encode(here, "Hello"))
+    before = set((environment.cache_directory() / "environments").iterdir())
+    open_reference(f"env:tokenizers=={version}:{path}")
+    assert set((environment.cache_directory() / "environments").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["", "tokenizers==0.21.0", ":x.json", "--index-url=x:y", "a @ http://x:y", "./package:y", "a==1;b:y", "a==:y"],
+)
+def test_what_is_not_packages_and_a_location_is_rejected(location, monkeypatch):
+    monkeypatch.setattr(environment, "prepare", lambda packages: pytest.fail(f"would install {packages}"))
+    with pytest.raises(TokverifyError, match=r"not packages and a location, such as `env:tokenizers==0\.21\.0:"):
+        open_reference(f"env:{location}")
+
+
+def test_packages_are_separated_by_spaces_and_versions_by_commas(monkeypatch, path):
+    asked = []
+    monkeypatch.setattr(environment, "prepare", lambda packages: asked.append(packages) or Path(sys.executable))
+    found = open_reference(f"env:tokenizers>=0.21,<1 extra[a,b]~=2.0:{path}")
+    assert asked == [["tokenizers>=0.21,<1", "extra[a,b]~=2.0"]]
+    assert encode(found.tokenizer, "a") == encode(open_reference(path).tokenizer, "a")
+
+
+def test_a_configuration_may_not_install_packages(path):
+    with pytest.raises(TokverifyError, match=r"a configuration may not install packages; name it with -r$"):
+        open_reference(ConfiguredLocation(f"env:tokenizers==0.21.0:{path}"))
+
+
+def test_packages_that_cannot_be_installed_give_one_line_and_leave_nothing(monkeypatch, path):
+    program = [sys.executable, "-c", "import sys; sys.exit('no such\\nversion')"]
+    monkeypatch.setattr(environment, "_commands", lambda place, packages: [program])
+    with pytest.raises(TokverifyError, match=r"^nothing==1: cannot be installed \(no such version\)$"):
+        open_reference(f"env:nothing==1:{path}")
+    assert list((environment.cache_directory() / "environments").iterdir()) == []
+
+
+def test_a_file_that_the_library_cannot_load_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "prepare", lambda packages: Path(sys.executable))
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(TokverifyError, match="tokenizers cannot load it") as caught:
+        open_reference(f"env:tokenizers==0.21.0:{tmp_path / 'tokenizer.json'}")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,120 @@
+"""The reference `env`: a library in any version, in an environment of its own.
+
+`env:tokenizers==0.21.0:tokenizer.json` installs the packages into a cached virtual environment, with uv if it is there
+and else with pip, and runs the library as a program. So two versions of a library can be compared with each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError
+from tokverify.references.command import CommandTokenizer, settings_of
+from tokverify.references.library_worker import ENGINES
+from tokverify.references.reference import FoundReference
+from tokverify.references.transformers import REMOTE_CODE, split_options, start_worker
+from tokverify.system.cache import cache_directory
+from tokverify.system.library_error import summary
+
+if TYPE_CHECKING:
+    from tokverify.references.reference import Request
+
+_SECONDS = 600.0
+_EXAMPLE = "`env:tokenizers==0.21.0:tokenizer.json`"
+# A name with extras and versions, as in PEP 508; neither addresses nor options of pip.
+_PACKAGE = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?((==|>=|<=|~=|!=|<|>)[\w.*+!-]+(,|$))*", re.ASCII)
+
+
+def load(request: Request) -> FoundReference:
+    """Load `PACKAGES:LOCATION`: packages separated by spaces, and a tokenizer.json or `transformers:LOCATION`.
+
+    Raises:
+        TokverifyError: If the packages cannot be installed, the tokenizer cannot be loaded, or only a configuration
+            names them, because installing a package runs its code.
+    """
+    if request.is_configured:
+        raise TokverifyError(f"env:{request.location}: a configuration may not install packages; name it with -r")
+    packages, _, location = request.location.partition(":")
+    names = packages.split()
+    if not names or not location or not all(map(_PACKAGE.fullmatch, names)):
+        raise TokverifyError(f"env:{request.location}: not packages and a location, such as {_EXAMPLE}")
+    kind, _, rest = location.partition(":")
+    kind, rest = (kind, rest) if kind in ENGINES else ("tokenizers", location)
+    place, options = split_options(rest) if kind == "transformers" else (rest, [])
+    program = start_worker(str(prepare(names)), kind, place, options)
+    return FoundReference(
+        CommandTokenizer(program, settings_of(request)),
+        source=f"{location}, with {' '.join(names)}",
+        caveat=f"the repository may run its own code ({REMOTE_CODE})" if REMOTE_CODE in options else "",
+        versions={kind: program.hello.version},
+    )
+
+
+def prepare(packages: Sequence[str]) -> Path:
+    """Return the Python of an environment with these packages, which is created on first use.
+
+    Raises:
+        TokverifyError: If it cannot be created.
+    """
+    key = hashlib.sha256("\n".join([sys.version, *sorted(packages)]).encode()).hexdigest()[:16]
+    place = cache_directory() / "environments" / key
+    if not place.exists():
+        _create(place, packages)
+    return _python_in(place)
+
+
+def _create(place: Path, packages: Sequence[str]) -> None:
+    """Create an environment under another name and rename it, so that an incomplete one is never used."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=place.parent))
+    except OSError as error:
+        raise TokverifyError(f"{place.parent}: cannot be created ({error.strerror}); set TOKVERIFY_CACHE") from error
+    try:
+        for command in _commands(temporary, packages):
+            _run(command, packages)
+        # subtle: another process may have been faster.
+        if not place.exists():
+            temporary.rename(place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _commands(place: Path, packages: Sequence[str]) -> list[list[str]]:
+    python = str(_python_in(place))
+    beside = Path(sys.executable).with_name("uv")
+    if uv := (str(beside) if beside.exists() else shutil.which("uv")):
+        return [
+            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(place)],
+            [uv, "pip", "install", "--quiet", "--python", python, *packages],
+        ]
+    return [
+        [sys.executable, "-m", "venv", str(place)],
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+    ]
+
+
+def _python_in(place: Path) -> Path:
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _run(command: Sequence[str], packages: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the packages are those that the user names
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({summary(error)})") from error
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        reason = summary(ValueError(" ".join(line.strip() for line in lines)))
+        raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({reason})")
