@@ -1,5 +1,6 @@
 import gzip
 import json
+import sys
 from array import array
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES, lines
 from tokverify.corpus.source.source import Column
 from tokverify.corpus.unit import WorkUnit
+from tokverify.errors import MissingLibraryError
 
 TEXTS = ["one", "two\nlines", "", "fünf", "a \U0001f40f", "six"]
 TEXT = Columns("text")
@@ -164,6 +166,14 @@ def test_a_file_that_vanished(tmp_path):
     (tmp_path / "a.parquet").unlink()
     with pytest.raises(UnreadableFileError, match="the file does not exist"):
         list(SOURCES["parquet"].read(unit, TEXT))
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.feather"])
+def test_a_library_that_is_not_installed(tmp_path, monkeypatch, name):
+    WRITERS[name](tmp_path / name, TEXTS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingLibraryError, match=rf"{name}: .* requires the library pyarrow; pip install"):
+        read(tmp_path / name, unit_bytes=1)
 
 
 def test_a_file_without_the_column(tmp_path):

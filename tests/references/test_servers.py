@@ -114,7 +114,7 @@ def test_a_text_with_a_control_token_is_compared_with_parse_special_on(start, en
     assert (second["status"], second["notes"]) == ("match", [])
 
 
-@pytest.mark.parametrize("command", [["run", "--suite", "seed"], ["fuzz", "--count", "60", "--no-replay"]])
+@pytest.mark.parametrize("command", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
 def test_a_difference_is_found_diagnosed_and_shown_with_the_texts_of_the_server(start, command):
     address = start("vllm").address
     report = json.loads(
@@ -304,6 +304,6 @@ def test_a_location_that_is_no_address_is_an_error():
 
 def test_a_server_is_fuzzed_with_the_vocabulary_of_the_other_side(start):
     for model, is_equal in ((MODEL, True), (BROKEN, False)):
-        arguments = ["fuzz", model, "-r", start("vllm").address, "--count", "60", "--no-replay", "--no-diagnose"]
+        arguments = ["fuzz", model, "-r", start("vllm").address, "--texts", "60", "--no-replay", "--no-diagnose"]
         report = json.loads(CliRunner().invoke(main, [*arguments, "-f", "json"]).stdout)
         assert (report["causes"] == []) is is_equal

@@ -18,7 +18,7 @@ SHARED_MEANING = {
     "--jobs": "N (configured models in parallel|processes|workers)",
     "--output": "[Ww]rite",
     "--quiet": "Show only the verdict",
-    "--reference": "ompare with|reference|to agree with|to learn|to check",
+    "--reference": "as (for|by) `tokverify run`|Compare with this tokenizer|this reference|What to compare with",
     "--stop-at-eos": "top before the first token that ends a generation",
     "--texts": "N (generated )?texts",
     "--thorough": "try twenty times as much before it gives up",

@@ -6,6 +6,8 @@ Like the real ones, they always recognize control tokens.
 import json
 from typing import ClassVar
 
+from jinja2.sandbox import SandboxedEnvironment
+
 from support.stand_in import StandIn
 
 
@@ -33,8 +35,14 @@ def _models(owner):
 class VllmStandIn(_HttpStandIn):
     """As in `vllm/entrypoints/serve/tokenize/protocol.py`."""
 
+    template = "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}"
+
     def tokenize(self, asked):
-        tokens = self.ids(asked["prompt"], add_special=asked.get("add_special_tokens", True))
+        if "messages" in asked:
+            text = SandboxedEnvironment().from_string(self.template).render(asked)
+            tokens = self.ids(text, add_special=asked.get("add_special_tokens", False))
+        else:
+            tokens = self.ids(asked["prompt"], add_special=asked.get("add_special_tokens", True))
         return {"count": len(tokens), "max_model_len": 4096, "tokens": tokens, "token_strs": None}
 
     def detokenize(self, asked):

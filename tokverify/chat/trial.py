@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.audit.marker import read_template
 from tokverify.chat.check import CHECKS
 from tokverify.chat.rendering import Task, render
+from tokverify.chat.served import ChatRendering, render_served
 from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject, Probes
 from tokverify.chat.text_difference import compare_texts, to_text_difference
 from tokverify.errors import EncodeError, UnsupportedError
@@ -131,6 +132,8 @@ def _find_missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
 def _explain_not_checked(ours: Collection[str], reference: ChatReference | None) -> Iterator[str]:
     if reference is None:
         yield "differences from a reference: none was given; name one with -r"
+    elif isinstance(reference.tokenizer, ChatRendering):
+        yield "templates other than the server's default one, and conversations that the server would continue"
     elif not reference.templates:
         yield "differences from the reference's template: there is none next to the reference"
     if reference and not reference.tokenizer.parses_special:
@@ -176,6 +179,8 @@ class _Trial:
         actual = [next(renderings) for _ in conversations]
         probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
         expected = [next(renderings, None) for _ in conversations]
+        if self.reference and self.name == DEFAULT and isinstance(self.reference.tokenizer, ChatRendering):
+            expected = render_served(self.reference.tokenizer, conversations)
         markers = read_template(self.source)
         return [
             self._subject(conversation, ours, theirs, probe, markers)

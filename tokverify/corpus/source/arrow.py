@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokverify.corpus.files import explained, open_file
-from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_columns
+from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
 from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 
@@ -42,6 +42,7 @@ def _open_batches(file: BinaryIO, columns: Columns | None = None) -> tuple[pa.Sc
 
 
 def _read(unit: WorkUnit, columns: Columns) -> Reading:
+    require_arrow(unit.file.path)
     row = 0
     with open_file(unit.file.path) as file, explained():
         schema, _ = _open_batches(file)
@@ -55,6 +56,7 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
 
 
 def _columns(path: str) -> Sequence[Column]:
+    require_arrow(path)
     with open_file(path) as file, explained():
         schema, _ = _open_batches(file)
         return list_columns(schema)

@@ -9,12 +9,26 @@ from typing import TYPE_CHECKING, Any
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source.source import Column
+from tokverify.errors import MissingLibraryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS = 128
 """Few, because a row can be a book."""
+
+
+def require_arrow(path: str) -> None:
+    """Fail clearly if the library that reads a file is not installed.
+
+    Raises:
+        MissingLibraryError: If it is not.
+    """
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError:
+        advice = "pip install 'tokverify[corpus]'"
+        raise MissingLibraryError(f"{path}: reading it requires the library pyarrow; {advice}") from None
 
 
 def list_columns(schema: pa.Schema) -> list[Column]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.files import explained, open_file
-from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_columns
+from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
 from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _open(path: str) -> Iterator[pq.ParquetFile]:
+    require_arrow(path)
     import pyarrow.parquet as pq
 
     with open_file(path, reads_ahead=False) as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import EncodeError, UnsupportedError
@@ -96,7 +96,7 @@ class HttpTokenizer(ABC):
         valid = [text for text, failure in zip(texts, failures, strict=True) if failure is None]
         calls = [self.request_encoding(text, add_special=add_special, parse_special=parse_special) for text in valid]
         answers = iter(self.pool.ask_all(calls))
-        return [failure or self._ids_or_error(next(answers)) for failure in failures]
+        return [failure or self.ids_or_error(next(answers)) for failure in failures]
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids; what is not valid UTF-8 becomes U+FFFD on the way."""
@@ -108,7 +108,8 @@ class HttpTokenizer(ABC):
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids, several at a time; the result for a list that cannot be decoded is its error."""
         answers = self.pool.ask_all([self.request_decoding(ids) for ids in all_ids])
-        return [self._bytes_or_error(answer) for answer in answers]
+        texts = [self.text_or_error(answer, self.read_text) for answer in answers]
+        return [text.encode(errors="replace") if isinstance(text, str) else text for text in texts]
 
     def piece(self, id: int) -> str:
         """Return the text that the server shows for a token, or its id as `<5>` if it shows none."""
@@ -124,7 +125,8 @@ class HttpTokenizer(ABC):
         self.piece(id)
         return self._texts[id].encode()
 
-    def _ids_or_error(self, answer: Any) -> list[int] | EncodeError:  # noqa: ANN401 - JSON
+    def ids_or_error(self, answer: Any) -> list[int] | EncodeError:  # noqa: ANN401 - JSON
+        """Return the ids in an answer, or why there are none."""
         if isinstance(answer, AnswerError):
             return EncodeError(str(answer))
         try:
@@ -135,16 +137,15 @@ class HttpTokenizer(ABC):
             return ids
         return EncodeError(f"{self.pool.address}: the answer contains no list of ids")
 
-    def _bytes_or_error(self, answer: Any) -> bytes | EncodeError:  # noqa: ANN401 - JSON
+    def text_or_error(self, answer: Any, read: Callable[[Any], Any]) -> str | EncodeError:  # noqa: ANN401 - JSON
+        """Return the text that `read` finds in an answer, or why there is none."""
         if isinstance(answer, AnswerError):
             return EncodeError(str(answer))
         try:
-            text = self.read_text(answer)
+            text = read(answer)
         except (LookupError, TypeError):
             text = None
-        if isinstance(text, str):
-            return text.encode(errors="replace")
-        return EncodeError(f"{self.pool.address}: the answer contains no text")
+        return text if isinstance(text, str) else EncodeError(f"{self.pool.address}: the answer contains no text")
 
 
 def _surrogate_error(text: str) -> EncodeError | None:

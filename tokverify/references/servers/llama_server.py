@@ -7,7 +7,7 @@ list of ids as content and returns the bytes of each, which reveals the vocabula
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -58,6 +58,19 @@ class LlamaServerTokenizer(HttpTokenizer):
             super().decode_many([ids for ids, failure in zip(all_ids, failures, strict=True) if not failure])
         )
         return [failure or next(decoded) for failure in failures]
+
+    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> list[str | EncodeError | None]:
+        """Render conversations with `/apply-template`; the result for one that cannot be rendered is its error.
+
+        The server leaves an answer at the end unfinished, so that it can be continued; that is None.
+        """
+        are_continued = [each["messages"][-1]["role"] == "assistant" for each in conversations]
+        compared = [each for each, is_continued in zip(conversations, are_continued, strict=True) if not is_continued]
+        answers = iter(self.pool.ask_all([Call("/apply-template", each) for each in compared]))
+        return [
+            None if is_continued else self.text_or_error(next(answers), lambda answer: answer["prompt"])
+            for is_continued in are_continued
+        ]
 
     def _unknown_id_error(self, ids: Sequence[int]) -> EncodeError | None:
         # subtle: JSON allows any number, and the server would truncate it to 32 bits.

@@ -5,11 +5,14 @@ Source: `/tokenize`, `/detokenize`, `/version` and `/v1/models` in vLLM's `entry
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.system.http_pool import Call
+
+if TYPE_CHECKING:
+    from tokverify.errors import EncodeError
 
 
 class VllmTokenizer(HttpTokenizer):
@@ -32,6 +35,14 @@ class VllmTokenizer(HttpTokenizer):
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer."""
         return answer["prompt"]
+
+    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> list[str | EncodeError]:
+        """Encode conversations with the template of the server, and decode the ids."""
+        calls = [Call("/tokenize", {**self.named, **each, "add_special_tokens": False}) for each in conversations]
+        encoded = [self.ids_or_error(answer) for answer in self.pool.ask_all(calls)]
+        decoded = iter(self.decode_many([ids for ids in encoded if isinstance(ids, list)]))
+        texts = [next(decoded) if isinstance(ids, list) else ids for ids in encoded]
+        return [text.decode() if isinstance(text, bytes) else text for text in texts]
 
     @property
     def named(self) -> dict[str, str]:
