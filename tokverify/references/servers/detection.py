@@ -11,7 +11,15 @@ from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call, HttpPool
 
 _MODELS = "/v1/models"
-_DECISIVE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, *(429, 503)})
+_DECISIVE = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+    }
+)
+"""What a server of any kind answers, so that it says nothing about the kind."""
 _OWNERS: Mapping[object, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang"}
 """The `owned_by` of a server's models -> the kind of server."""
 

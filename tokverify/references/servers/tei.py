@@ -23,8 +23,7 @@ class TeiTokenizer(HttpTokenizer):
 
     def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the ids in its answer, a list of tokens for each of the texts, of which there is one."""
-        (tokens,) = answer if len(answer) == 1 else ([{}],)
-        return [token["id"] for token in tokens]
+        return [token["id"] for token in answer[0]]
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids, special tokens included."""
