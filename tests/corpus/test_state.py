@@ -65,6 +65,13 @@ def test_a_directory_with_other_files_is_not_used(tmp_path):
         StateDirectory(tmp_path).begin(PLAN)
 
 
+def test_two_runs_that_start_at_the_same_time(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / ".plan.json.0123.tokverify.tmp").touch()
+    StateDirectory(tmp_path).begin(PLAN)
+    assert StateDirectory(tmp_path).plan() == PLAN
+
+
 def test_broken_files_are_reported(state):
     path = state.path / "results" / f"{UNITS[0].id}.json"
     path.write_text('{"plan": "x"')

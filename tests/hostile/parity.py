@@ -31,10 +31,14 @@ TEXTS = (
 ONLY_LLAMA_CPP_REFUSES = (
     "unknown model architecture",
     "general.architecture",
+    "general.name has wrong type",
     "unknown tokenizer: 'cpp-hybrid'",
     "mismatch between the host and model endianness",
 )
-ONLY_TOKVERIFY_REFUSES = ("is out of range for", "elements for", "which cannot be ranked", "the limit")
+ONLY_TOKVERIFY_REFUSES = (
+    *("is out of range for", "elements for", "which cannot be ranked", "the limit"),
+    *("tokenizer.chat_template: is", "tokenizer.ggml.tokens: is empty"),
+)
 
 
 def compare_with_llama_cpp(item: Item, seconds: float = 5.0) -> Iterator[Failure]:

@@ -12,7 +12,7 @@ from tokverify.corpus.result import UnitResult
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
 from tokverify.system.input_file import read_bytes
-from tokverify.system.output_file import write_file
+from tokverify.system.output_file import SUFFIX, write_file
 
 _PLAN = "plan.json"
 _RESULTS = "results"
@@ -41,7 +41,9 @@ class StateDirectory:
         if (self.path / _PLAN).exists():
             self._require_same(self.plan(), plan)
             return
-        if self.path.is_dir() and any(self.path.iterdir()):
+        # Another run that is just starting may have created the directory of the results already.
+        names = {path.name for path in self.path.iterdir()} if self.path.is_dir() else set()
+        if any(name != _RESULTS and not name.endswith(SUFFIX) for name in names):
             raise TokverifyError(f"{self.path}: contains files, but no {_PLAN}; name a new directory with --state")
         try:
             (self.path / _RESULTS).mkdir(parents=True, exist_ok=True)
