@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
+from tokverify.cli.renamed import replace_old_names
 from tokverify.cli.stream import fail_on_stdout, flush_stdout, write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
@@ -66,6 +67,8 @@ class TokverifyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest a similar one; click itself knows only those that are imported.
 
+        Options under their old names get their new ones.
+
         Raises:
             UsageError: If there is no such command.
         """
@@ -75,7 +78,8 @@ class TokverifyGroup(click.Group):
                 ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
             if _looks_like_model(args[0]):
                 ctx.fail(f"No such command {args[0]!r}. To verify this file, write `tokverify run {args[0]}`.")
-        return super().resolve_command(ctx, args)
+        name, command, arguments = super().resolve_command(ctx, args)
+        return name, command, replace_old_names(args[0], arguments)
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
         """Run a command line, or complete one for a shell."""
