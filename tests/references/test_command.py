@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from support.paths import ROOT, SAMPLE
+from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import command_process, open_reference
@@ -15,9 +16,12 @@ from tokverify.references.command import CommandTokenizer, load
 from tokverify.references.command_process import Program
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
+from tokverify.report.run import Side
 from tokverify.report.run_summary import count_decode_differences, run_exit_code, vocabularies_differ
+from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.spec import TokenType
 from tokverify.tasks.run import verify_model
+from tokverify.verify.streaming import StreamDecoding, check_streams
 
 SCRIPT = ROOT / "tests" / "support" / "small_program.py"
 ARGUMENTS = [sys.executable, "-I", "-S", str(SCRIPT)]
@@ -60,6 +64,18 @@ def test_a_program_decodes_and_lists_its_tokens(small):
     ]
     assert small.token_types()[:3] == [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.NORMAL]
     assert (small.vocab_size, small.special_ids, small.name) == (7, {"bos": 1}, "small")
+
+
+def test_what_a_program_streams_is_compared_with_what_it_decodes():
+    cases = [Case(id=str(at), suite="s", text=text) for at, text in enumerate(["a b", "", "cab\n"])]
+    right = check_streams(start(), Side("small", "small"), cases)
+    assert (right.method, right.texts, right.failures) == (StreamMethod.INCREMENTAL, 3, ())
+    cut = start('stream={"chunks": [[{"base64": "w6k="}, {"base64": "w6k="}]]}', 'decode={"decoded": ["éé"]}')
+    assert check_streams(cut, Side("small", "small"), [Case(id="a", suite="s", text="a")]).failures == ()
+    broken = start('stream={"chunks": [[{"base64": "ww=="}, {"base64": "qQ=="}]]}', 'decode={"decoded": ["é"]}')
+    (failure,) = check_streams(broken, Side("small", "small"), [Case(id="a", suite="s", text="a")]).failures
+    assert (failure.fault, failure.streamed) == (StreamFault.REPLACED, "\ufffd\ufffd")
+    assert not isinstance(start('hello={"capabilities": ["decode"]}'), StreamDecoding)
 
 
 def test_the_provenance_is_the_command_and_the_version():

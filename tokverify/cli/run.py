@@ -35,7 +35,8 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @reference_option(
     "What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
-    " command:PROGRAM, FILE.tiktoken:PATTERN, or `expect` for what the cases themselves expect. Detected by default."
+    " FILE.tiktoken:PATTERN, transformers:PATH, env:PACKAGE:PATH, command:PROGRAM, or `expect` for what the cases"
+    " themselves expect. Detected by default."
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option("The texts to encode")

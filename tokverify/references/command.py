@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
@@ -48,6 +48,23 @@ _ATTRIBUTES = {
 }
 
 
+class ProgramStream:
+    """Ids that the program decodes one by one; it is asked once, at the end."""
+
+    def __init__(self, tokenizer: CommandTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._ids: list[int] = []
+
+    def push(self, id: int) -> str:
+        """Take the next id; the text is returned at the end."""
+        self._ids.append(id)
+        return ""
+
+    def finish(self) -> str:
+        """Return what the program prints, in which bytes that are not characters by themselves become U+FFFD."""
+        return "".join(chunk.decode(errors="replace") for chunk in self._tokenizer.stream(self._ids))
+
+
 class CommandTokenizer:
     """The tokenizer of a program.
 
@@ -70,6 +87,9 @@ class CommandTokenizer:
         self.adds_special = ADD_SPECIAL in hello.capabilities
         self.always_parses_special = ALWAYS_PARSE_SPECIAL in hello.capabilities
         self.parses_special = self.always_parses_special or PARSE_SPECIAL in hello.capabilities
+        if STREAM in hello.capabilities:
+            # A tokenizer without this method does not decode incrementally.
+            self.decoder = partial(ProgramStream, self)
         if hello.control_texts is not None:
             self.control_texts = frozenset(hello.control_texts)
 

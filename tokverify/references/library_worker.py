@@ -41,9 +41,8 @@ class TokenizersEngine:
             vocabulary = {item[0]: id for id, item in enumerate(vocabulary)}
         added = document.get("added_tokens") or []
         self._types = {token["id"]: "control" if token["special"] else "user_defined" for token in added}
-        self._pieces = {id: piece for piece, id in vocabulary.items()} | {
-            token["id"]: token["content"] for token in added
-        }
+        self._pieces = {id: piece for piece, id in vocabulary.items()}
+        self._pieces |= {token["id"]: token["content"] for token in added}
 
     def hello(self) -> Response:
         """Describe the tokenizer."""
