@@ -149,6 +149,8 @@ def test_requests_share_connections_and_run_at_the_same_time(start, encoder):
     modes = {"add_special": False, "parse_special": True}
     assert tokenizer.encode_many(texts, **modes) == encoder.encode_many(texts, **modes)
     assert len(stand_in.connections) == 1 + CONNECTIONS
+    tokenizer.encode_many(texts, **modes)
+    assert len(stand_in.connections) == 1 + CONNECTIONS
 
 
 def test_a_failure_in_a_batch_is_the_error_of_one_text(start):

@@ -107,8 +107,8 @@ def audit(*, models: tuple[Path | str, ...], **options: Any) -> int:  # noqa: AN
     directory, or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
 
     The exit code is 0 if no finding has the lowest severity in --fail-on or a higher one, 1 if at least one does, and 2
-    if the file cannot be read; aspects in --fail-on have no effect here. A file that llama.cpp refuses is checked as
-    far as possible.
+    if the file cannot be read; aspects and `none` in --fail-on have no effect here. A file that llama.cpp refuses is
+    checked as far as possible.
     """
     found = find_models(models)
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import local
 from typing import Any, NamedTuple
 
 from tokverify.system.http_connection import AnswerError, Connection
@@ -28,7 +27,7 @@ class HttpPool:
     def __init__(self, address: str, *, seconds: float, key: str | None = None) -> None:
         self._open: Callable[[], Connection] = partial(Connection, address, seconds=seconds, key=key)
         self._first = self._open()
-        self._own = local()
+        self._idle: list[Connection] = []
         self.address = self._first.address
 
     def ask(self, call: Call) -> Any:  # noqa: ANN401 - JSON
@@ -59,17 +58,22 @@ class HttpPool:
         """
         if len(calls) <= 1:
             return [_answer_or_error(self._first, call) for call in calls]
-        executor = ThreadPoolExecutor(min(CONNECTIONS, len(calls)), initializer=self._connect)
+        executor = ThreadPoolExecutor(min(CONNECTIONS, len(calls)))
         try:
             return list(executor.map(self._ask_in_thread, calls))
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _connect(self) -> None:
-        self._own.connection = self._open()
-
     def _ask_in_thread(self, call: Call) -> Any | AnswerError:  # noqa: ANN401 - JSON
-        return _answer_or_error(self._own.connection, call)
+        # subtle: `pop` and `append` are atomic, so no other thread gets the same connection.
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._open()
+        try:
+            return _answer_or_error(connection, call)
+        finally:
+            self._idle.append(connection)
 
 
 def _answer_or_error(connection: Connection, call: Call) -> Any | AnswerError:  # noqa: ANN401 - JSON
