@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
-from support.corpus_worker import start_and_announce
+from support.corpus_worker import start_and_announce, start_worker
 from support.paths import ROOT
 from tokverify.corpus.plan import divide
 from tokverify.corpus.ray_cluster import RayCluster
@@ -27,6 +28,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"),
 ]
+NO_TOKEN = {"RAY_AUTH_MODE": "disabled"}
 TEXTS = [f"{'ab' * (number % 3)} {'x' * (number % 50)}" for number in range(300)]
 
 
@@ -47,9 +49,16 @@ def start_node(*arguments: str) -> subprocess.Popen[bytes]:
         for name in ("dashboard-agent-listen-port", "dashboard-agent-grpc-port", "metrics-export-port")
     ]
     command = [str(Path(sys.executable).parent / "ray"), "start", "--block", "--num-cpus=1", *ports, *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
+    environment = {**os.environ, **NO_TOKEN, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=environment, start_new_session=True, **quiet)
+
+
+@pytest.fixture(autouse=True)
+def no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nodes and driver trust each other."""
+    for name, value in NO_TOKEN.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -62,8 +71,9 @@ def cluster() -> Iterator[Cluster]:
         yield Cluster(f"127.0.0.1:{port}", nodes)
     finally:
         for node in reversed(nodes):
-            os.killpg(node.pid, signal.SIGTERM)
-            node.wait(30)
+            with suppress(ProcessLookupError):
+                os.killpg(node.pid, signal.SIGKILL)
+            node.wait()
 
 
 def wait_for_port(port: int) -> None:
@@ -105,6 +115,8 @@ def wait_for_workers(announced: Path, count: int) -> None:
     raise TimeoutError(count)
 
 
-def test_an_address_without_a_cluster_is_reported():
-    with pytest.raises(TokverifyError, match="there is no Ray cluster"), RayCluster("127.0.0.1:1", start_and_announce):
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere"])
+def test_an_address_without_a_cluster_is_reported(address: str):
+    executor = RayCluster(address, start_worker)
+    with pytest.raises(TokverifyError, match="cannot connect to a Ray cluster"), executor:
         pass

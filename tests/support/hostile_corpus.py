@@ -63,6 +63,6 @@ def hostile_corpus() -> CorpusReport:
             script_pairs=("Latin Han",),
             sampled=781,
         ),
-        throughput=Throughput(seconds=61.5, workers=2),
+        throughput=Throughput(busy_seconds=61.5),
         notes=(HOSTILE,),
     )

@@ -82,3 +82,9 @@ def test_a_third_tokenizer_judges_the_examples(tmp_path: Path):
     judged = verify_corpus(other, REFERENCE, [tmp_path / "a.parquet"], judge=str(REFERENCE))
     assert judged.differing
     assert {example.judgment for example in judged.examples} == {"sentencepiece agrees with expected"}
+
+
+def test_the_time_is_recorded_on_request_only(tmp_path: Path):
+    write_parquet(tmp_path / "a.parquet", ["hello"])
+    assert verify_corpus(MODEL, REFERENCE, [tmp_path / "a.parquet"]).throughput is None
+    assert verify_corpus(MODEL, REFERENCE, [tmp_path / "a.parquet"], timing=True).throughput.busy_seconds > 0

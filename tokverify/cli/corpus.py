@@ -98,6 +98,7 @@ class VerifyOptions(CorpusOptions):
     state: Path | None = field(metadata=UNRECORDED)
     distill: Path | None = field(metadata=UNRECORDED)
     ray: str | None = field(metadata=UNRECORDED)
+    timing: bool = field(metadata=UNRECORDED)
 
 
 @click.group(cls=_CorpusGroup)
@@ -125,6 +126,7 @@ def corpus() -> None:
 @click.option("--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples.")
 @click.option("--distill", type=PATH, metavar="FILE", help="Write a small suite that covers what occurs in DATA.")
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
+@click.option("--timing", is_flag=True, help="Record the time, in which equal reports differ.")
 @_progress_option
 @report_options(FORMATS["corpus"], _VERBOSE)
 def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
@@ -161,6 +163,7 @@ def _verify(options: VerifyOptions) -> int:
             ray=options.ray,
             judge=options.judge,
             distilled=options.distill,
+            timing=options.timing,
             on_progress=line.update,
         )
     return write_reports(options, present("corpus", report))

@@ -7,6 +7,7 @@ a cluster that has become smaller goes on with the actors that are left.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
 from tokverify.corpus.processes import CRASHED
 from tokverify.errors import MissingLibraryError, TokverifyError
+from tokverify.system.library_error import summary
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The address that stands for the cluster that this process belongs to, or else a new one on this machine."""
 
-
+_CONNECT_SECONDS = 20
 _MAX_STARTS = 10
 """How often an actor may die in a row before it has opened the tokenizers."""
 
@@ -118,11 +121,23 @@ class RayCluster:
     def _connect(self) -> None:
         options: dict[str, object] = {"log_to_driver": False, "logging_level": "error"}
         try:
+            self._require_server()
             self._ray.init(address=self._address, **options)
-        except ConnectionError as error:
-            if self._address != AUTO:
-                raise TokverifyError(f"--ray {self._address}: there is no Ray cluster; {error}") from error
+        except (OSError, RuntimeError, ValueError) as error:
+            # Ray raises a ConnectionError if there is no cluster to find.
+            if self._address != AUTO or not isinstance(error, ConnectionError):
+                raise self._explain(error) from error
             self._ray.init(include_dashboard=False, **options)
+
+    def _require_server(self) -> None:
+        """Try an address, because Ray waits for minutes for one where nothing listens."""
+        if self._address != AUTO and "://" not in self._address:
+            host, _, port = self._address.rpartition(":")
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+
+    def _explain(self, error: Exception) -> TokverifyError:
+        reason = truncate(summary(error))
+        return TokverifyError(f"--ray {self._address}: cannot connect to a Ray cluster ({reason}); check the address")
 
     def _open(self, actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no types
         self._opening[actor.open.remote()] = actor

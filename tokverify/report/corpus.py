@@ -76,9 +76,8 @@ class CorpusCoverage:
 class Throughput:
     """How fast the documents were verified; the only part of a report in which two equal runs differ."""
 
-    seconds: float
-    """The time from start to end."""
-    workers: Count
+    busy_seconds: float
+    """How long all workers together were busy, with the results of earlier runs included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
+from tokverify.report.corpus import Throughput
 from tokverify.system.output_file import write_file
 from tokverify.tasks.corpus_sides import open_request, start_worker
 from tokverify.text.wording import plural
@@ -50,6 +51,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     ray: str | None = None,
     judge: str | None = None,
     distilled: Path | None = None,
+    timing: bool = False,
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Encode all documents of a corpus with a model and its reference, and find those that differ.
@@ -72,6 +74,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         ray: The address of a Ray cluster to use instead of processes, or `auto`.
         judge: The location of a third tokenizer, which encodes the examples too.
         distilled: The file to write a suite to that covers what occurs in the corpus.
+        timing: Record how long the workers were busy, which differs from run to run.
         on_progress: Called after each part.
 
     Returns:
@@ -92,12 +95,20 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     opened, plan = make_plan(request, text, ids)
     units = shard.select(plan.units) if shard else plan.units
     stored = StateDirectory(state) if state else None
-    tally = run_plan(plan, units, jobs=jobs, ray=ray, state=stored, on_progress=on_progress)
+    busy_seconds = 0.0
+
+    def watch(progress: CorpusProgress) -> None:
+        nonlocal busy_seconds
+        busy_seconds = progress.busy_seconds
+        on_progress(progress)
+
+    tally = run_plan(plan, units, jobs=jobs, ray=ray, state=stored, on_progress=watch)
     report = conclude_plan(opened, plan, tally, judge)
     if distilled is not None:
         write_suite(distilled, report, tally, opened)
     name = f"{shard.number}/{shard.total}" if shard else ""
-    return replace(report, max_differences=max_differences, shard=name)
+    throughput = Throughput(busy_seconds=busy_seconds) if timing else None
+    return replace(report, max_differences=max_differences, shard=name, throughput=throughput)
 
 
 def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Opened, Plan]:

@@ -62,9 +62,10 @@ def describe_cause(cause: CauseCount, verified: CorpusReport) -> str:
 
 
 def describe_throughput(throughput: Throughput, size: int) -> str:
-    """Write a speed, such as `12.3 MB/s with 2 workers, 81.2 s`."""
-    rate = f"{format_bytes(round(size / throughput.seconds))}/s" if throughput.seconds > 0 else "too fast to measure"
-    return f"{rate} with {plural(throughput.workers, 'worker')}, {throughput.seconds:.1f} s"
+    """Write a speed, such as `12.3 MB/s per worker, 81.2 s of work`."""
+    seconds = throughput.busy_seconds
+    rate = f"{format_bytes(round(size / seconds))}/s per worker" if seconds > 0 else "too fast to measure"
+    return f"{rate}, {seconds:.1f} s of work"
 
 
 def list_coverage(verified: CorpusReport) -> Iterator[tuple[str, str]]:
