@@ -112,6 +112,14 @@ def test_a_failure_to_encode_is_that_of_one_text(small):
         small.decode([3, 7])
 
 
+def test_a_program_that_always_recognizes_control_tokens_is_not_asked_for_anything_else():
+    tokenizer = start('hello={"capabilities": ["always_parse_special"]}')
+    assert tokenizer.parses_special
+    assert encode(tokenizer, "<s>") == [1]
+    with pytest.raises(UnsupportedError, match=r"^small always recognizes control tokens in a text$"):
+        encode(tokenizer, "<s>", parse_special=False)
+
+
 def test_many_texts_are_sent_in_batches_of_limited_size(small, monkeypatch):
     monkeypatch.setattr("tokverify.references.command._TEXTS_PER_REQUEST", 2)
     monkeypatch.setattr("tokverify.references.command._CHARACTERS_PER_REQUEST", 4)

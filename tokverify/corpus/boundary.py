@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from tokverify.corpus.feature import pre_tokenizer_of
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.trace import Stretch
 from tokverify.errors import TokverifyError
 from tokverify.tokenizer import Staged
@@ -54,6 +56,12 @@ def token_ends(tokenizer: Tokenizer, text: str) -> set[int]:
 
 
 def _encoder_boundaries(encoder: Encoder, text: str) -> set[int]:
+    pre_tokenizer = pre_tokenizer_of(encoder)
+    if pre_tokenizer is None:
+        return set()
+    # Tracing the whole encoder takes much longer.
+    if not any(added in text for added in encoder.added_texts):
+        return {pre_token.end for _, pre_token in trace_pre_tokens(pre_tokenizer, text)}
     ends: set[int] = set()
     for fragment in encoder.trace(text).fragments:
         if isinstance(fragment, Stretch):

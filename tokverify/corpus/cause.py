@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MAX_WINDOWS = 8
 
 _CONTEXT = 2
+_MAX_CONTEXT = 64
 _CACHED = 1 << 14
 _BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _BEGIN = (CorpusCause.BOS_MISSING, CorpusCause.BOS_DOUBLED, CorpusCause.BOS_EXTRA)
@@ -93,7 +94,7 @@ class Classifier:
         ours, theirs = self._sides[0].text(actual), self._sides[1].text(expected)
         if ours != theirs:
             return compare_texts(ours, theirs)
-        return self._compare_segmentation(actual, expected, self._sides[0].text(actual + after))
+        return self._compare_segmentation(actual, expected, self._sides[0].text((actual + after)[:_MAX_CONTEXT]))
 
     def _compare_tokens(self, actual: Sequence[int], expected: Sequence[int]) -> CorpusCause | None:
         """Return the cause if one side has a kind of token that the other lacks."""

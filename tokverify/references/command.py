@@ -106,6 +106,8 @@ class CommandTokenizer:
 
     def encode_many(self, texts: Sequence[str], *, add_special: bool, parse_special: bool) -> list[list[int] | Failure]:
         """Encode texts, many in one request; the result for a text that fails is its error."""
+        if self.always_parses_special and not parse_special:
+            return [UnsupportedError(f"{self.name} always recognizes control tokens in a text")] * len(texts)
         options = {"add_special": add_special, "parse_special": parse_special}
         problems = [_find_problem(text) for text in texts]
         valid = [text for text, problem in zip(texts, problems, strict=True) if problem is None]
