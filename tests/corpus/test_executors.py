@@ -36,7 +36,7 @@ def local_ray() -> Iterator[None]:
 
     path = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
     options = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
-    ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, **options)
+    ray.init(address="local", runtime_env={"env_vars": {"PYTHONPATH": path}}, **options)
     yield
     ray.shutdown()
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import os
 import struct
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -78,6 +79,14 @@ def test_documents_are_read_with_their_numbers(write: Callable[..., Path], kind:
 
 def test_a_corpus_without_documents_is_empty(write: Callable[..., Path]):
     assert read(write([])) == []
+
+
+def test_another_index_makes_other_units(write: Callable[..., Path]):
+    path = write(DOCUMENTS)
+    before = [unit.id for unit in divide([corpus_file(path)], 1 << 20)]
+    (index,) = set(path.parent.iterdir()) - {path}
+    os.utime(index, ns=(1, 1))
+    assert [unit.id for unit in divide([corpus_file(path)], 1 << 20)] != before
 
 
 def test_a_file_that_does_not_fit_its_index_is_unreadable(write: Callable[..., Path]):

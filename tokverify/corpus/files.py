@@ -61,6 +61,20 @@ def _limits(protocol: str) -> dict[str, Any]:
     return {}
 
 
+def version_of(path: str) -> str:
+    """Return what changes with a file: the time of its last modification, or its ETag."""
+    if not is_url(path):
+        return str(Path(path).stat().st_mtime_ns)
+    system, inner = file_system(path)
+    return remote_version(system.info(inner))
+
+
+def remote_version(info: dict[str, Any]) -> str:
+    """Return the same for a file behind a URL, given what fsspec says about it; empty if it says nothing."""
+    marks = (info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "url"))
+    return next((str(mark) for mark in marks if mark is not None), "")
+
+
 @contextmanager
 def open_file(path: str, *, reads_ahead: bool = True) -> Iterator[BinaryIO]:
     """Open a file that can be read from any place.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokverify.corpus.files import file_system, is_url
+from tokverify.corpus.files import file_system, is_url, remote_version
 from tokverify.corpus.source import format_of
 from tokverify.corpus.unit import CorpusFile
 from tokverify.errors import TokverifyError
@@ -101,10 +101,8 @@ def _files_below(system: Any, directory: str) -> Iterator[CorpusFile]:  # noqa: 
 
 
 def _remote_file(system: Any, name: str, info: dict[str, Any]) -> CorpusFile:  # noqa: ANN401 - fsspec has no types
-    marks = (info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "url"))
-    version = next((str(mark) for mark in marks if mark is not None), "")
     path = system.unstrip_protocol(name)
-    return CorpusFile(path, format_of(path.partition("?")[0]) or "", info.get("size"), version)
+    return CorpusFile(path, format_of(path.partition("?")[0]) or "", info.get("size"), remote_version(info))
 
 
 def _named(file: CorpusFile) -> CorpusFile:

@@ -127,7 +127,8 @@ class RayCluster:
             # Ray raises a ConnectionError if there is no cluster to find.
             if self._address != AUTO or not isinstance(error, ConnectionError):
                 raise self._explain(error) from error
-            self._ray.init(include_dashboard=False, **options)
+            # Without `local`, Ray would try the address of a cluster again that was killed and left it in a file.
+            self._ray.init(address="local", include_dashboard=False, **options)
 
     def _require_server(self) -> None:
         """Try an address, because Ray waits for minutes for one where nothing listens."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
-from tokverify.corpus.files import explained, open_file
+from tokverify.corpus.files import explained, open_file, version_of
 from tokverify.corpus.source.flat_index import DatatroveIndex, DolmaIndex, MegatronIndex
 from tokverify.corpus.source.source import Source
 from tokverify.corpus.unit import WorkUnit
@@ -25,8 +26,10 @@ _TYPES = {2: "<u2", 4: "<u4"}
 
 
 def _units(index: FlatIndex, file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
-    """Divide the documents into equal parts."""
+    """Divide the documents into equal parts; another index makes them other units."""
     count = index.count(file.path)
+    with explained():
+        file = replace(file, version=f"{file.version} {version_of(index.path_of(file.path))}")
     size = file.size or 0
     step = min(_MAX_DOCUMENTS, max(1, count * target_bytes // max(1, size)))
     for start in range(0, count, step):

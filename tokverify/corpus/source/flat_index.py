@@ -39,6 +39,9 @@ class Span(NamedTuple):
 class FlatIndex(Protocol):
     """Knows the documents of a flat file, given its path and its size in bytes."""
 
+    def path_of(self, path: str) -> str:
+        """Return the path of the index."""
+
     def count(self, path: str) -> int:
         """Count the documents."""
 
@@ -49,14 +52,18 @@ class FlatIndex(Protocol):
 class MegatronIndex:
     """A `.bin` file of Megatron-LM has an `.idx` file beside it; a document consists of one or more sequences."""
 
+    def path_of(self, path: str) -> str:
+        """Return the path of the index."""
+        return _beside(path, ".idx")
+
     def count(self, path: str) -> int:
         """Count the documents."""
-        with explained(), open_file(_beside(path, ".idx")) as file:
+        with explained(), open_file(self.path_of(path)) as file:
             return max(0, self._header(file)[2] - 1)
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:  # noqa: ARG002
         """Return where documents are; the file states the number of bytes of an id."""
-        with explained(), open_file(_beside(path, ".idx")) as file:
+        with explained(), open_file(self.path_of(path)) as file:
             width, sequences, _ = self._header(file)
             sizes = _MEGATRON.size
             pointers, documents = sizes + 4 * sequences, sizes + 12 * sequences
@@ -86,14 +93,18 @@ class MegatronIndex:
 class DatatroveIndex:
     """A `.ds` file of datatrove has a `.ds.index` file beside it: the end of each document, in ids."""
 
+    def path_of(self, path: str) -> str:
+        """Return the path of the index."""
+        return f"{path}.index"
+
     def count(self, path: str) -> int:
         """Count the documents."""
-        with explained(), open_file(f"{path}.index") as file:
+        with explained(), open_file(self.path_of(path)) as file:
             return file.seek(0, io.SEEK_END) // 8
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:
         """Return where documents are; the size of the file tells the number of bytes of an id."""
-        with explained(), open_file(f"{path}.index") as file:
+        with explained(), open_file(self.path_of(path)) as file:
             total = int(_read(file, file.seek(0, io.SEEK_END) // 8 * 8 - 8, 1, "<u8")[0])
             ends = _read(file, 8 * max(0, first - 1), last - max(0, first - 1), "<u8").tolist()
         starts = [0, *ends] if first == 0 else ends
@@ -104,14 +115,18 @@ class DatatroveIndex:
 class DolmaIndex:
     """A `.npy` file of dolma has no header, and a `.csv.gz` file beside it: the start and end of documents, in ids."""
 
+    def path_of(self, path: str) -> str:
+        """Return the path of the index."""
+        return _beside(path, ".csv.gz")
+
     def count(self, path: str) -> int:
         """Count the documents."""
-        with explained(), open_file(_beside(path, ".csv.gz")) as file:
+        with explained(), open_file(self.path_of(path)) as file:
             return sum(1 for _ in _rows(file))
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:
         """Return where documents are; the size of the file tells the number of bytes of an id."""
-        with explained(), open_file(_beside(path, ".csv.gz")) as file:
+        with explained(), open_file(self.path_of(path)) as file:
             rows = _rows(file)
             wanted = [(int(row[0]), int(row[1])) for row in islice(rows, first, last)]
             total = max([end for _, end in wanted] + [int(row[1]) for row in rows], default=0)
