@@ -18,7 +18,9 @@ def postpone_signals() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in ENDING_SIGNALS}
+    # A signal that is ignored, as SIGHUP under nohup, stays so in processes that are started in the block.
+    heeded = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in heeded}
     try:
         yield
     finally:
@@ -31,6 +33,14 @@ def postpone_signals() -> Iterator[None]:
 @contextmanager
 def block_signals() -> Iterator[None]:
     """Block ending signals during the block, in this thread and in processes started by it."""
+    # subtle: the system delivers a signal that this thread blocks to another thread, such as one of a library, and
+    # Python would then interrupt this one all the same.
+    with postpone_signals(), _mask_signals():
+        yield
+
+
+@contextmanager
+def _mask_signals() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
