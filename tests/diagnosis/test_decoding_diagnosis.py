@@ -94,6 +94,8 @@ def test_a_change_that_would_change_ids_is_not_reported():
     class Literal(Encoder):
         """Shows one token as the text that is stored."""
 
+        can_be_native = False
+
         def token_bytes(self, id):
             return b"\xe2\x96\x81a" if self.piece(id) == "▁a" else super().token_bytes(id)
 
@@ -108,6 +110,8 @@ def test_a_change_that_would_change_ids_is_not_reported():
 def test_an_unknown_token_is_never_renamed():
     class Marking(Encoder):
         """Shows the unknown token as sentencepiece does."""
+
+        can_be_native = False
 
         def token_bytes(self, id):
             return " ⁇ ".encode() if id == 0 else super().token_bytes(id)

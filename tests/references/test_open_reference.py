@@ -21,6 +21,9 @@ def test_the_kinds():
         "llama.cpp",
         "server",
         "command",
+        "transformers",
+        "vocab",
+        "env",
     ]
 
 

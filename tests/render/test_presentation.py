@@ -6,11 +6,13 @@ import sys
 import pytest
 
 from support.hostile_audit import hostile_audit
+from support.hostile_canonical import hostile_canonical
 from support.hostile_chat import hostile_chat
 from support.hostile_check import hostile_check
 from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
+from support.hostile_stream import hostile_stream
 from support.make_golden import hostile_report
 from tokverify.render.kinds import CI_FORMATS, FORMATS, SHOWN_KINDS, present
 from tokverify.render.options import RenderOptions
@@ -25,6 +27,8 @@ REPORTS = {
     "check": hostile_check,
     "stats": hostile_stats,
     "corpus": hostile_corpus,
+    "stream": hostile_stream,
+    "canonical": hostile_canonical,
 }
 
 

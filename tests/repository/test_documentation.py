@@ -77,10 +77,13 @@ def unknown(words: list[str]) -> list[str]:
     """Return the options that the command does not have, or the subcommand if it does not exist."""
     command, words = main, words[1:]
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(click.Context(command), words[0])
+        name, *rest = words
+        found = command.get_command(click.Context(command), name)
+        if found is None and (default := getattr(command, "default_command", None)):
+            found, rest = command.get_command(click.Context(command), default), words
         if found is None:
-            return [words[0]]
-        command, words = found, words[1:]
+            return [name]
+        command, words = found, rest
     ends = next((index for index, word in enumerate(words) if word in _OPERATORS), len(words))
     named = {word.partition("=")[0] for word in words[:ends] if re.match("--?[a-z]", word)}
     known = {name for param in command.params for name in [*param.opts, *param.secondary_opts]}
@@ -91,6 +94,7 @@ def test_unknown_reports_missing_options_and_commands():
     assert unknown(["tokverify", "run", "model.gguf", "--baseline=x", "-q", "|", "head", "-x"]) == []
     assert unknown(["tokverify", "cases", "check", "--nonsense", "x"]) == ["--nonsense"]
     assert unknown(["tokverify", "nonsense"]) == ["nonsense"]
+    assert unknown(["tokverify", "corpus", "model.gguf", "data/", "--ids", "ids", "--nonsense"]) == ["--nonsense"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=by_name)

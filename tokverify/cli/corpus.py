@@ -19,18 +19,19 @@ from tokverify.render.kinds import FORMATS, present
 if TYPE_CHECKING:
     from tokverify.corpus.plan import Shard
 
-_DEFAULT = "verify"
 _ALL_PERCENT = 100
 _VERBOSE = "Also show settings; fold nothing."
 
 
 class _CorpusGroup(click.Group):
-    """A group that runs `verify` unless the first argument is the name of a command."""
+    """A group that runs its default command unless the first argument is the name of a command."""
+
+    default_command = "verify"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the name of the default command."""
         is_named = bool(args) and args[0] in self.commands
-        return super().parse_args(ctx, args if is_named or ctx.resilient_parsing else [_DEFAULT, *args])
+        return super().parse_args(ctx, args if is_named or ctx.resilient_parsing else [self.default_command, *args])
 
 
 def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) -> Shard | None:

@@ -1,0 +1,34 @@
+"""A report of `tokverify stream` with every fault, in which every text is an attack."""
+
+from support.hostile_finding import HOSTILE
+from tokverify.report.run import Side
+from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod, StreamReport
+
+
+def hostile_stream() -> StreamReport:
+    """Make a report in which everything goes wrong on both sides."""
+    failures = tuple(
+        StreamFailure(
+            case=f"suite/{fault}",
+            fault=fault,
+            resumed_at=None if fault is StreamFault.ERROR else 1,
+            ids=(1, 2, 3),
+            expected=HOSTILE,
+            streamed=HOSTILE[::-1],
+            others=2,
+        )
+        for fault in StreamFault
+    )
+    sides = tuple(
+        StreamedSide(
+            side=Side(name=HOSTILE, source=HOSTILE),
+            method=method,
+            texts=1000,
+            ids=50_000,
+            resumptions=77,
+            failures=failures,
+            skipped={HOSTILE: 3},
+        )
+        for method in StreamMethod
+    )
+    return StreamReport(sides=sides, options={"cases": HOSTILE})
