@@ -79,9 +79,9 @@ def test_coverage_is_reported(tmp_path: Path):
 def test_a_third_tokenizer_judges_the_examples(tmp_path: Path):
     write_parquet(tmp_path / "a.parquet", ["text  with two  spaces", LINES[0]])
     other = SAMPLE / "sample-broken.gguf"
-    judged = verify_corpus(other, REFERENCE, [tmp_path / "a.parquet"], judge=str(REFERENCE))
-    assert judged.differing
-    assert {example.judgment for example in judged.examples} == {"sentencepiece agrees with expected"}
+    compared = verify_corpus(other, REFERENCE, [tmp_path / "a.parquet"], judge=str(REFERENCE))
+    assert compared.differing
+    assert {example.judgment for example in compared.examples} == {"sentencepiece agrees with expected"}
 
 
 def test_the_time_is_recorded_on_request_only(tmp_path: Path):

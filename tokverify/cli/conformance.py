@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tokverify.cli.case_options import fail_on_option
-from tokverify.cli.options import model_argument, report_options, seed_option
+from tokverify.cli.options import model_argument, report_options, seed_option, texts_option
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
@@ -36,15 +36,7 @@ class ConformanceOptions(ReportOptions):
     metavar="LOCATION",
     help="The engine, as for `tokverify run -r`, such as 'command:./my-engine --model model.gguf'.",
 )
-@click.option(
-    "--texts",
-    "count",
-    type=click.IntRange(0),
-    default=_TEXTS,
-    show_default=True,
-    metavar="N",
-    help="Also compare N generated texts.",
-)
+@texts_option(_TEXTS, "Also compare N generated texts.")
 @seed_option
 @fail_on_option
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import cases_option
-from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option
+from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option, texts_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -34,15 +34,7 @@ _STRINGS = 2000
 @click.option("--eos-token", "eos", metavar="TOKEN", help="Declare this token as EOS.")
 @click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
 @click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
-@click.option(
-    "--texts",
-    "count",
-    type=click.IntRange(0),
-    default=_STRINGS,
-    show_default=True,
-    metavar="N",
-    help="Verify with N generated texts in addition to the cases.",
-)
+@texts_option(_STRINGS, "Verify with N generated texts in addition to the cases.")
 @seed_option
 @cases_option("The texts to verify with")
 @click.option("--with-config", is_flag=True, help="If OUT is a tokenizer.json, also write its tokenizer_config.json.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option
+from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option, texts_option
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -29,15 +29,7 @@ _TEXTS = 1000
 )
 @click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-@click.option(
-    "--texts",
-    "count",
-    type=click.IntRange(0),
-    default=_TEXTS,
-    show_default=True,
-    metavar="N",
-    help="Verify with N generated texts.",
-)
+@texts_option(_TEXTS, "Verify with N generated texts.")
 @seed_option
 @click.option(
     "-f",

@@ -143,6 +143,15 @@ configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
 SEED_HELP = "The seed of generated texts: the same one generates the same texts."
 seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
+
+
+def texts_option(default: int, help: str) -> Callable[[_Command], _Command]:
+    """Add the option for the number of generated texts, for commands that generate them besides their main work."""
+    return click.option(
+        "--texts", "count", type=click.IntRange(0), default=default, show_default=True, metavar="N", help=help
+    )
+
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
