@@ -3,12 +3,16 @@
     python benchmarks/corpus.py model.gguf tokenizer.json data/ -j 2    # against `encode_batch_fast` of tokenizers
     python benchmarks/corpus.py model.gguf other.gguf data/ -j 2        # against encoding with both
 
-Prints seconds and the ratio of the two; opening the tokenizers is included on both sides.
+Prints seconds, seconds of processor time (which a busy machine changes less), the ratios of both, and the memory of the
+largest worker. Opening the tokenizers is included on both sides. `--repeat 4` names each file four times, by links.
 """
 
 import argparse
 import os
+import resource
+import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
@@ -49,12 +53,25 @@ def encode_file(tokenizers: list[str], column: str, path: Path) -> int:
     return count
 
 
-def encode_only(tokenizers: list[str], column: str, paths: list[Path], jobs: int) -> float:
-    """Return the seconds that encoding takes."""
-    start = time.perf_counter()
+def encode_only(tokenizers: list[str], column: str, paths: list[Path], jobs: int) -> None:
+    """Encode and do nothing else."""
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         sum(pool.map(partial(encode_file, tokenizers, column), paths))
-    return time.perf_counter() - start
+
+
+def measure(run: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds that something takes, and those that all processors were busy with it."""
+    start, before = time.perf_counter(), sum(os.times()[:4])
+    run()
+    return time.perf_counter() - start, sum(os.times()[:4]) - before
+
+
+def repeat(paths: list[Path], times: int, folder: Path) -> list[Path]:
+    """Link to each file several times."""
+    links = [folder / f"{number}-{path.name}" for number in range(times) for path in paths]
+    for link, path in zip(links, paths * times, strict=True):
+        link.symlink_to(path.resolve())
+    return links
 
 
 def main() -> None:
@@ -64,19 +81,29 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a directory of Parquet files")
     parser.add_argument("--text", default="text", metavar="COLUMN")
     parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="name each file several times")
+    parser.add_argument("--no-bare", dest="bare", action="store_false", help="do not encode without tokverify")
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    paths = sorted(options.data.glob("*.parquet"))
+    with tempfile.TemporaryDirectory() as folder:
+        compare(options, repeat(sorted(options.data.glob("*.parquet")), options.repeat, Path(folder)))
+
+
+def compare(options: argparse.Namespace, paths: list[Path]) -> None:
     is_json = options.reference.endswith(".json")
     tokenizers = [options.reference] if is_json else [options.model, options.reference]
-    bare = encode_only(tokenizers, options.text, paths, options.jobs)
-    start = time.perf_counter()
-    report = verify_corpus(options.model, options.reference, paths, text=options.text, jobs=options.jobs)
-    whole = time.perf_counter() - start
+    reports = []
+    verify = partial(verify_corpus, options.model, options.reference, paths, text=options.text, jobs=options.jobs)
+    whole, whole_cpu = measure(lambda: reports.append(verify()))
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    (report,) = reports
     megabytes = report.bytes / 1e6
-    print(f"{megabytes:,.0f} MB in {report.documents:,} documents, {report.differing:,} differ")
-    print(f"encoding only  {bare:8.2f} s  {megabytes / bare:7.1f} MB/s")
-    print(f"corpus         {whole:8.2f} s  {megabytes / whole:7.1f} MB/s  {whole / bare:.2f} times as long")
+    print(f"{megabytes:,.0f} MB in {report.documents:,} documents, {report.differing:,} differ", flush=True)
+    print(f"corpus         {whole:8.2f} s  {whole_cpu:8.2f} s CPU  {megabytes / whole:7.1f} MB/s  {memory:,.0f} MiB")
+    if options.bare:
+        bare, bare_cpu = measure(partial(encode_only, tokenizers, options.text, paths, options.jobs))
+        print(f"encoding only  {bare:8.2f} s  {bare_cpu:8.2f} s CPU  {megabytes / bare:7.1f} MB/s")
+        print(f"ratio          {whole / bare:8.2f}    {whole_cpu / bare_cpu:8.2f}")
 
 
 if __name__ == "__main__":

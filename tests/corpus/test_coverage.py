@@ -58,7 +58,7 @@ def test_which_documents_are_sampled_depends_on_the_document_alone():
     beginning = [is_sampled(Document(row, "x"), 512) for row in (0, 511, 512)]
     assert beginning == [True, True, False]
     sampled = [row for row in range(10_000, 30_000) if is_sampled(Document(row, f"text {row}"), 512)]
-    assert 100 < len(sampled) < 220
+    assert 8 < len(sampled) < 40
 
 
 def test_documents_outside_the_sample_count_only_with_their_ids(encoder: Encoder):

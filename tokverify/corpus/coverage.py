@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tokverify.engine.batch import EncodedBatch
     from tokverify.tokenizer import Tokenizer
 
-SAMPLED_CHARACTERS = 4096
+SAMPLED_CHARACTERS = 1024
 
-FIRST = {"row": 512, "document": 512, "byte": 1 << 18}
+FIRST = {"row": 64, "document": 64, "byte": 1 << 16}
 """What the rows of documents count -> the row below which all documents of a file belong to the sample."""
 
-_RATE = 128
+_RATE = 1024
 _HASHED_CHARACTERS = 64
 
 
@@ -99,7 +99,7 @@ class CoverageRecorder:
 
 
 def is_sampled(document: Document, first: int) -> bool:
-    """Check whether a document belongs to the sample: one of 128 by a hash, and those before row `first`."""
+    """Check whether a document belongs to the sample: one of 1,024 by a hash, and those before row `first`."""
     text = document.text or ""
     beginning = f"{len(text)} {text[:_HASHED_CHARACTERS]}".encode("utf-8", "surrogatepass")
     return document.row < first or zlib.crc32(beginning) % _RATE == 0
