@@ -95,3 +95,9 @@ def test_a_missing_current_directory_is_an_error_and_not_a_bug(tmp_path, monkeyp
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == code, result.output
     assert message in result.stderr
+
+
+def test_a_message_is_short_after_escaping_too():
+    result = CliRunner().invoke(main, ["run", "\x1b" * 200, "-r", "\x1b" * 1500])
+    assert result.exit_code == 2
+    assert max(map(len, result.stderr.splitlines())) < 2100

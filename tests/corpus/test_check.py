@@ -42,10 +42,10 @@ def test_a_text_that_one_side_cannot_encode_differs_and_one_that_neither_can_is_
 
 def test_a_text_for_which_the_vocabulary_has_no_token_differs_like_one_that_cannot_be_encoded():
     lacking = Encoder(spec_of("bert", ["[CLS]", "[SEP]", "▁a"]))
-    assert check(lacking, FakeTokenizer("[", "]", "a", "?"), "a", "?").different == [
-        Found(1, (CorpusCause.ERROR,), [], [3])
-    ]
-    assert check(lacking, lacking, "a", "?").failed == [(1, "neither side can encode the text")]
+    mode = Mode(add_special=False, parse_special=True)
+    checked = check(lacking, FakeTokenizer("[", "]", "a", "?"), "a", "?", mode=mode)
+    assert checked.different == [Found(1, (CorpusCause.ERROR,), [], [3])]
+    assert check(lacking, lacking, "a", "?", mode=mode).failed == [(1, "neither side can encode the text")]
 
 
 def test_options_that_one_side_does_not_support_are_off():

@@ -127,3 +127,11 @@ def test_expected_ids_of_cases_are_enough_without_a_reference():
     best = diagnose(wrong, Facts(None), report.results, encoder=actual).diagnosis.explanations[0]
     assert best.unexplained == ()
     assert set(best.kind.split("+")) == {"types"}
+
+
+def test_a_type_that_does_not_exist_is_undefined_as_in_llama_cpp():
+    assert TokenType(143) is TokenType.UNDEFINED
+    tokens = {"a": -1, "<|im_end|>": 0, "<|x|>": 0}
+    wrong, right = (spm_spec(tokens, {"<|im_end|>": 143, "<|x|>": type}) for type in (143, CONTROL))
+    result = found(wrong, right, "a<|im_end|>", "a<|x|>a")
+    assert result.diagnosis.explanations[0].sentence == 'setting the type of token 261 "<|x|>" to CONTROL'

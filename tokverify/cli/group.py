@@ -193,7 +193,7 @@ def _write_visible(text: str) -> None:
 def _write_error(error: TokverifyError) -> None:
     """Write an error to stderr, one line for each complaint."""
     for complaint in error.complaints:
-        write_stderr(f"error: {visible_message(truncate(complaint, _MAX_COMPLAINT))}")
+        write_stderr(f"error: {truncate(visible_message(complaint), _MAX_COMPLAINT)}")
 
 
 def _open_missing_streams() -> None:
