@@ -188,3 +188,9 @@ def test_wrong_options_are_rejected(arguments, message):
     result = CliRunner().invoke(main, ["diff", str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.gguf"), *arguments])
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_a_changed_token_that_is_not_a_text_breaks_only_the_vocabulary():
+    tokens = ["\udcc3", "xy"]
+    old, new = (bpe_spec(["a b"], tokens=order, added={"\udcc3": USER_DEFINED}) for order in (tokens, tokens[::-1]))
+    assert outcomes(compare(old, new))[Level.VOCABULARY] is Outcome.BROKEN
